@@ -1,0 +1,55 @@
+# make run    set everything up and open the particle patch (or run it headless where there is no display)
+# make test   set everything up and run lint, types, import contracts and tests
+# make test-gpu, bench-gpu    the tests and benchmarks that need a CUDA device; PYTHON=... uses that Python as it is
+
+VENV := .venv/bin
+EXAMPLE := resources/examples/particles.loom
+
+.PHONY: run test lint test-gpu bench bench-gpu lock setup setup-dev
+
+run: setup
+	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
+		$(VENV)/warploom edit $(EXAMPLE); \
+	else \
+		echo "no display: running $(EXAMPLE) headless for 240 frames"; \
+		$(VENV)/warploom run $(EXAMPLE) --frames 240 --out out; \
+	fi
+
+test: lint
+	QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest -m "not gpu" $(PYTEST)
+
+lint: setup-dev
+	$(VENV)/ruff check .
+	$(VENV)/ruff format --check .
+	$(VENV)/mypy
+	$(VENV)/lint-imports --no-cache
+
+setup:
+	@tools/setup.sh run
+
+setup-dev:
+	@tools/setup.sh dev
+
+ifdef PYTHON
+GPU_PYTHON := $(PYTHON)
+test-gpu bench-gpu:
+else
+GPU_PYTHON := $(VENV)/python
+test-gpu bench-gpu: setup-dev
+endif
+
+test-gpu:
+	PYTHONPATH=. $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests
+
+bench-gpu:
+	PYTHONPATH=. $(GPU_PYTHON) tests/benchmarks/bench_frame.py --device cuda:0
+
+bench: setup-dev
+	PYTHONPATH=. $(VENV)/python tests/benchmarks/bench_frame.py --device host
+
+# The locks name versions, never an address.
+lock:
+	$(VENV)/python -m pip install -q uv
+	$(VENV)/uv pip compile -q --no-emit-index-url --no-header pyproject.toml --python-version 3.11 -o requirements.lock
+	$(VENV)/uv pip compile -q --no-emit-index-url --no-header pyproject.toml --extra dev --python-version 3.11 \
+		-c requirements.lock -o requirements-dev.lock

@@ -1,0 +1,76 @@
+"""Edits a person makes on the canvas; each is one undo step of the patch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from app.canvas.connecting import best_port, ends, port_spec
+from app.format import plural
+from engine.blocktypes.block import Block
+from engine.patch.changes import Connection, PortRef, Position
+from engine.patch.document import Patch
+
+
+def delete(patch: Patch, node_ids: Collection[str], connections: Collection[Connection]) -> None:
+    """Remove nodes and connections."""
+    with patch.edit(_delete_name(node_ids, connections)):
+        for connection in connections:
+            patch.disconnect(connection)
+        for node in node_ids:
+            patch.remove(node)
+
+
+def move(patch: Patch, positions: Mapping[str, Position], *, gesture: object = None) -> None:
+    """Put nodes elsewhere."""
+    with patch.edit(f"Move {plural(len(positions), 'node')}", gesture=gesture):
+        for node, position in positions.items():
+            patch.move(node, position)
+
+
+def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
+    """Connect the two ports, in place of the connection whose end the person picked up; ConnectionRefused says why
+    not, and then nothing changes."""
+    source, target = ends(patch, start, end)
+    patch.check_connection(source, target)
+    with patch.edit(f"Connect {source} -> {target}"):
+        if picked_up is not None and picked_up != Connection(source, target):
+            patch.disconnect(picked_up)
+        patch.connect(source, target)
+
+
+def place(patch: Patch, block_type: type[Block], position: Position, start: PortRef | None = None) -> str:
+    """Add a block, connect it to `start` when given, and return the new node's id."""
+    with patch.edit(f"Add {block_type.title}"):
+        node = patch.add(block_type.id, position=position)
+        spec = port_spec(patch, start) if start else None
+        fitting = best_port(block_type, spec) if spec else None
+        if start is not None and fitting is not None:
+            patch.connect(*ends(patch, start, PortRef(node.id, fitting.name)))
+    return node.id
+
+
+def insert(patch: Patch, block_type: type[Block], position: Position, connection: Connection) -> str:
+    """Add a block between the ends of a connection and return the new node's id; PatchError when it doesn't fit."""
+    source, target = port_spec(patch, connection.source), port_spec(patch, connection.target)
+    entry = best_port(block_type, source) if source else None
+    exit_ = best_port(block_type, target) if target else None
+    with patch.edit(f"Insert {block_type.title}"):
+        node = patch.add(block_type.id, position=position)
+        if entry is not None and exit_ is not None:
+            patch.connect(connection.source, PortRef(node.id, entry.name))
+            patch.connect(PortRef(node.id, exit_.name), connection.target)
+    return node.id
+
+
+def cut(patch: Patch, connections: Iterable[Connection]) -> None:
+    """Take connections away."""
+    found = list(connections)
+    with patch.edit(f"Cut {plural(len(found), 'connection')}"):
+        for connection in found:
+            patch.disconnect(connection)
+
+
+def _delete_name(node_ids: Collection[str], connections: Collection[Connection]) -> str:
+    parts = [plural(len(node_ids), "node")] if node_ids else []
+    parts += [plural(len(connections), "connection")] if connections else []
+    return f"Delete {' and '.join(parts)}"

@@ -1,0 +1,131 @@
+"""The command line. Each command turns its words into one call and its outcome into an exit status.
+
+0: done. 1: the patch or its data is wrong. 2: wrong usage. 3: the device failed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from engine.diagnostics import DeviceError, WarploomError
+
+PATCH_WRONG, USAGE_WRONG, DEVICE_FAILED = 1, 2, 3
+_OWN_OPTIONS = {"--help", "--install-completion", "--show-completion"}
+
+
+class _EditByDefault(TyperGroup):
+    """`warploom PATCH` and plain `warploom` mean `warploom edit ...`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in _OWN_OPTIONS):
+            args = ["edit", *args]
+        return super().parse_args(ctx, args)
+
+
+cli = typer.Typer(
+    cls=_EditByDefault,
+    help="Warploom: patch GPU pipelines live. With no command, opens the editor.",
+    no_args_is_help=False,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+PatchPath = Annotated[Path, typer.Argument(metavar="PATCH", help="A .loom file.")]
+DeviceName = Annotated[str, typer.Option("--device", metavar="auto|host|cuda:0", help="What to run on.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+@cli.command()
+def edit(
+    patch: Annotated[Path | None, typer.Argument(metavar="[PATCH]", help="A .loom file; none: the examples.")] = None,
+    device: DeviceName = "auto",
+    screenshot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Run for a moment, save the window's picture, exit.")
+    ] = None,
+) -> None:
+    """Open the editor."""
+    from app.qt_check import require_qt
+
+    require_qt()
+    from app.editor import run_editor
+
+    raise typer.Exit(run_editor(patch, device, screenshot))
+
+
+@cli.command()
+def run(
+    patch: PatchPath,
+    frames: Annotated[int, typer.Option(min=1, help="How many frames.")] = 60,
+    device: DeviceName = "auto",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(metavar="LEVEL", help="none, summary, per-block or per-kernel.")
+    ] = "per-block",
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Save every output there.")] = None,
+    json: Json = False,
+) -> None:
+    """Run a patch with no window, save its outputs and print a table or JSON."""
+    from app.headless import run_headless
+
+    raise typer.Exit(run_headless(patch, frames, device, settings or [], profile, out, json))
+
+
+@cli.command()
+def check(patch: PatchPath, json: Json = False) -> None:
+    """Say whether a patch would compile, and what is wrong if not."""
+    from app.headless import check_headless
+
+    raise typer.Exit(check_headless(patch, json))
+
+
+@cli.command()
+def blocks(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One block type's id.")] = None,
+    json: Json = False,
+) -> None:
+    """List the block types, or one block type's ports, parameters and help."""
+    from app.listings import list_blocks
+
+    list_blocks(name, json)
+
+
+@cli.command()
+def kernel(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .cu or .ptx file.")],
+    write_json: Annotated[bool, typer.Option("--write-json", help="Write NAME.json beside the file.")] = False,
+) -> None:
+    """Show the entry points of a kernel file, their parameters and directions."""
+    from app.listings import show_kernel
+
+    show_kernel(file, write_json)
+
+
+@cli.command()
+def devices(json: Json = False) -> None:
+    """List what this machine can run on, and why not the rest."""
+    from app.listings import show_devices
+
+    show_devices(json)
+
+
+def main(run: Callable[[], Any] = cli) -> None:
+    """Run the command line; a problem that was foreseen ends in one line on stderr and its exit status."""
+    try:
+        run()
+    except DeviceError as problem:
+        typer.echo(f"error: {problem}", err=True)
+        sys.exit(DEVICE_FAILED)
+    except WarploomError as problem:
+        typer.echo(f"error: {problem}", err=True)
+        sys.exit(PATCH_WRONG)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,132 @@
+"""Every command of the editor, and where it is in the menus and the toolbar: the one table to add one to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from app.actions import Command, Menu
+from engine.runtime.messages import ProfilingLevel, Reset, SaveOutputs
+
+if TYPE_CHECKING:
+    from app.window import MainWindow
+
+#: Commands that need an open patch.
+NEEDS_PATCH = (
+    "save save_as undo redo cut copy paste duplicate delete select_all add_block fit fit_selection play step reset "
+    "save_outputs restart_engine open_kernel close"
+).split()
+#: Commands that need a selected block.
+NEEDS_SELECTION = "cut copy duplicate delete fit_selection open_kernel".split()
+
+_PROFILING = {
+    ProfilingLevel.NONE: ("Off", "Show states only"),
+    ProfilingLevel.SUMMARY: ("Whole frame", "Measure the graph as a whole"),
+    ProfilingLevel.PER_BLOCK: ("Each block", "Measure every block"),
+    ProfilingLevel.PER_KERNEL: ("Each kernel", "Measure every kernel; this costs most"),
+}
+
+
+def make_commands(window: MainWindow) -> list[Command]:
+    """Return the commands of a window."""
+    files, session, canvas = window.files, window.session, window.canvas
+    commands = [
+        Command("new", "&New patch", files.new, "new", ("Ctrl+N",)),
+        Command("open", "&Open …", files.open, "open", ("Ctrl+O",)),
+        Command("save", "&Save", files.save, "save", ("Ctrl+S",)),
+        Command("save_as", "Save &as …", files.save_as, keys=("Ctrl+Shift+S",)),
+        Command("close", "&Close patch", window.close_patch, keys=("Ctrl+W",), help="Go back to the examples"),
+        Command("quit", "&Quit", window.close, keys=("Ctrl+Q",)),
+        Command("undo", "&Undo", session.undo, "undo", ("Ctrl+Z",)),
+        Command("redo", "&Redo", session.redo, "redo", ("Ctrl+Shift+Z", "Ctrl+Y")),
+        Command("cut", "Cu&t", canvas.cut, keys=("Ctrl+X",), canvas_only=True),
+        Command("copy", "&Copy", canvas.copy, "copy", ("Ctrl+C",), canvas_only=True),
+        Command("paste", "&Paste", canvas.paste, "paste", ("Ctrl+V",), canvas_only=True),
+        Command("duplicate", "&Duplicate", canvas.duplicate_selected, "duplicate", ("Ctrl+D",)),
+        Command("delete", "De&lete", canvas.delete_selected, "delete", ("Del", "Backspace"), canvas_only=True),
+        Command("select_all", "Select &all", canvas.select_all, keys=("Ctrl+A",), canvas_only=True),
+        Command(
+            "add_block",
+            "Add &block …",
+            canvas.open_search,
+            "add",
+            ("Tab",),
+            "Search the block library",
+            canvas_only=True,
+        ),
+        Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), canvas_only=True),
+        Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), canvas_only=True),
+        Command("play", "&Play or pause", window.toggle_running, "pause", ("Space",)),
+        Command("step", "&Step one frame", session.step, "step", (".",)),
+        Command(
+            "reset", "&Reset state", lambda: session.post(Reset()), "restart", ("Ctrl+R",), "Begin again at frame 0"
+        ),
+        Command(
+            "save_outputs",
+            "Save &outputs",
+            lambda: session.post(SaveOutputs()),
+            "snapshot",
+            ("Ctrl+E",),
+            "Write the files of all save blocks",
+        ),
+        Command("restart_engine", "Restart &engine", session.restart_engine, help="After the device failed"),
+        Command(
+            "open_kernel",
+            "Open &kernel source",
+            window.open_kernel_source,
+            "code",
+            ("Ctrl+K",),
+            "In the system's editor",
+        ),
+        Command("shortcuts", "&Keyboard shortcuts", window.show_shortcuts, keys=("Ctrl+/",)),
+        Command("about", "&About Warploom", window.show_about),
+        *(_theme(window, name) for name in ("dark", "light")),
+    ]
+    for level, (text, help_text) in _PROFILING.items():
+        chosen = level is session.profiling
+        run = _setter(session.set_profiling, level)
+        commands.append(
+            Command(f"profiling_{level.name.lower()}", text, run, help=help_text, checked=chosen, group="profiling")
+        )
+    return commands
+
+
+MENUS = (
+    Menu(
+        "&File",
+        ("new", "open", Menu("Open &recent", id="recent"), None, "save", "save_as", None, "close", "quit"),
+    ),
+    Menu(
+        "&Edit",
+        (
+            *("undo", "redo", None, "cut", "copy", "paste", "duplicate", "delete", None, "select_all", "add_block"),
+            *(None, "open_kernel"),
+        ),
+    ),
+    Menu(
+        "&Run",
+        (
+            *("play", "step", "reset", None, "save_outputs", None),
+            Menu("&Profiling", tuple(f"profiling_{level.name.lower()}" for level in _PROFILING)),
+            *(None, "restart_engine"),
+        ),
+    ),
+    Menu("&View", ("fit", "fit_selection", None, Menu("&Theme", ("theme_dark", "theme_light")), None), id="view"),
+    Menu("&Help", ("shortcuts", "about")),
+)
+
+TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit", None, "play", "step", "reset")
+
+
+def _theme(window: MainWindow, name: str) -> Command:
+    return Command(
+        f"theme_{name}",
+        f"&{name.capitalize()}",
+        _setter(window.set_theme, name),
+        checked=window.state.theme == name,
+        group="theme",
+    )
+
+
+def _setter(set_value: Callable[[Any], object], value: Any) -> Callable[[], object]:
+    return lambda: set_value(value)

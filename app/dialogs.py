@@ -1,0 +1,64 @@
+"""The questions and messages that stop the person: few, and each with one clear text."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from engine.patch.files import SUFFIX
+
+_FILTER = f"Patches (*{SUFFIX})"
+
+
+class Answer(Enum):
+    """What to do with unsaved changes."""
+
+    SAVE = "save"
+    DISCARD = "discard"
+    CANCEL = "cancel"
+
+
+def ask_about_changes(parent: QWidget, name: str) -> Answer:
+    """Ask what to do with the unsaved changes of the patch called `name`."""
+    box = QMessageBox(parent)
+    box.setWindowTitle("Unsaved changes")
+    box.setIcon(QMessageBox.Icon.Warning)
+    box.setText(f"Save the changes to {name}?")
+    box.setInformativeText("Without saving, they are lost.")
+    buttons = QMessageBox.StandardButton
+    box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
+    box.setDefaultButton(buttons.Save)
+    answers = {buttons.Save: Answer.SAVE, buttons.Discard: Answer.DISCARD}
+    return answers.get(buttons(box.exec()), Answer.CANCEL)
+
+
+def ask_to_recover(parent: QWidget, name: str) -> bool:
+    """Ask whether to open unsaved work that a crash left behind."""
+    answer = QMessageBox.question(
+        parent,
+        "Recover unsaved work",
+        f"Warploom ended without saving {name}. Open the unsaved work? Otherwise it is deleted.",
+    )
+    return answer == QMessageBox.StandardButton.Yes
+
+
+def ask_open(parent: QWidget, folder: Path) -> Path | None:
+    """Ask for a patch to open."""
+    name, _ = QFileDialog.getOpenFileName(parent, "Open patch", str(folder), f"{_FILTER};;All files (*)")
+    return Path(name) if name else None
+
+
+def ask_save(parent: QWidget, suggestion: Path) -> Path | None:
+    """Ask where to save a patch; the suffix is added when it is missing."""
+    name, _ = QFileDialog.getSaveFileName(parent, "Save patch", str(suggestion), _FILTER)
+    if not name:
+        return None
+    path = Path(name)
+    return path if path.suffix else path.with_suffix(SUFFIX)
+
+
+def show_error(parent: QWidget, title: str, text: str) -> None:
+    """Show one message and wait until it was read."""
+    QMessageBox.critical(parent, title, text)

@@ -1,0 +1,175 @@
+"""The log: updates above HOT with their cause and cost, saved files, and messages."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import Enum
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableView, QVBoxLayout, QWidget
+
+from app.format import format_shape, format_time
+from app.theme import colours
+from app.widgets.empty_state import EmptyState
+from engine.diagnostics import Diagnostic, Severity
+from engine.runtime.messages import Saved, UpdateRecord
+from engine.runtime.outbox import Happening
+
+_LIMIT = 2000
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class Kind(Enum):
+    """What an entry tells of."""
+
+    UPDATE = "update"
+    FILE = "file"
+    MESSAGE = "message"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the log."""
+
+    kind: Kind
+    label: str
+    text: str
+    cost: str = ""
+    clock: str = ""
+
+
+class _LogModel(QAbstractTableModel):
+    HEADERS = ("Time", "What", "Why", "Cost")
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.entries: list[Entry] = []
+
+    def append(self, entry: Entry) -> None:
+        if len(self.entries) >= _LIMIT:
+            self.beginRemoveRows(QModelIndex(), 0, 0)
+            del self.entries[0]
+            self.endRemoveRows()
+        self.beginInsertRows(QModelIndex(), len(self.entries), len(self.entries))
+        self.entries.append(entry)
+        self.endInsertRows()
+
+    def clear(self) -> None:
+        self.beginResetModel()
+        self.entries.clear()
+        self.endResetModel()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
+        return 0 if parent.isValid() else len(self.entries)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
+        return len(self.HEADERS)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return self.HEADERS[section]
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        entry = self.entries[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return (entry.clock, entry.label, entry.text, entry.cost)[index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return entry.text
+        if role == Qt.ItemDataRole.ForegroundRole and index.column() == 1:
+            tokens = colours.current()
+            special = {Kind.ERROR: tokens.error, Kind.WARNING: tokens.warning}
+            return QColor(special.get(entry.kind, tokens.text))
+        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == 3:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+
+class Log(EmptyState):
+    """The newest entry is last; a filter narrows what is shown."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        page = QWidget()
+        super().__init__(page, "Rebuilds, saved files and messages are listed here", parent)
+        self._model = _LogModel(self)
+        self._filtered = QSortFilterProxyModel(self)
+        self._filtered.setSourceModel(self._model)
+        self._filtered.setFilterKeyColumn(-1)
+        self._filtered.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.filter = QLineEdit(placeholderText="Filter the log", clearButtonEnabled=True)
+        self.filter.setAccessibleName("Filter the log")
+        self.filter.textChanged.connect(self._filtered.setFilterFixedString)
+        self.table = self._make_table()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 4, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.filter)
+        column.addWidget(self.table)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Every entry, oldest first."""
+        return list(self._model.entries)
+
+    @property
+    def shown_count(self) -> int:
+        """How many entries pass the filter."""
+        return self._filtered.rowCount()
+
+    def add_event(self, event: Happening) -> None:
+        """Add what the engine says happened."""
+        match event:
+            case UpdateRecord(level, cause, cost_ns):
+                self._add(Kind.UPDATE, level.name, cause, format_time(cost_ns))
+            case Saved(node, port, dtype, shape, path):
+                what = f"{node}.{port}, {dtype} {format_shape(shape)}"
+                self._add(Kind.FILE, "Saved", f"{path} ({what})" if path else what)
+            case Diagnostic(severity=Severity.ERROR):
+                self._add(Kind.ERROR, "Error", str(event).partition(": ")[2])
+            case Diagnostic():
+                self._add(Kind.WARNING, "Warning", str(event).partition(": ")[2])
+
+    def add_message(self, text: str) -> None:
+        """Add a message."""
+        self._add(Kind.MESSAGE, "Note", text)
+
+    def add_error(self, text: str) -> None:
+        """Add an error; one that repeats at once is not listed again."""
+        last = self._model.entries[-1] if self._model.entries else None
+        if last is None or last.text != text:
+            self._add(Kind.ERROR, "Error", text)
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._model.clear()
+        self.set_filled(False)
+
+    def _add(self, kind: Kind, label: str, text: str, cost: str = "") -> None:
+        bar = self.table.verticalScrollBar()
+        follows = bar.value() == bar.maximum()
+        self._model.append(Entry(kind, label, text, cost, time.strftime("%H:%M:%S")))
+        self.set_filled(True)
+        if follows:
+            self.table.scrollToBottom()
+
+    def _make_table(self) -> QTableView:
+        table = QTableView()
+        table.setModel(self._filtered)
+        table.verticalHeader().hide()
+        table.verticalHeader().setDefaultSectionSize(22)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        header = table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        for section, width in ((0, 72), (1, 88), (3, 80)):
+            header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
+            header.resizeSection(section, width)
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        return table

@@ -1,0 +1,90 @@
+"""The problem list: what keeps the patch from running, and where to mend it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+
+from app.theme import colours
+from app.theme.icons import icon
+from app.widgets.empty_state import EmptyState
+from engine.diagnostics import Diagnostic, Severity
+from engine.patch.document import Patch
+
+_ROLE = Qt.ItemDataRole.UserRole
+
+
+class Problems(EmptyState):
+    """A row for each diagnostic, errors first; a double click goes to its node, or opens its file."""
+
+    #: Go to a node.
+    node_activated = Signal(str)
+    #: How many (errors, warnings) there are.
+    counted = Signal(int, int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self.list = QTreeWidget()
+        super().__init__(self.list, "No problems", parent)
+        self.list.setHeaderLabels(["Problem", "Block", "What to do"])
+        self.list.setRootIsDecorated(False)
+        self.list.setUniformRowHeights(True)
+        self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        header = self.list.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.list.itemActivated.connect(self._on_activated)
+        self._shown: tuple[Diagnostic, ...] = ()
+        self._patch: Patch | None = None
+
+    def set_patch(self, patch: Patch | None) -> None:
+        """Show the problems of another patch, which has none until it ran."""
+        self._patch = patch
+        self.show_diagnostics(())
+
+    def show_diagnostics(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        """Show these diagnostics in place of the present ones."""
+        if diagnostics == self._shown:
+            return
+        self._shown = diagnostics
+        self.list.clear()
+        ordered = sorted(diagnostics, key=lambda item: item.severity is not Severity.ERROR)
+        self.list.addTopLevelItems([self._row(diagnostic) for diagnostic in ordered])
+        self.set_filled(bool(diagnostics))
+        errors = sum(item.severity is Severity.ERROR for item in diagnostics)
+        self.counted.emit(errors, len(diagnostics) - errors)
+
+    def _row(self, diagnostic: Diagnostic) -> QTreeWidgetItem:
+        place = diagnostic.node or ""
+        if self._patch is not None and diagnostic.node in self._patch.nodes:
+            place = self._patch.title(diagnostic.node)
+        if diagnostic.port:
+            place += f", {diagnostic.port}"
+        message = diagnostic.message
+        if diagnostic.file:
+            line = f":{diagnostic.line}" if diagnostic.line else ""
+            message += f"  ({Path(diagnostic.file).name}{line})"
+        row = QTreeWidgetItem([message, place, diagnostic.remedy])
+        tokens = colours.current()
+        is_error = diagnostic.severity is Severity.ERROR
+        row.setIcon(0, icon("error" if is_error else "warning", tokens.error if is_error else tokens.warning))
+        for column, text in enumerate((str(diagnostic), place, diagnostic.remedy)):
+            row.setToolTip(column, text)
+        row.setData(0, _ROLE, (diagnostic.node, diagnostic.file))
+        return row
+
+    def _on_activated(self, row: QTreeWidgetItem) -> None:
+        node, file = row.data(0, _ROLE)
+        if node is not None:
+            self.node_activated.emit(node)
+        elif file is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(file))
+
+
+def count_text(errors: int, warnings: int) -> str:
+    """Return a dock's title with the number of problems, such as "Problems (2)"."""
+    return f"Problems ({errors + warnings})" if errors + warnings else "Problems"

@@ -1,0 +1,128 @@
+"""A viewer: the picture of one viewer node, with a footer that says what is seen."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from app.theme.icons import icon
+from app.widgets.empty_state import EmptyState
+from app.widgets.frame_rate import FrameRate
+from app.widgets.picture_view import PictureView
+from engine.runtime.messages import Preview
+
+_REFRESH_S = 0.25  # a person can't read figures that change faster
+
+
+class Viewer(QWidget):
+    """Shows the previews of one node."""
+
+    #: Saving the picture failed; the text says why.
+    failed = Signal(str)
+
+    def __init__(self, hint: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.picture = PictureView()
+        self._page = EmptyState(self.picture, hint)
+        self._probe = QLabel()
+        self._probe.setObjectName("figures")
+        self._probe.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._status = QLabel()
+        self._status.setObjectName("figures")
+        self._status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._icon_buttons: dict[str, QToolButton] = {}
+        self._footer = self._make_footer()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._page, 1)
+        column.addWidget(self._footer)
+        self._rate = FrameRate()
+        self._drawn_s = 0.0
+        self._point: tuple[int, int] | None = None
+        self._footer.hide()
+        self.picture.probed.connect(self._on_probed)
+        self.picture.view_changed.connect(self._show_status)
+
+    @property
+    def probe_text(self) -> str:
+        """The footer's text on the pixel under the pointer."""
+        return self._probe.text()
+
+    @property
+    def has_picture(self) -> bool:
+        """True once a picture came."""
+        return self.picture.picture_size is not None
+
+    def show_preview(self, preview: Preview) -> None:
+        """Show a new picture."""
+        self.picture.show_pixels(preview.pixels)
+        now_s = time.monotonic()
+        self._rate.add(preview.frame, now_s)
+        if now_s - self._drawn_s > _REFRESH_S:
+            self._drawn_s = now_s
+            self._show_status()
+        if self._footer.isHidden():
+            self._page.set_filled(True)
+            self._footer.show()
+
+    def save_picture(self) -> None:
+        """Ask for a file and save the picture as it is now."""
+        image = self.picture.picture()
+        name, _ = QFileDialog.getSaveFileName(
+            self.window(), "Save picture", str(Path.home() / "picture.png"), "Images (*.png *.jpg *.bmp *.webp)"
+        )
+        if name and not image.save(name):
+            self.failed.emit(f"picture must be writable as an image: {name}")
+
+    def refresh_icons(self) -> None:
+        """Draw the icons again, in the colours of the present theme."""
+        for name, button in self._icon_buttons.items():
+            button.setIcon(icon(name))
+
+    def _make_footer(self) -> QWidget:
+        footer = QWidget()
+        footer.setObjectName("viewerFooter")
+        row = QHBoxLayout(footer)
+        row.setContentsMargins(8, 4, 4, 4)
+        row.setSpacing(4)
+        row.addWidget(self._probe, 1)
+        row.addWidget(self._status)
+        for face, text, run in (
+            ("fit", "Fit the picture (double-click)", self.picture.fit),
+            ("1:1", "Actual pixels (double-click)", self.picture.show_actual_pixels),
+            ("snapshot", "Save picture …", self.save_picture),
+        ):
+            button = QToolButton(autoRaise=True)
+            if face == "1:1":
+                button.setText(face)
+            else:
+                button.setIcon(icon(face))
+                self._icon_buttons[face] = button
+            button.setToolTip(text)
+            button.setAccessibleName(text)
+            button.clicked.connect(run)
+            row.addWidget(button)
+        return footer
+
+    def _on_probed(self, point: tuple[int, int] | None) -> None:
+        self._point = point
+        colour = self.picture.pixel(*point) if point else None
+        if point is None or colour is None:
+            self._probe.setText("")
+            return
+        red, green, blue, alpha = colour
+        self._probe.setText(f"({point[0]}, {point[1]})  {red} {green} {blue} {alpha}")
+
+    def _show_status(self) -> None:
+        size = self.picture.picture_size
+        if size is None:
+            return
+        rate = self._rate.per_second(time.monotonic())
+        parts = [f"{size[0]} × {size[1]}", f"{self.picture.scale:.0%}"]
+        if rate is not None:
+            parts.append(f"{rate:.0f} fps")
+        self._status.setText(" · ".join(parts))

@@ -1,0 +1,50 @@
+"""Faults of the editor itself: an exception in a slot becomes a line in the log, never the end of the program."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import TracebackType
+
+from engine.diagnostics import WarploomError
+
+_logger = logging.getLogger("warploom.faults")
+
+
+def install_fault_handler(show: Callable[[str], None], folder: Path) -> Callable[[], None]:
+    """Show every exception that nobody handled, and write its details to a file in `folder`.
+
+    Returns a function that takes the handler away again.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    file = RotatingFileHandler(folder / "errors.log", maxBytes=1_000_000, backupCount=1, encoding="utf-8", delay=True)
+    file.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    _logger.addHandler(file)
+    _logger.propagate = False
+    previous = sys.excepthook
+
+    def handle(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, Exception):
+            previous(kind, problem, trace)
+            return
+        if not isinstance(problem, WarploomError):
+            _logger.error("unexpected error", exc_info=(kind, problem, trace))
+        show(fault_text(problem, file.baseFilename))
+
+    def remove() -> None:
+        sys.excepthook = previous
+        _logger.removeHandler(file)
+        file.close()
+
+    sys.excepthook = handle
+    return remove
+
+
+def fault_text(problem: BaseException, details: str) -> str:
+    """Return the line that a person reads: an error's own text, or what happened and where the details are."""
+    if isinstance(problem, WarploomError):
+        return str(problem)
+    return f"Unexpected {type(problem).__name__}: {problem}. Your patch is intact; details are in {details}"

@@ -1,0 +1,143 @@
+"""New, open, save, and what goes with them: unsaved changes, recent files, recovery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from app import dialogs
+from app.dialogs import Answer
+from app.recovery import Recovered, RecoverySlot
+from app.session import Session
+from app.state import UserState
+from engine.diagnostics import WarploomError
+from engine.patch.document import Patch
+from engine.patch.files import SUFFIX
+
+_AUTOSAVE_MS = 60_000
+
+
+class FileCommands(QObject):
+    """The commands of the File menu, on one session."""
+
+    #: The list of recent files changed.
+    recent_changed = Signal()
+    #: Something worth a line was done or failed without stopping the person.
+    noted = Signal(str)
+
+    def __init__(self, session: Session, state: UserState, recovery: RecoverySlot, window: QWidget) -> None:
+        super().__init__(window)
+        self._session, self._state, self._recovery, self._window = session, state, recovery, window
+        self._autosave = QTimer(self, interval=_AUTOSAVE_MS)
+        self._autosave.timeout.connect(self.autosave)
+        self._autosave.start()
+        #: True while the patch came from an example or from recovery: saving asks for a place of its own.
+        self._is_copy = False
+
+    @property
+    def name(self) -> str:
+        """What the title calls the patch."""
+        return self._session.path.stem if self._session.path else "Untitled"
+
+    def new(self) -> None:
+        """Begin an empty patch."""
+        if self.may_close():
+            self._replace(Patch())
+
+    def open(self) -> None:
+        """Ask for a file and open it."""
+        path = dialogs.ask_open(self._window, self._folder())
+        if path is not None:
+            self.open_path(path)
+
+    def open_path(self, path: Path) -> bool:
+        """Open a file; when it is no patch a message says why, and the present patch stays."""
+        if not self.may_close():
+            return False
+        try:
+            self._session.open(path)
+        except WarploomError as problem:
+            dialogs.show_error(self._window, f"{path.name} can't be opened", str(problem))
+            return False
+        self._is_copy = False
+        self._recovery.clear()
+        self._remember(path)
+        return True
+
+    def open_example(self, path: Path) -> bool:
+        """Open an example; saving it asks for a place, so that the example stays as it came."""
+        opened = self.open_path(path)
+        self._is_copy = self._is_copy or opened
+        return opened
+
+    def recover(self, found: Recovered) -> None:
+        """Offer unsaved work that a crash left behind; it stays unsaved until the person saves it."""
+        name = found.path.name if found.path else "a patch that had no file yet"
+        if not dialogs.ask_to_recover(self._window, name):
+            return
+        try:
+            patch = found.open()
+        except WarploomError as problem:
+            dialogs.show_error(self._window, "The unsaved work can't be opened", str(problem))
+            return
+        self._session.replace(patch, is_saved=False)
+        self._is_copy = False
+        self.autosave()
+
+    def save(self) -> bool:
+        """Save to the patch's file, or ask for one."""
+        if self._session.path is None or self._is_copy:
+            return self.save_as()
+        return self._save_to(self._session.path)
+
+    def save_as(self) -> bool:
+        """Ask for a file and save to it; False when that was given up or failed."""
+        path = dialogs.ask_save(self._window, self._folder() / f"{self.name}{SUFFIX}")
+        return path is not None and self._save_to(path)
+
+    def may_close(self) -> bool:
+        """Ask about unsaved changes; False when the person wants to stay."""
+        if not self._session.is_modified:
+            return True
+        answer = dialogs.ask_about_changes(self._window, self.name)
+        if answer is Answer.SAVE:
+            return self.save()
+        return answer is Answer.DISCARD
+
+    def autosave(self) -> None:
+        """Keep a copy of unsaved work, in case the editor does not end as it should."""
+        if self._session.patch is None or not self._session.is_modified:
+            return
+        try:
+            self._recovery.write(self._session.patch)
+        except OSError as problem:
+            self.noted.emit(f"unsaved work must be writable to the recovery folder, got: {problem}")
+
+    def _replace(self, patch: Patch) -> None:
+        self._session.replace(patch)
+        self._recovery.clear()
+        self._is_copy = False
+
+    def _save_to(self, path: Path) -> bool:
+        try:
+            self._session.save(path)
+        except WarploomError as problem:
+            dialogs.show_error(self._window, f"{path.name} can't be saved", str(problem))
+            return False
+        self._is_copy = False
+        self._recovery.clear()
+        self._remember(path)
+        self.noted.emit(f"Saved {path}")
+        return True
+
+    def _remember(self, path: Path) -> None:
+        self._state.add_recent(path)
+        self.recent_changed.emit()
+
+    def _folder(self) -> Path:
+        if self._session.path is not None and not self._is_copy:
+            return self._session.path.parent
+        recent = self._state.existing_recent()
+        return recent[0].parent if recent else Path.home()

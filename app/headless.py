@@ -1,0 +1,177 @@
+"""`warploom run` and `warploom check`: patches without a window."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from engine import Engine, Patch, ProfilingLevel, open_device
+from engine.blocktypes.parameters import parse_text
+from engine.device.protocol import Device
+from engine.diagnostics import Diagnostic, PatchError, error
+from engine.patch.files import load_patch
+from engine.profiling.statistics import percentile
+from engine.runtime.check import check_patch, has_errors
+from engine.runtime.messages import FrameReport, Saved
+
+
+@dataclass
+class Result:
+    """What a headless run found out."""
+
+    device: str
+    reports: list[FrameReport] = field(default_factory=list)
+    outputs: list[Saved] = field(default_factory=list)
+
+    @property
+    def last(self) -> FrameReport:
+        """The last frame's report."""
+        return self.reports[-1]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `run --json` prints."""
+        # The first frame compiles; it is no measure of the others.
+        times = [r.frame_time_ns / 1e6 for r in self.reports[1:] or self.reports]
+        return {
+            "device": self.device,
+            "frames": len(self.reports),
+            "frame_time_ms": {"median": round(median(times), 4), "p99": round(percentile(times, 0.99), 4)},
+            "first_frame_ms": round(self.reports[0].frame_time_ns / 1e6, 4),
+            "update_levels": dict(Counter(report.update_level.name for report in self.reports)),
+            "nodes": [
+                {
+                    "id": node_id,
+                    "type": node.type,
+                    "state": str(node.state),
+                    "message": node.message,
+                    "time_ms": None if node.time_ns is None else round(node.time_ns / 1e6, 4),
+                }
+                for node_id, node in self.last.nodes.items()
+            ],
+            "outputs": [
+                {"node": o.node, "port": o.port, "dtype": o.dtype, "shape": list(o.shape), "path": o.path}
+                for o in self.outputs
+            ],
+            "diagnostics": msgspec.to_builtins(self.last.diagnostics),
+        }
+
+
+def run_headless(
+    path: Path, frames: int, device: str, settings: list[str], profile: str, out: Path | None, as_json: bool
+) -> int:
+    """Run a patch for some frames and print what came of it; return the exit status."""
+    level = _profiling_level(profile)
+    patch = load_patch(path)
+    _apply_settings(patch, settings)
+    opened = open_device(device)
+    try:
+        result = _run(patch, opened, frames, level, out, show_progress=not as_json)
+    finally:
+        opened.close()
+    _print_diagnostics(result.last.diagnostics)
+    if as_json:
+        typer.echo(json.dumps(result.as_json()))
+    else:
+        _print_tables(result)
+    return 1 if has_errors(list(result.last.diagnostics)) else 0
+
+
+def _run(
+    patch: Patch, device: Device, frames: int, level: ProfilingLevel, out: Path | None, show_progress: bool
+) -> Result:
+    result = Result(device.info.name)
+    with Engine(patch, device, profiling=level) as engine, _progress(show_progress) as progress:
+        task = progress.add_task(f"{patch.path.name if patch.path else 'patch'} on {device.info.title}", total=frames)
+        for _ in range(frames):
+            result.reports.append(engine.step())
+            if has_errors(list(result.last.diagnostics)):
+                return result
+            progress.advance(task)
+        result.outputs = engine.save_outputs(out)
+    return result
+
+
+def check_headless(path: Path, as_json: bool) -> int:
+    """Print what keeps a patch from compiling; return the exit status."""
+    diagnostics: Iterable[Diagnostic]
+    try:
+        diagnostics = check_patch(load_patch(path))
+    except PatchError as problem:
+        if not as_json:
+            raise
+        diagnostics = [error(str(problem), file=str(path))]
+    failed = has_errors(list(diagnostics))
+    if as_json:
+        typer.echo(json.dumps({"ok": not failed, "diagnostics": msgspec.to_builtins(list(diagnostics))}))
+    _print_diagnostics(diagnostics)
+    if not as_json and not failed:
+        typer.echo(f"{path}: would compile")
+    return 1 if failed else 0
+
+
+def _profiling_level(text: str) -> ProfilingLevel:
+    name = text.upper().replace("-", "_")
+    if name not in ProfilingLevel.__members__:
+        known = ", ".join(level.name.lower().replace("_", "-") for level in ProfilingLevel)
+        raise typer.BadParameter(f"--profile must be one of {known}, got {text!r}")
+    return ProfilingLevel[name]
+
+
+def _apply_settings(patch: Patch, settings: list[str]) -> None:
+    for setting in settings:
+        target, equals, text = setting.partition("=")
+        node, dot, parameter = target.partition(".")
+        if not equals or not dot:
+            raise typer.BadParameter(f"--set must be NODE.PARAM=VALUE, got {setting!r}")
+        try:
+            block_type = patch.block_type(node)
+            if block_type is None:
+                raise PatchError(f"block type of {node} must be known, got {patch.nodes[node].type!r}")
+            patch.set(node, **{parameter: parse_text(block_type.parameter(parameter), text)})
+        except PatchError as problem:
+            raise typer.BadParameter(f"--set {setting}: {problem}") from problem
+
+
+def _progress(show: bool) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), disable=not show)
+
+
+def _print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
+    for item in diagnostics:
+        place = f"{item.file}:{item.line}: " if item.file and item.line else ""
+        typer.echo(f"{place}{item}", err=True)
+
+
+def _print_tables(result: Result) -> None:
+    console = Console()
+    table = Table("node", "type", "state", "time", "kernels", box=None, pad_edge=False, header_style="bold")
+    for column in table.columns[3:]:
+        column.justify = "right"
+    for node_id, node in result.last.nodes.items():
+        time = "" if node.time_ns is None else f"{node.time_ns / 1e6:.2f} ms"
+        table.add_row(node_id, node.type, str(node.state), time, str(node.kernels))
+    console.print(table)
+    summary = result.as_json()
+    times, levels = summary["frame_time_ms"], summary["update_levels"]
+    counts = ", ".join(f"{name} {count}" for name, count in levels.items())
+    console.print(
+        f"{len(result.reports)} frames on {result.device}: {times['median']:.2f} ms a frame "
+        f"(p99 {times['p99']:.2f} ms); updates: {counts}",
+        soft_wrap=True,
+        highlight=False,
+    )
+    for output in result.outputs:
+        if output.path:
+            console.print(f"wrote {output.path}", soft_wrap=True, highlight=False)

@@ -1,0 +1,104 @@
+"""`warploom blocks`, `warploom devices` and `warploom kernel`: what there is, as text or JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from engine.blocktypes.block import Block
+from engine.blocktypes.catalogue import default_catalogue
+from engine.device.open import list_devices
+
+_PLAIN: dict[str, Any] = {"box": None, "pad_edge": False, "header_style": "bold"}
+
+
+def block_info(block: type[Block]) -> dict[str, Any]:
+    """Return a block type's declaration as plain data."""
+    return {
+        "id": block.id,
+        "version": block.version,
+        "title": block.title,
+        "category": block.category,
+        "summary": block.summary,
+        "help": block.__doc__ or "",
+        "tags": list(block.tags),
+        "ports": [
+            {
+                "name": p.name,
+                "direction": p.direction,
+                "dtype": str(p.dtype),
+                "shape": p.shape if not p.is_input else None,
+                "optional": p.optional,
+                "doc": p.doc,
+            }
+            for p in block.ports.values()
+        ],
+        "parameters": [
+            {
+                "name": p.name,
+                "type": p.type,
+                "default": p.default.tolist() if p.type == "array" else p.default,
+                "min": p.minimum,
+                "max": p.maximum,
+                "unit": p.unit,
+                "choices": list(p.choices),
+                "update_level": "COLD" if p.structural else "HOT",
+                "doc": p.doc,
+            }
+            for p in block.parameters.values()
+        ],
+    }
+
+
+def list_blocks(name: str | None, as_json: bool) -> None:
+    """Print the catalogue, or one block type."""
+    catalogue = default_catalogue()
+    if name is not None:
+        info = block_info(catalogue.require(name))
+        typer.echo(json.dumps(info)) if as_json else _print_block(info)
+        return
+    infos = [block_info(block) for block in catalogue.all()]
+    if as_json:
+        typer.echo(json.dumps({"blocks": infos}))
+        return
+    table = Table("block", "category", "what it does", **_PLAIN)
+    for info in infos:
+        table.add_row(info["id"], info["category"], info["summary"])
+    Console().print(table)
+
+
+def _print_block(info: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    console.print(f"[bold]{info['title']}[/bold]  {info['id']}  version {info['version']}")
+    console.print(info["help"].strip(), markup=False)
+    ports = Table("port", "", "elements", "shape", "", **_PLAIN)
+    for port in info["ports"]:
+        ports.add_row(port["name"], port["direction"], port["dtype"], port["shape"] or "", port["doc"])
+    parameters = Table("parameter", "type", "default", "range", "", **_PLAIN)
+    for p in info["parameters"]:
+        span = f"{p['min']:g} to {p['max']:g}" if p["min"] is not None and p["max"] is not None else ""
+        default = "array" if p["type"] == "array" else f"{p['default']} {p['unit']}".strip()
+        parameters.add_row(p["name"], p["type"], default, span, p["doc"])
+    for table in (ports, parameters):
+        if table.row_count:
+            console.print()
+            console.print(table)
+
+
+def show_devices(as_json: bool) -> None:
+    """Print what this machine can run on, and why not the rest."""
+    statuses = list_devices()
+    if as_json:
+        typer.echo(json.dumps({"devices": msgspec.to_builtins(statuses)}))
+        return
+    table = Table("device", "what", "usable", "memory", "cores", **_PLAIN)
+    for status in statuses:
+        memory = f"{status.memory_bytes / 2**30:.1f} GB" if status.memory_bytes else ""
+        usable = "yes" if status.usable else f"no: {status.reason}"
+        table.add_row(status.name, status.title, usable, memory, str(status.cores or ""))
+    Console().print(table)

@@ -1,0 +1,53 @@
+"""Qt needs libraries of the system: a missing one is told as one message with its remedy."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import re
+import sys
+from pathlib import Path
+
+from engine.diagnostics import WarploomError
+
+#: The Debian and Ubuntu packages that hold all that PySide6 and its X11 plugin load from the system.
+PACKAGES = (
+    "libegl1 libgl1 libglib2.0-0 libfontconfig1 libdbus-1-3 libxkbcommon0 libxkbcommon-x11-0 libxcb-cursor0 "
+    "libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-shape0 libxcb-xkb1"
+)
+
+
+def has_display() -> bool:
+    """True when there is a screen to show a window on."""
+    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def require_qt() -> None:
+    """Raise WarploomError with the command that mends it, unless PySide6 and what it needs can be loaded."""
+    try:
+        widgets = importlib.import_module("PySide6.QtWidgets")
+        if _uses_x11():
+            # Qt ends the process by itself when its X11 plugin lacks a library, so it is loaded here first.
+            ctypes.CDLL(str(Path(str(widgets.__file__)).parent / "Qt/plugins/platforms/libqxcb.so"))
+    except (ImportError, OSError) as problem:
+        raise WarploomError(explain(str(problem))) from problem
+
+
+def explain(problem: str) -> str:
+    """Return what to tell a person of a failure to load Qt: the missing library and the command that brings it."""
+    missing = re.search(r"(\S+\.so[.\d]*): cannot open shared object", problem)
+    if missing is None:
+        return f"the editor must be able to load PySide6, got: {problem}"
+    return (
+        f"the editor must find Qt's system libraries, got no {missing[1]}; on Debian or Ubuntu run: "
+        f"sudo apt-get install {PACKAGES}"
+    )
+
+
+def _uses_x11() -> bool:
+    chosen = os.environ.get("QT_QPA_PLATFORM", "")
+    has_x11 = bool(os.environ.get("DISPLAY")) and not os.environ.get("WAYLAND_DISPLAY")
+    return sys.platform.startswith("linux") and (chosen == "xcb" or (not chosen and has_x11))

@@ -1,0 +1,44 @@
+"""What the editor remembers between two runs: recent files, theme and window geometry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from engine.patch.files import write_atomically
+
+RECENT_LIMIT = 10
+_FILE = "editor.json"
+
+
+class UserState(msgspec.Struct):
+    """The remembered state; `geometry` and `layout` are Qt's own bytes."""
+
+    recent: list[str] = []
+    theme: str = "dark"
+    geometry: bytes = b""
+    layout: bytes = b""
+
+    def add_recent(self, path: Path) -> None:
+        """Put a file at the head of the recent files."""
+        name = str(path.resolve())
+        self.recent = [name, *(other for other in self.recent if other != name)][:RECENT_LIMIT]
+
+    def existing_recent(self) -> list[Path]:
+        """Return the recent files that are still there, newest first."""
+        return [path for path in map(Path, self.recent) if path.is_file()]
+
+
+def load_state(folder: Path) -> UserState:
+    """Read the state from its folder; a missing or damaged file gives a fresh state, since nothing in it is work."""
+    try:
+        return msgspec.json.decode((folder / _FILE).read_bytes(), type=UserState)
+    except (OSError, msgspec.DecodeError):
+        return UserState()
+
+
+def save_state(state: UserState, folder: Path) -> None:
+    """Write the state to its folder; OSError when that is not possible."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / _FILE, msgspec.json.encode(state))

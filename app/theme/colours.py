@@ -1,0 +1,151 @@
+"""Colour tokens: what each colour is for, in the dark and the light theme.
+
+Chrome is neutral grey in three steps (canvas, dock, control). One accent stands for selection and primary actions;
+orange and red for warnings and errors only; green for nothing but "running".
+"""
+
+from __future__ import annotations
+
+import colorsys
+from dataclasses import dataclass
+from zlib import crc32
+
+
+@dataclass(frozen=True)
+class Colours:
+    """One theme; every field is "#rrggbb"."""
+
+    name: str
+    canvas: str
+    canvas_grid: str
+    dock: str
+    control: str
+    control_hover: str
+    border: str
+    node: str
+    node_border: str
+    text: str
+    text_dim: str
+    text_faint: str
+    accent: str
+    on_accent: str
+    warning: str
+    error: str
+    running: str
+    #: Lightness and saturation (0..1) of category tints on the canvas; the hue is the category's own.
+    tint: tuple[float, float]
+
+    @property
+    def is_dark(self) -> bool:
+        """True for the dark theme."""
+        return self.name == "dark"
+
+
+DARK = Colours(
+    name="dark",
+    canvas="#191919",
+    canvas_grid="#2a2a2a",
+    dock="#222222",
+    control="#2e2e2e",
+    control_hover="#393939",
+    border="#3d3d3d",
+    node="#2b2b2b",
+    node_border="#454545",
+    text="#e2e2e2",
+    text_dim="#a8a8a8",
+    text_faint="#757575",
+    accent="#5b9bff",
+    on_accent="#0b1524",
+    warning="#f0a03c",
+    error="#f0605a",
+    running="#4fb874",
+    tint=(0.30, 0.22),
+)
+
+LIGHT = Colours(
+    name="light",
+    canvas="#d8d8d8",
+    canvas_grid="#c4c4c4",
+    dock="#e9e9e9",
+    control="#f7f7f7",
+    control_hover="#ffffff",
+    border="#bcbcbc",
+    node="#f4f4f4",
+    node_border="#a4a4a4",
+    text="#1b1b1b",
+    text_dim="#505050",
+    text_faint="#767676",
+    accent="#1a66d0",
+    on_accent="#ffffff",
+    warning="#a85a00",
+    error="#c4281f",
+    running="#1f7a43",
+    tint=(0.80, 0.30),
+)
+
+THEMES = {theme.name: theme for theme in (DARK, LIGHT)}
+_current = DARK
+
+
+def current() -> Colours:
+    """Return the colours of the applied theme; the dark ones before any was applied."""
+    return _current
+
+
+def make_current(name: str) -> Colours:
+    """Make the theme "dark" or "light" the one that `current` returns, and return it; ValueError for another name."""
+    global _current  # the theme is a property of the whole application
+    if name not in THEMES:
+        raise ValueError(f"theme must be one of {', '.join(THEMES)}, got {name!r}")
+    _current = THEMES[name]
+    return _current
+
+
+# Hues in degrees. The shipped categories have a fixed one, so that it never depends on what else is installed.
+_HUES = {
+    "buffer": 230,
+    "generate": 175,
+    "image": 265,
+    "input": 215,
+    "io": 215,
+    "math": 200,
+    "output": 215,
+    "particles": 320,
+    "simulation": 320,
+    "tensor": 290,
+    "view": 235,
+}
+
+
+def category_tint(category: str, theme: Colours) -> str:
+    """Return the colour of a category's title bars: one lightness for all, so that no category shouts."""
+    key = category.lower()
+    # Unknown categories spread over the hues from cyan to magenta; orange, red and green have their own meaning.
+    hue = _HUES.get(key, 175 + crc32(key.encode()) % 160)
+    lightness, saturation = theme.tint
+    return _hex(colorsys.hls_to_rgb(hue / 360, lightness, saturation))
+
+
+def contrast(a: str, b: str) -> float:
+    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.2, "contrast ratio")."""
+    bright, dark = sorted((_luminance(a), _luminance(b)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def mix(a: str, b: str, amount: float) -> str:
+    """Return `a` moved towards `b`: all of `a` at 0, all of `b` at 1."""
+    red, green, blue = (x + (y - x) * amount for x, y in zip(_rgb(a), _rgb(b), strict=True))
+    return _hex((red, green, blue))
+
+
+def _luminance(colour: str) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _rgb(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    return int(colour[1:3], 16) / 255, int(colour[3:5], 16) / 255, int(colour[5:7], 16) / 255
+
+
+def _hex(rgb: tuple[float, float, float]) -> str:
+    return "#" + "".join(f"{round(c * 255):02x}" for c in rgb)

@@ -1,0 +1,36 @@
+"""Fonts: one for the UI in two sizes and two weights, one monospace for code. Warploom ships none."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from PySide6.QtGui import QFont, QFontDatabase
+
+#: Pixel sizes: body text, and small text such as port names and units.
+BODY = 13
+SMALL = 11
+#: Titles on a canvas that is zoomed out, where the body size would be too small to read.
+FAR = 22
+
+_MONOSPACE = ("JetBrains Mono", "Cascadia Mono", "SF Mono", "Consolas", "DejaVu Sans Mono")
+
+
+@cache
+def ui_font(size: int = BODY, *, strong: bool = False) -> QFont:
+    """Return the system's UI font; figures all have one width, so that numbers don't jitter while they update."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
+    font.setPixelSize(size)
+    font.setWeight(QFont.Weight.DemiBold if strong else QFont.Weight.Normal)
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+@cache
+def code_font(size: int = BODY) -> QFont:
+    """Return the monospace font for code."""
+    installed = set(QFontDatabase.families())
+    family = next((name for name in _MONOSPACE if name in installed), None)
+    font = QFont(family) if family else QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setPixelSize(size)
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    return font

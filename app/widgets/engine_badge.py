@@ -1,0 +1,103 @@
+"""The engine's badge: device, frames per second and frame time; more in its tooltip."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+
+from app.format import format_bytes, format_time, plural
+from app.theme import colours
+from app.widgets.frame_rate import FrameRate
+from engine.runtime.messages import FrameReport
+
+_REFRESH_S = 0.25  # a person can't read figures that change faster
+
+
+def badge_text(report: FrameReport | None, per_second: float | None = None) -> str:
+    """Return the badge's line, such as "cuda:0 · 60 fps · 0.42 ms"."""
+    if report is None:
+        return "No engine"
+    parts = [report.statistics.device]
+    if report.preparing:
+        parts.append("compiling …")
+    if not report.running:
+        parts.append("paused")
+    elif per_second is not None:
+        parts.append(f"{per_second:.0f} fps")
+    parts.append(format_time(report.frame_time_ns))
+    return " · ".join(parts)
+
+
+def badge_tooltip(report: FrameReport | None) -> str:
+    """Return the lines behind the badge: blocks, kernels, launch time, profiling level and memory."""
+    if report is None:
+        return "Open a patch to run it"
+    figures = report.statistics
+    launch = "not measured" if figures.launch_ns is None else format_time(figures.launch_ns)
+    used, allocated = format_bytes(figures.pool_used_bytes), format_bytes(figures.pool_allocated_bytes)
+    lines = [
+        f"Frame {report.frame:,}",
+        f"{plural(figures.blocks, 'block')}, {plural(figures.kernels, 'kernel')}",
+        f"Launch: {launch}",
+        f"Profiling: {figures.profiling.name.lower().replace('_', ' ')}",
+        f"Memory: {used} of {allocated}",
+    ]
+    return "\n".join(lines)
+
+
+class EngineBadge(QWidget):
+    """A dot that is green only while the engine runs, and the badge's line."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("engineBadge")
+        self._label = QLabel()
+        self._label.setObjectName("figures")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(24, 0, 12, 0)
+        layout.addWidget(self._label)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self._rate = FrameRate()
+        self._drawn_s = 0.0
+        self._is_running = False
+        self._device = ""
+        self.clear()
+
+    @property
+    def text(self) -> str:
+        """The line as it is shown."""
+        return self._label.text()
+
+    def clear(self) -> None:
+        """Show that no engine runs."""
+        self._rate.clear()
+        self._drawn_s = 0.0
+        self._show(None, None)
+
+    def show_report(self, report: FrameReport) -> None:
+        """Take a report; the figures are drawn four times a second, a change of state at once."""
+        now_s = time.monotonic()
+        self._rate.add(report.frame, now_s)
+        if report.running == self._is_running and now_s - self._drawn_s < _REFRESH_S:
+            return
+        self._drawn_s = now_s
+        self._show(report, self._rate.per_second(now_s))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the dot."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(0, 0, 0, 0))
+        painter.setBrush(QColor(colours.current().running if self._is_running else colours.current().text_faint))
+        painter.drawEllipse(QPointF(12, self.height() / 2), 4, 4)
+        painter.end()
+
+    def _show(self, report: FrameReport | None, per_second: float | None) -> None:
+        self._is_running = report is not None and report.running
+        self._label.setText(badge_text(report, per_second))
+        self.setToolTip(badge_tooltip(report))
+        self.setAccessibleName(f"Engine: {self._label.text()}")
+        self.update()

@@ -1,0 +1,33 @@
+"""Frames per second, counted over the last second."""
+
+from __future__ import annotations
+
+from collections import deque
+
+
+class FrameRate:
+    """Counts frames by number, so that frames which nobody took still count."""
+
+    def __init__(self, window_s: float = 1.0) -> None:
+        self._window_s = window_s
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def add(self, frame: int, now_s: float) -> None:
+        """Note that `frame` was seen at `now_s`; a smaller number than before starts again."""
+        if self._seen and frame < self._seen[-1][1]:
+            self._seen.clear()
+        if not self._seen or frame > self._seen[-1][1]:
+            self._seen.append((now_s, frame))
+        while len(self._seen) > 2 and now_s - self._seen[0][0] > self._window_s:
+            self._seen.popleft()
+
+    def per_second(self, now_s: float) -> float | None:
+        """Return the rate; None before two frames, and when none came for a while."""
+        if len(self._seen) < 2 or now_s - self._seen[-1][0] > 2 * self._window_s:
+            return None
+        (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]
+        return (last - first) / (last_s - first_s) if last_s > first_s else None
+
+    def clear(self) -> None:
+        """Forget all frames."""
+        self._seen.clear()

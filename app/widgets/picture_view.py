@@ -1,0 +1,187 @@
+"""A picture that can be fitted, zoomed, panned and probed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QWidget
+
+MAX_SCALE = 64.0
+MIN_SCALE = 1 / 64
+
+
+class PictureView(QWidget):
+    """Shows the newest picture; scales are screen pixels for each picture pixel."""
+
+    #: The pixel under the pointer: (x, y), or None when the pointer is elsewhere.
+    probed = Signal(object)
+    #: Scale or fitting changed.
+    view_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setMouseTracking(True)
+        self.setMinimumSize(96, 72)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self._pixels: np.ndarray[Any, Any] | None = None  # QImage points into it
+        self._image = QImage()
+        self._fitted = True
+        self._scale = 1.0
+        self._centre = QPointF()  # in picture pixels
+        self._grabbed: QPointF | None = None
+        self._pointer: QPointF | None = None
+
+    def sizeHint(self) -> QSize:
+        """Return the size of a small 16:9 picture."""
+        return QSize(352, 198)
+
+    @property
+    def picture_size(self) -> tuple[int, int] | None:
+        """Width and height in pixels; None without a picture."""
+        return None if self._pixels is None else (self._image.width(), self._image.height())
+
+    @property
+    def is_fitted(self) -> bool:
+        """True while the whole picture is kept in view."""
+        return self._fitted
+
+    @property
+    def scale(self) -> float:
+        """Screen pixels for each picture pixel."""
+        if not self._fitted:
+            return self._scale
+        if self._pixels is None:
+            return 1.0
+        ratio = self.devicePixelRatioF()
+        return min(self.width() * ratio / self._image.width(), self.height() * ratio / self._image.height())
+
+    def show_pixels(self, pixels: np.ndarray[Any, Any]) -> None:
+        """Show a picture of (height, width, 4) uint8, sRGB; its memory is drawn from, not copied."""
+        pixels = np.ascontiguousarray(pixels)
+        height, width, _ = pixels.shape
+        if self.picture_size != (width, height):
+            self._centre = QPointF(width / 2, height / 2)
+        self._pixels = pixels
+        # Alpha is ignored: what a patch computes as colour is to be seen, whatever its fourth component holds.
+        self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
+        self.update()
+        if self._pointer is not None:
+            self.probed.emit(self._pixel_at(self._pointer))
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._image, self._pixels = QImage(), None
+        self.update()
+
+    def pixel(self, x: int, y: int) -> tuple[int, int, int, int] | None:
+        """Return a pixel's red, green, blue and alpha; None outside the picture."""
+        if self._pixels is None or not (0 <= y < self._pixels.shape[0] and 0 <= x < self._pixels.shape[1]):
+            return None
+        red, green, blue, alpha = (int(value) for value in self._pixels[y, x])
+        return red, green, blue, alpha
+
+    def picture(self) -> QImage:
+        """Return a copy of the picture as it is shown."""
+        return self._image.copy()
+
+    def fit(self) -> None:
+        """Keep the whole picture in view."""
+        self._fitted = True
+        self._changed()
+
+    def show_actual_pixels(self) -> None:
+        """Show one picture pixel as one screen pixel."""
+        self.zoom_to(1.0, QPointF(self.rect().center()))
+
+    def zoom_to(self, scale: float, anchor: QPointF) -> None:
+        """Show at a scale, keeping what lies under `anchor` (in widget coordinates) where it is."""
+        kept = self._to_picture(anchor)
+        self._fitted, self._scale = False, min(max(scale, MIN_SCALE), MAX_SCALE)
+        self._centre = kept - (anchor - self._middle()) / self._widget_scale()
+        self._changed()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the picture."""
+        if self._pixels is None:
+            return
+        painter = QPainter(self)
+        # Enlarged, single pixels are what a person wants to see.
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1.0)
+        painter.drawImage(self._target(), self._image)
+        painter.end()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom about the pointer."""
+        if self._pixels is not None and event.angleDelta().y():
+            self.zoom_to(self.scale * 1.2 ** (event.angleDelta().y() / 120), event.position())
+        event.accept()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin to pan."""
+        if event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
+            self._grabbed = event.position()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Pan, and say which pixel is under the pointer."""
+        if self._grabbed is not None and self._pixels is not None:
+            if self._fitted:
+                self._scale, self._centre = self.scale, self._fitted_centre()
+                self._fitted = False
+            self._centre -= (event.position() - self._grabbed) / self._widget_scale()
+            self._grabbed = event.position()
+            self._changed()
+        self._pointer = event.position()
+        self.probed.emit(self._pixel_at(self._pointer))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """End to pan."""
+        self._grabbed = None
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Go from fitted to actual pixels, and back."""
+        if self._fitted:
+            self.zoom_to(1.0, event.position())
+        else:
+            self.fit()
+
+    def leaveEvent(self, event: object) -> None:
+        """Forget the pointer."""
+        self._pointer = None
+        self.probed.emit(None)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the picture fitted."""
+        super().resizeEvent(event)
+        if self._fitted:
+            self.view_changed.emit()
+
+    def _changed(self) -> None:
+        self.update()
+        self.view_changed.emit()
+
+    def _widget_scale(self) -> float:
+        return self.scale / self.devicePixelRatioF()
+
+    def _middle(self) -> QPointF:
+        return QPointF(self.width() / 2, self.height() / 2)
+
+    def _fitted_centre(self) -> QPointF:
+        return QPointF(self._image.width() / 2, self._image.height() / 2)
+
+    def _to_picture(self, point: QPointF) -> QPointF:
+        centre = self._fitted_centre() if self._fitted else self._centre
+        return centre + (point - self._middle()) / self._widget_scale()
+
+    def _target(self) -> QRectF:
+        scale = self._widget_scale()
+        centre = self._fitted_centre() if self._fitted else self._centre
+        size = QSize(self._image.width(), self._image.height())
+        return QRectF(self._middle() - centre * scale, QRectF(0, 0, size.width() * scale, size.height() * scale).size())
+
+    def _pixel_at(self, point: QPointF) -> tuple[int, int] | None:
+        where = self._to_picture(point)
+        x, y = int(where.x() // 1), int(where.y() // 1)
+        return (x, y) if self.pixel(x, y) is not None else None

@@ -1,0 +1,297 @@
+"""`MainWindow`: puts canvas, docks, commands and session together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QEvent, Qt, QUrl
+from PySide6.QtGui import QCloseEvent, QDesktopServices
+from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QSizePolicy, QStackedWidget, QWidget
+
+from app.actions import Actions
+from app.bridge import Bridge
+from app.canvas.canvas import Canvas
+from app.commands import MENUS, NEEDS_PATCH, NEEDS_SELECTION, TOOLBAR, make_commands
+from app.docks.inspector import Inspector
+from app.docks.log import Log
+from app.docks.problems import Problems, count_text
+from app.docks.viewers import ViewerDocks
+from app.file_commands import FileCommands
+from app.gallery import find_examples
+from app.help_dialogs import make_shortcut_list, show_about
+from app.kernel_files import kernel_files
+from app.keys import ControlKeys
+from app.look import window_stylesheet
+from app.recovery import RecoverySlot, take_left_behind
+from app.session import MakeEngine, Session
+from app.state import load_state, save_state
+from app.theme import apply_theme, current
+from app.theme.icons import icon
+from app.welcome import Welcome
+from app.widgets.engine_badge import EngineBadge
+from engine.diagnostics import Diagnostic
+from engine.patch.document import Patch
+from engine.runtime.messages import FrameReport
+from engine.runtime.outbox import Happening
+
+_MESSAGE_MS = 8000
+
+
+class MainWindow(QMainWindow):
+    """The editor's window. `make_engine` starts an engine for a patch; `folder` keeps what is remembered."""
+
+    def __init__(self, make_engine: MakeEngine, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+        self.state = load_state(folder)
+        self.session = Session(make_engine, self)
+        self._recovery = RecoverySlot(folder / "recovery")
+        self.files = FileCommands(self.session, self.state, self._recovery, self)
+        self.bridge = Bridge(self)
+        self.canvas = Canvas()
+        self.welcome = Welcome(find_examples())
+        self.inspector, self.problems, self.log = Inspector(), Problems(), Log()
+        self.viewers = ViewerDocks(self)
+        self.badge = EngineBadge()
+        self._central = QStackedWidget()
+        self._central.addWidget(self.welcome)
+        self._central.addWidget(self.canvas)
+        self.setCentralWidget(self._central)
+        self._docks = {
+            "inspector": self._add_dock(
+                "inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea
+            ),
+            "problems": self._add_dock("problems", "Problems", self.problems, Qt.DockWidgetArea.BottomDockWidgetArea),
+            "log": self._add_dock("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea),
+        }
+        self.actions_by_id = Actions(self, make_commands(self), self.canvas)
+        self._make_menus_and_bars()
+        self._keys = ControlKeys(self)
+        QApplication.instance().installEventFilter(self._keys)  # type: ignore[union-attr]  # there is an application
+        self._wire()
+        self._restore_layout()
+        self.set_theme(self.state.theme)
+        self._on_replaced(None)
+
+    # Commands that concern the window itself
+
+    def toggle_running(self) -> None:
+        """Play, or pause."""
+        self.session.set_running(not self.session.running)
+
+    def close_patch(self) -> None:
+        """Close the patch and go back to the welcome page."""
+        if self.files.may_close():
+            self._recovery.clear()
+            self.session.replace(None)
+
+    def go_to(self, node: str) -> None:
+        """Select a node and bring it into view."""
+        if self.session.patch is not None and node in self.session.patch.nodes:
+            self.canvas.select([node])
+            self.canvas.fit_selection()
+            self.canvas.setFocus()
+
+    def open_kernel_source(self) -> None:
+        """Open the kernel files of the selected block in the system's editor."""
+        patch, selected = self.session.patch, self.canvas.selected()
+        block_type = patch.block_type(selected[0]) if patch is not None and selected else None
+        files = kernel_files(block_type) if block_type else []
+        for path in files:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+        if not files:
+            self.show_message("The selected block has no kernel of its own")
+
+    def set_theme(self, name: str) -> None:
+        """Use the theme "dark" or "light"."""
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        apply_theme(app, name)
+        self.state.theme = name
+        self.setStyleSheet(window_stylesheet(current()))
+        self.actions_by_id.refresh_icons()
+        self.viewers.refresh_icons()
+        self.inspector.show_nodes(self.inspector.nodes)
+        self._show_running(self.session.running)
+
+    def show_shortcuts(self) -> None:
+        """List the commands that have keys."""
+        make_shortcut_list(self, [self.actions_by_id[name] for name in self.actions_by_id.commands]).open()
+
+    def show_about(self) -> None:
+        """Say what this is."""
+        engine = self.session.engine
+        info = engine.device.info if engine else None
+        show_about(self, f"{info.name}, {info.title}" if info else "no device; open a patch first")
+
+    def show_message(self, text: str) -> None:
+        """Show a line in the status bar for a moment, and keep it in the log."""
+        self.statusBar().showMessage(text, _MESSAGE_MS)
+        self.log.add_message(text)
+
+    def show_fault(self, text: str) -> None:
+        """Show something that went wrong, and keep it in the log."""
+        self.statusBar().showMessage(text, _MESSAGE_MS)
+        self.log.add_error(text)
+
+    def offer_recovery(self) -> None:
+        """Offer unsaved work that a crash left behind."""
+        for found in take_left_behind(self._folder / "recovery"):
+            self.files.recover(found)
+
+    # Qt
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Stop drawing while the window is minimised."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self.bridge.set_active(not self.isMinimized())
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask about unsaved changes, remember the window, and end the engine."""
+        if not self.files.may_close():
+            event.ignore()
+            return
+        self.state.geometry = bytes(self.saveGeometry().data())
+        self.state.layout = bytes(self.saveState().data())
+        self.session.close()
+        self._recovery.close()
+        QApplication.instance().removeEventFilter(self._keys)  # type: ignore[union-attr]  # there is an application
+        try:
+            save_state(self.state, self._folder)
+        except OSError as problem:
+            self.show_fault(f"window state must be writable to {self._folder}, got: {problem}")
+        event.accept()
+
+    # Putting together
+
+    def _add_dock(self, name: str, title: str, widget: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
+        dock = QDockWidget(title, self)
+        dock.setObjectName(name)
+        dock.setWidget(widget)
+        self.addDockWidget(area, dock)
+        return dock
+
+    def _make_menus_and_bars(self) -> None:
+        self.actions_by_id.fill_menu_bar(MENUS)
+        view = self.actions_by_id.menus["view"]
+        for dock in self._docks.values():
+            view.addAction(dock.toggleViewAction())
+        toolbar = self.actions_by_id.make_toolbar(TOOLBAR)
+        spacer = QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        toolbar.addWidget(spacer)
+        toolbar.addWidget(self.badge)
+        self.addToolBar(toolbar)
+        view.addAction(toolbar.toggleViewAction())
+        self._problem_count = QLabel()
+        self._problem_count.setObjectName("faint")
+        self.statusBar().addPermanentWidget(self._problem_count)
+        self.statusBar().setSizeGripEnabled(False)
+
+    def _wire(self) -> None:
+        session, bridge, canvas = self.session, self.bridge, self.canvas
+        session.replaced.connect(self._on_replaced)
+        session.engine_changed.connect(lambda: bridge.set_engine(session.engine))
+        session.changed.connect(self._on_changed)
+        session.engine_failed.connect(self.show_fault)
+        session.running_changed.connect(self._show_running)
+        bridge.report.connect(self._on_report)
+        bridge.preview.connect(self.viewers.show_preview)
+        bridge.happened.connect(self._on_happened)
+        self.viewers.visible_changed.connect(bridge.observe)
+        self.viewers.failed.connect(self.show_fault)
+        canvas.selection_changed.connect(self._on_selection)
+        canvas.refused.connect(self.show_message)
+        canvas.node_activated.connect(self.viewers.reveal)
+        self.inspector.refused.connect(self.show_message)
+        self.problems.node_activated.connect(self.go_to)
+        self.problems.counted.connect(self._on_problem_count)
+        self.welcome.new_requested.connect(self.files.new)
+        self.welcome.browse_requested.connect(self.files.open)
+        self.welcome.open_requested.connect(self.files.open_path)
+        self.welcome.example_requested.connect(self.files.open_example)
+        self.files.noted.connect(self.show_message)
+        self.files.recent_changed.connect(self._show_recent)
+        self.actions_by_id.menus["recent"].aboutToShow.connect(self._show_recent)
+
+    def _restore_layout(self) -> None:
+        self.resize(1440, 900)
+        self.setDockNestingEnabled(True)
+        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.tabifyDockWidget(self._docks["problems"], self._docks["log"])
+        self._docks["problems"].raise_()
+        right = [self.viewers.empty, self._docks["inspector"]]
+        self.resizeDocks(right, [380, 380], Qt.Orientation.Horizontal)
+        self.resizeDocks(right, [320, 480], Qt.Orientation.Vertical)
+        self.resizeDocks([self._docks["problems"]], [160], Qt.Orientation.Vertical)
+        if self.state.geometry:
+            self.restoreGeometry(QByteArray(self.state.geometry))
+            self.restoreState(QByteArray(self.state.layout))
+        self._show_recent()
+
+    # Following session and engine
+
+    def _on_replaced(self, patch: Patch | None) -> None:
+        for part in (self.inspector, self.problems, self.viewers):
+            part.set_patch(patch)
+        self.badge.clear()
+        if patch is not None:
+            self.canvas.set_patch(patch)
+            self.canvas.fit()
+            self.canvas.setFocus()
+        self.bridge.set_engine(self.session.engine)
+        self._central.setCurrentWidget(self.welcome if patch is None else self.canvas)
+        for dock in (*self._docks.values(), self.viewers.empty):
+            dock.setVisible(patch is not None and (dock is not self.viewers.empty or not self.viewers.docks))
+        self.actions_by_id.set_enabled(NEEDS_PATCH, patch is not None)
+        self._on_selection([])
+
+    def _on_changed(self) -> None:
+        history = self.session.patch.history if self.session.patch else None
+        for command, word, name in (
+            ("undo", "&Undo", history.undo_name if history else None),
+            ("redo", "&Redo", history.redo_name if history else None),
+        ):
+            action = self.actions_by_id[command]
+            action.setText(f"{word} {name}".replace("&&", "&") if name else word)
+            action.setEnabled(name is not None)
+        self.setWindowModified(self.session.is_modified)
+        self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom")
+
+    def _on_selection(self, nodes: list[str]) -> None:
+        self.inspector.show_nodes(nodes)
+        self.actions_by_id.set_enabled(NEEDS_SELECTION, bool(nodes))
+
+    def _on_report(self, report: FrameReport) -> None:
+        if report.running != self.session.running:
+            pass
+        self.canvas.show_report(report)
+        self.inspector.show_report(report)
+        self.problems.show_diagnostics(report.diagnostics)
+        self.badge.show_report(report)
+
+    def _on_happened(self, event: Happening) -> None:
+        self.log.add_event(event)
+        if isinstance(event, Diagnostic):
+            self.statusBar().showMessage(str(event), _MESSAGE_MS)
+
+    def _on_problem_count(self, errors: int, warnings: int) -> None:
+        self._docks["problems"].setWindowTitle(count_text(errors, warnings))
+        self._problem_count.setText(count_text(errors, warnings) if errors + warnings else "")
+
+    def _show_running(self, running: bool) -> None:
+        self.actions_by_id["play"].setIcon(icon("pause" if running else "play"))
+        self.actions_by_id["play"].setText("&Pause" if running else "&Play")
+
+    def _show_recent(self) -> None:
+        menu = self.actions_by_id.menus["recent"]
+        menu.clear()
+        recent = self.state.existing_recent()
+        for path in recent:
+            action = menu.addAction(path.name)
+            action.setToolTip(str(path))
+            action.triggered.connect(lambda _=False, path=path: self.files.open_path(path))
+        if not recent:
+            menu.addAction("No recent files").setEnabled(False)
+        self.welcome.show_recent(recent[:5])

@@ -1,0 +1,1 @@
+"""Blocks that copy and fill buffers of any type."""

@@ -1,0 +1,23 @@
+"""buffer.fill: a buffer of one value."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
+
+
+class Fill(Block, id="buffer.fill", version=1, category="Buffer", tags=("constant", "memset", "zeros", "ones")):
+    """Make a buffer in which every element has the same value.
+
+    Use it as a constant operand, or to begin from zeros. The value can be changed while the patch runs; another count
+    needs a rebuild.
+    """
+
+    out: Out[f32] = port(shape="[count]", doc="`count` elements, all equal to `value`.")
+    count: int = param(1024, min=1, max=1 << 26, unit="elements", structural=True, doc="Number of elements.")
+    value: float = param(0.0, min=-1000, max=1000, doc="What every element is.")
+
+    kernel = Kernel("elementwise.cu", entry="fill")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(self.kernel, num_threads=self.out.size, args=(self.out, self.value, self.out.size))

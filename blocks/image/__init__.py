@@ -1,0 +1,1 @@
+"""Blocks that make and change linear RGBA images."""

@@ -1,0 +1,36 @@
+"""image.gradient: one colour into another."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
+
+
+class Gradient(Block, id="image.gradient", version=1, category="Image", tags=("ramp", "generator", "background")):
+    """Make a straight run from one colour to another.
+
+    At angle 0 it runs from left to right, at 90 from top to bottom; it spans the image in every direction. Use it as a
+    background, as a mask, or to see what a tone change does.
+    """
+
+    out: Out[float4] = port(shape="[height, width]", doc="The gradient, linear RGBA, opaque.")
+    width: int = param(1024, min=1, max=8192, unit="px", structural=True, doc="Width of the image.")
+    height: int = param(768, min=1, max=8192, unit="px", structural=True, doc="Height of the image.")
+    angle: float = param(0.0, min=-180, max=180, unit="degrees", doc="Direction, clockwise from left-to-right.")
+    red_from: float = param(0.02, min=0, max=1, doc="Linear red where it begins.")
+    green_from: float = param(0.03, min=0, max=1, doc="Linear green where it begins.")
+    blue_from: float = param(0.10, min=0, max=1, doc="Linear blue where it begins.")
+    red_to: float = param(1.00, min=0, max=1, doc="Linear red where it ends.")
+    green_to: float = param(0.45, min=0, max=1, doc="Linear green where it ends.")
+    blue_to: float = param(0.15, min=0, max=1, doc="Linear blue where it ends.")
+
+    kernel = Kernel("patterns.cu", entry="gradient")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a pixel."""
+        start = (self.red_from, self.green_from, self.blue_from)
+        end = (self.red_to, self.green_to, self.blue_to)
+        build.launch(
+            self.kernel,
+            num_threads=(self.width, self.height),
+            args=(self.out, self.angle, *start, *end, self.width, self.height),
+        )

@@ -1,0 +1,29 @@
+"""image.grayscale: take the colour out of an image."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+
+
+class Grayscale(
+    Block,
+    id="image.grayscale",
+    version=1,
+    category="Image",
+    tags=("gray", "grey", "luminance", "desaturate", "monochrome"),
+):
+    """Take the colour out of an image.
+
+    Every channel moves to the luminance (0.2126 R + 0.7152 G + 0.0722 B, in linear light) by `amount`. Alpha
+    stays as it is.
+    """
+
+    image: In[float4] = port(rank=2, doc="The image to change, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(shape="same(image)", doc="The grey image, of the same size.")
+    amount: float = param(1.0, min=0, max=1, doc="How much of the effect: 0 none, 1 all.")
+
+    kernel = Kernel("tone.cu", entry="grayscale")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a pixel."""
+        build.launch(self.kernel, num_threads=self.out.size, args=(self.image, self.out, self.amount, self.out.size))

@@ -1,0 +1,22 @@
+"""image.invert: turn light into dark: a negative."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
+
+
+class Invert(Block, id="image.invert", version=1, category="Image", tags=("negative",)):
+    """Turn light into dark: a negative.
+
+    Every channel moves from c to 1 - c by `amount`. Alpha stays as it is. Use it after Sobel for dark lines on white.
+    """
+
+    image: In[float4] = port(rank=2, doc="The image to change, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(shape="same(image)", doc="The negative, of the same size.")
+    amount: float = param(1.0, min=0, max=1, doc="How much of the effect: 0 none, 1 all.")
+
+    kernel = Kernel("tone.cu", entry="invert")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a pixel."""
+        build.launch(self.kernel, num_threads=self.out.size, args=(self.image, self.out, self.amount, self.out.size))

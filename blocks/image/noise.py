@@ -1,0 +1,42 @@
+"""image.noise: clouds."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
+
+
+class Noise(
+    Block, id="image.noise", version=1, category="Image", tags=("clouds", "fractal", "generator", "texture", "random")
+):
+    """Make smooth grey noise that can move.
+
+    Random values on a lattice, joined smoothly, in several octaves of half the size and half the weight each. Use it as
+    a texture, as clouds, or as a moving mask. The same seed gives the same noise everywhere.
+    """
+
+    out: Out[float4] = port(shape="[height, width]", doc="The noise, 0 to 1, linear RGBA, opaque.")
+    width: int = param(1024, min=1, max=8192, unit="px", structural=True, doc="Width of the image.")
+    height: int = param(768, min=1, max=8192, unit="px", structural=True, doc="Height of the image.")
+    cell: float = param(128.0, min=2, max=1024, unit="px", doc="Size of the largest features.")
+    octaves: int = param(5, min=1, max=8, doc="Layers of finer and finer detail.")
+    speed: float = param(0.2, min=0, max=5, unit="1/s", doc="How fast it changes; 0 stands still.")
+    seed: int = param(0, min=0, max=1000, doc="Which noise it is.")
+
+    kernel = Kernel("patterns.cu", entry="noise")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a pixel."""
+        build.launch(
+            self.kernel,
+            num_threads=(self.width, self.height),
+            args=(
+                self.out,
+                build.frame,
+                self.cell,
+                self.octaves,
+                self.speed,
+                self.seed,
+                self.width,
+                self.height,
+            ),
+        )

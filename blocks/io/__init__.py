@@ -1,0 +1,1 @@
+"""Blocks that bring data in, save it and show it."""

@@ -1,0 +1,23 @@
+"""io.array: a numpy array as a buffer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.api import Block, BlockBuilder, Out, any_type, param, port
+
+
+class Array(Block, id="io.array", version=1, category="IO", tags=("numpy", "constant", "input", "data")):
+    """Bring a numpy array into the patch.
+
+    The output has the array's element type and shape. Set `data` from Python, with
+    `patch.add("io.array", data=...)`; it is saved inside the patch file. An array of the same type and shape can be set
+    while the patch runs, without a rebuild. Element types: 8- to 64-bit integers and 16- to 64-bit floats.
+    """
+
+    out: Out[any_type] = port(shape="data", dtype="data", doc="The array's contents.")
+    data: np.ndarray = param(np.zeros(1, np.float32), doc="The array: any shape, any numeric element type.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Uploaded once; nothing runs in a frame."""
+        build.provide(self.out, self.data)

@@ -1,0 +1,43 @@
+"""io.image_array: a numpy array as an image."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine.api import Block, BlockBuilder, Out, float4, param, port
+from engine.diagnostics import PatchError
+
+
+class ImageArray(Block, id="io.image_array", version=1, category="IO", tags=("numpy", "picture", "input", "data")):
+    """Bring a numpy array into the patch as an image.
+
+    Takes (height, width) for grey, (height, width, 3) for RGB or (height, width, 4) for RGBA. The values are taken as
+    linear light from 0 to 1, whatever their type; RGB and grey are opaque. Use it for images that Python makes; for
+    files there is Load Image.
+    """
+
+    out: Out[float4] = port(shape="data", doc="The image, linear RGBA, shape [height, width].")
+    data: np.ndarray = param(
+        np.zeros((1, 1, 4), np.float32), doc="The pixels, linear: (height, width), or with 3 or 4 channels."
+    )
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Uploaded once; nothing runs in a frame."""
+        build.provide(self.out, linear_rgba(self.data))
+
+
+def linear_rgba(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return (height, width, 4) float32 for a grey, RGB or RGBA array; PatchError for any other shape."""
+    pixels = array[..., np.newaxis] if array.ndim == 2 else array
+    if pixels.ndim != 3 or pixels.shape[2] not in (1, 3, 4):
+        raise PatchError(
+            f"parameter data must be (height, width), (height, width, 3) or (height, width, 4), got {array.shape}"
+        )
+    result = np.ones((*pixels.shape[:2], 4), np.float32)
+    if pixels.shape[2] == 4:
+        result[:] = pixels
+    else:
+        result[..., :3] = pixels  # a single channel goes to all three
+    return result

@@ -1,0 +1,32 @@
+"""io.viewer: an image on the screen."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port, uchar4
+
+
+class Viewer(Block, id="io.viewer", version=1, category="IO", tags=("display", "preview", "screen", "show", "output")):
+    """Show an image.
+
+    Converts linear light to sRGB for the screen. `exposure` brightens or darkens only what is shown; `roll_off` brings
+    highlights above 1 back into view, where the default cuts them off. Pictures are read back only while somebody looks
+    at the viewer.
+    """
+
+    image: In[float4] = port(rank=2, doc="The image to show, linear RGBA, shape [height, width].")
+    exposure: float = param(0.0, min=-8, max=8, unit="stops", doc="Brightness of the picture; +1 is twice as bright.")
+    roll_off: float = param(
+        0.0, min=0, max=1, doc="Share of the range that is given to highlights: 0 cuts at 1, 1 compresses everything."
+    )
+
+    kernel = Kernel("display.cu", entry="show_image")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a pixel."""
+        pixels = build.buffer("pixels", uchar4, shape="same(image)")
+        build.launch(
+            self.kernel,
+            num_threads=self.image.size,
+            args=(self.image, pixels, self.exposure, self.roll_off, self.image.size),
+        )
+        build.show(pixels)

@@ -1,0 +1,1 @@
+"""Arithmetic on buffers of f32."""

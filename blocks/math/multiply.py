@@ -1,0 +1,22 @@
+"""math.multiply: x * y, element by element."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+
+
+class Multiply(Block, id="math.multiply", version=1, category="Math", tags=("product", "times", "mask")):
+    """Multiply `x` by `y`, element by element.
+
+    out[i] = x[i] * y[i]. Use it to weight or mask one signal with another. Both must have the same shape.
+    """
+
+    x: In[f32] = port(doc="First operand, of any shape.")
+    y: In[f32] = port(shape="same(x)", doc="Second operand, of the shape of x.")
+    out: Out[f32] = port(shape="same(x)", doc="x * y.")
+
+    kernel = Kernel("elementwise.cu", entry="multiply")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(self.kernel, num_threads=self.out.size, args=(self.x, self.y, self.out, self.out.size))

@@ -1,0 +1,24 @@
+"""math.saxpy: a scaled vector plus another."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+
+
+class Saxpy(Block, id="math.saxpy", version=1, category="Math", tags=("axpy", "blas", "linear")):
+    """Scale `x` by `a` and add `y`.
+
+    out[i] = a * x[i] + y[i] for every element. Use it to blend or accumulate vectors; it is also the smallest complete
+    example of a block with a live parameter. `x` and `y` must have the same shape.
+    """
+
+    x: In[f32] = port(doc="Scaled operand, of any shape.")
+    y: In[f32] = port(shape="same(x)", doc="Added operand, of the shape of x.")
+    out: Out[f32] = port(shape="same(x)", doc="a * x + y.")
+    a: float = param(2.0, min=-10, max=10, doc="Scale of x.")
+
+    kernel = Kernel("saxpy.cu", entry="saxpy")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(self.kernel, num_threads=self.out.size, args=(self.x, self.y, self.out, self.a, self.out.size))

@@ -1,0 +1,1 @@
+"""Particles: birth, forces, motion and rendering."""

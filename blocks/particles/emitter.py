@@ -1,0 +1,50 @@
+"""particles.emitter: where particles begin."""
+
+from __future__ import annotations
+
+from blocks.particles.particle import Particle
+from engine.api import Block, BlockBuilder, Kernel, Out, param, port
+
+
+class Emitter(
+    Block, id="particles.emitter", version=1, category="Particles", tags=("source", "fountain", "spawn", "simulation")
+):
+    """Let particles be born, frame by frame.
+
+    Particles leave a disc upwards, in a cone, and may swirl around its axis. They live in a ring: when all `count`
+    places are taken, the oldest makes room, so rate times life should not be much more than count. The buffer keeps its
+    contents from frame to frame; connect Forces and Integrate, which change it in place, to make the particles move.
+    """
+
+    particles: Out[Particle] = port(shape="[count]", state=True, doc="All places; those never used are zero.")
+    count: int = param(100_000, min=1, max=4_000_000, unit="particles", structural=True, doc="Places in the ring.")
+    rate: float = param(25_000.0, min=0, max=1_000_000, unit="1/s", doc="Births a second.")
+    life: float = param(4.5, min=0.1, max=30, unit="s", doc="Longest life; each particle gets 60 to 100 % of it.")
+    radius: float = param(0.35, min=0, max=5, unit="m", doc="Radius of the disc they leave from.")
+    height: float = param(0.0, min=-5, max=5, unit="m", doc="Height of that disc.")
+    speed: float = param(6.2, min=0, max=30, unit="m/s", doc="Speed away from the disc, give or take 20 %.")
+    spread: float = param(9.0, min=0, max=180, unit="degrees", doc="Half angle of the cone; 180 is all around.")
+    swirl: float = param(1.6, min=-20, max=20, unit="m/s", doc="Speed around the axis at the disc's rim.")
+    seed: int = param(1, min=0, max=1000, doc="Which pseudo-random particles they are.")
+
+    kernel = Kernel("emitter.cu", entry="emit_particles")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a place; those whose turn it is write a new particle."""
+        build.launch(
+            self.kernel,
+            num_threads=self.particles.size,
+            args=(
+                self.particles,
+                build.frame,
+                self.rate,
+                self.life,
+                self.radius,
+                self.height,
+                self.speed,
+                self.spread,
+                self.swirl,
+                self.seed,
+                self.particles.size,
+            ),
+        )

@@ -1,0 +1,54 @@
+"""particles.forces: what makes particles change course."""
+
+from __future__ import annotations
+
+from blocks.particles.particle import Particle
+from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
+
+
+class Forces(
+    Block,
+    id="particles.forces",
+    version=1,
+    category="Particles",
+    tags=("gravity", "wind", "turbulence", "curl", "attractor", "simulation"),
+):
+    """Change particles' velocities by gravity, turbulence, an attractor, and drag towards the wind.
+
+    Works in place, on living particles. Turbulence is a flow without sources, so that it stirs particles but does not
+    gather them. Drag pulls velocities to that of the air, which is the wind: without drag, wind does nothing. Put it
+    between Emitter and Integrate; several in a row add up.
+    """
+
+    particles: In[Particle] = port(doc="The particles to accelerate.")
+    out: Out[Particle] = port(inplace="particles", doc="The same particles with new velocities.")
+    gravity: float = param(-3.6, min=-20, max=20, unit="m/s²", doc="Acceleration upwards; Earth's is -9.81.")
+    drag: float = param(0.35, min=0, max=10, unit="1/s", doc="How quickly velocities become that of the air.")
+    wind_x: float = param(0.0, min=-20, max=20, unit="m/s", doc="The air's velocity along x.")
+    wind_z: float = param(0.0, min=-20, max=20, unit="m/s", doc="The air's velocity along z.")
+    turbulence: float = param(1.6, min=0, max=20, unit="m/s²", doc="Strength of the turbulence.")
+    turbulence_scale: float = param(3.0, min=0.1, max=20, unit="m", doc="Size of its eddies.")
+    attraction: float = param(0.0, min=-20, max=20, unit="m/s²", doc="Pull to the attractor; negative pushes away.")
+    attractor_height: float = param(2.0, min=-10, max=10, unit="m", doc="Height of the attractor on the y axis.")
+
+    kernel = Kernel("forces.cu", entry="apply_forces")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a particle."""
+        build.launch(
+            self.kernel,
+            num_threads=self.out.size,
+            args=(
+                self.out,
+                build.frame,
+                self.gravity,
+                self.drag,
+                self.wind_x,
+                self.wind_z,
+                self.turbulence,
+                self.turbulence_scale,
+                self.attraction,
+                self.attractor_height,
+                self.out.size,
+            ),
+        )

@@ -1,0 +1,36 @@
+"""particles.integrate: particles move."""
+
+from __future__ import annotations
+
+from blocks.particles.particle import Particle
+from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
+
+
+class Integrate(
+    Block,
+    id="particles.integrate",
+    version=1,
+    category="Particles",
+    tags=("move", "step", "bounce", "floor", "simulation"),
+):
+    """Move particles on by one time step.
+
+    Works in place, on living particles: position += velocity * time step, age += time step. Together with Forces before
+    it this is the semi-implicit Euler method. Particles that fall through the floor bounce.
+    """
+
+    particles: In[Particle] = port(doc="The particles to move.")
+    out: Out[Particle] = port(inplace="particles", doc="The same particles, one time step later.")
+    floor: float = param(0.0, min=-10, max=10, unit="m", doc="Height of the floor.")
+    bounce: float = param(0.45, min=0, max=1, doc="Share of the falling speed that is left after a bounce.")
+    friction: float = param(0.25, min=0, max=1, doc="Share of the sideways speed that a bounce takes away.")
+
+    kernel = Kernel("integrate.cu", entry="integrate_particles")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a particle."""
+        build.launch(
+            self.kernel,
+            num_threads=self.out.size,
+            args=(self.out, build.frame, self.floor, self.bounce, self.friction, self.out.size),
+        )

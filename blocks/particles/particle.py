@@ -1,0 +1,18 @@
+"""The element type of particle buffers."""
+
+from __future__ import annotations
+
+from engine.api import Struct, f32, float3
+
+
+class Particle(Struct):
+    """One particle, 32 bytes, as `kernels/particle.cuh` lays it out.
+
+    Position in metres (y is up), age in seconds, velocity in metres a second, life in seconds. It is alive while its
+    age is below its life; all zero is a particle that was never born.
+    """
+
+    position: float3
+    age: f32
+    velocity: float3
+    life: f32

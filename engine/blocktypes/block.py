@@ -1,0 +1,187 @@
+"""The `Block` base class: a block type is declared by subclassing it.
+
+A block is passive. It holds parameter values and describes work; it never calls a device.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+
+from engine.blocktypes.parameters import TYPES, ParameterDeclaration, ParameterSpec
+from engine.blocktypes.ports import In, Out, PortDeclaration, PortSpec
+from engine.blocktypes.shape_rules import ShapeRuleError, check_rule
+from engine.diagnostics import PatchError
+from engine.types import DType
+
+if TYPE_CHECKING:
+    from engine.blocktypes.builder import BlockBuilder
+
+
+class BlockDefinitionError(TypeError):
+    """A block class is declared wrongly; raised when the class is defined."""
+
+
+_ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
+
+#: Every block type defined so far, by id. The catalogue reads it.
+defined_blocks: dict[str, type[Block]] = {}
+
+
+class Block:
+    """One placed block: a type's behaviour with a node's id and parameter values.
+
+    Subclass with `id=` (dotted, lower case), `version=` and `category=`, a docstring, annotated ports and parameters,
+    and `describe`. `values` holds every parameter's current value.
+    """
+
+    id: ClassVar[str]
+    version: ClassVar[int]
+    category: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    tags: ClassVar[tuple[str, ...]]
+    ports: ClassVar[dict[str, PortSpec]]
+    parameters: ClassVar[dict[str, ParameterSpec]]
+
+    def __init_subclass__(
+        cls,
+        *,
+        id: str,
+        version: int = 1,
+        category: str | None = None,
+        title: str | None = None,
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        if not _ID.match(id):
+            raise BlockDefinitionError(f"{cls.__name__}: id must be like 'category.name' in lower case, got {id!r}")
+        if not (cls.__doc__ or "").strip():
+            raise BlockDefinitionError(f"block {id} must have a docstring that says what it does, got none")
+        known = defined_blocks.get(id)
+        if known is not None and known.__module__ != cls.__module__:
+            raise BlockDefinitionError(
+                f"block id {id} must be unique, got it in {known.__module__} and {cls.__module__}"
+            )
+        cls.id, cls.version, cls.tags = id, version, tags
+        cls.category = category or id.split(".")[0].title()
+        cls.title = title or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", cls.__name__)
+        cls.summary = inspect.cleandoc(cls.__doc__ or "").splitlines()[0]
+        cls.ports, cls.parameters = _collect(cls)
+        defined_blocks[id] = cls
+
+    def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
+        self.node = node
+        self.values: dict[str, Any] = {name: spec.default for name, spec in self.parameters.items()}
+        for name, value in (values or {}).items():
+            self.set(name, value)
+
+    def set(self, name: str, value: Any) -> None:
+        """Give a parameter a value; PatchError when there is no such parameter or the value does not fit."""
+        self.values[name] = self.parameter(name).coerce(value)
+
+    @classmethod
+    def parameter(cls, name: str) -> ParameterSpec:
+        """Return a parameter's declaration; PatchError that lists the parameters when there is none."""
+        try:
+            return cls.parameters[name]
+        except KeyError:
+            known = ", ".join(cls.parameters) or "no parameters"
+            raise PatchError(f"{cls.id}: parameter must be one of {known}, got {name!r}") from None
+
+    @abstractmethod
+    def describe(self, build: BlockBuilder) -> None:
+        """Say what the block does, by calling `build`."""
+        raise NotImplementedError(f"block {self.id} must define describe")
+
+    @classmethod
+    def source_folder(cls) -> Path | None:
+        """Folder of the file that defines the type, where its kernels may lie; None when it has no file."""
+        try:
+            return Path(inspect.getfile(cls)).parent
+        except (TypeError, OSError):
+            return None
+
+    @classmethod
+    def inputs(cls) -> list[PortSpec]:
+        """Input ports in order of declaration."""
+        return [spec for spec in cls.ports.values() if spec.is_input]
+
+    @classmethod
+    def outputs(cls) -> list[PortSpec]:
+        """Output ports in order of declaration."""
+        return [spec for spec in cls.ports.values() if not spec.is_input]
+
+
+def _collect(cls: type[Block]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
+    hints = get_type_hints(cls)
+    ports: dict[str, PortSpec] = {}
+    parameters: dict[str, ParameterSpec] = {}
+    for name, declaration in vars(cls).items():
+        if isinstance(declaration, PortDeclaration):
+            ports[name] = _port_spec(cls, declaration, hints.get(name))
+        elif isinstance(declaration, ParameterDeclaration):
+            parameters[name] = _parameter_spec(cls, declaration, hints.get(name))
+    if not ports:
+        raise BlockDefinitionError(f"block {cls.id} must have at least one port, got none")
+    sizes = frozenset(name for name, spec in parameters.items() if spec.structural and spec.type == "int")
+    for spec in ports.values():
+        _check_port(cls, spec, ports, sizes)
+    return ports, parameters
+
+
+def _port_spec(cls: type[Block], declaration: PortDeclaration, hint: Any) -> PortSpec:
+    direction = get_origin(hint)
+    arguments = get_args(hint)
+    if direction not in (In, Out) or len(arguments) != 1 or not isinstance(arguments[0], DType):
+        raise BlockDefinitionError(
+            f"block {cls.id}: port {declaration.name} must be annotated In[dtype] or Out[dtype], got {hint}"
+        )
+    declaration.handle = direction
+    return PortSpec(
+        name=declaration.name,
+        direction="in" if direction is In else "out",
+        dtype=arguments[0],
+        **declaration.arguments,
+    )
+
+
+def _check_port(cls: type[Block], spec: PortSpec, ports: dict[str, PortSpec], sizes: frozenset[str]) -> None:
+    where = f"block {cls.id}: port {spec.name}"
+    if not spec.doc.strip():
+        raise BlockDefinitionError(f"{where} must have a doc, got none")
+    if spec.is_input:
+        return
+    inputs = [name for name, other in ports.items() if other.is_input]
+    if spec.inplace is not None and spec.inplace not in inputs:
+        raise BlockDefinitionError(f"{where}: inplace must name an input, got {spec.inplace!r}")
+    if spec.shape == "same" and not inputs:
+        raise BlockDefinitionError(f"{where} must have a shape rule, since the block has no input to be the same as")
+    if spec.dtype.kind == "any" and spec.dtype_rule is None:
+        raise BlockDefinitionError(f"{where} is of any type and must have a dtype rule, such as dtype='same(x)'")
+    try:
+        check_rule(spec.shape, frozenset(ports), sizes)
+    except (ShapeRuleError, SyntaxError) as problem:
+        raise BlockDefinitionError(f"{where}: {problem}") from None
+
+
+def _parameter_spec(cls: type[Block], declaration: ParameterDeclaration, hint: Any) -> ParameterSpec:
+    where = f"block {cls.id}: parameter {declaration.name}"
+    kind = TYPES.get(get_origin(hint) or hint)
+    if kind is None:
+        raise BlockDefinitionError(f"{where} must be float, int, bool, str, Path or numpy.ndarray, got {hint}")
+    arguments = dict(declaration.arguments)
+    if kind in ("str", "path", "array"):
+        arguments["structural"] = True
+    declaration.structural = arguments["structural"]
+    spec = ParameterSpec(name=declaration.name, type=kind, **arguments)
+    if not spec.doc.strip():
+        raise BlockDefinitionError(f"{where} must have a doc, got none")
+    try:
+        arguments["default"] = spec.coerce(spec.default)
+    except PatchError as problem:
+        raise BlockDefinitionError(f"block {cls.id}: default of {problem}") from None
+    return ParameterSpec(name=declaration.name, type=kind, **arguments)

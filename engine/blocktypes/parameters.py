@@ -1,0 +1,165 @@
+"""Parameters: what a person sets on a block.
+
+A *live* parameter is passed to kernels as a scalar, so that a change is one write into an argument block (HOT). A
+*structural* parameter takes part in the description (a shape, a file), so that a change describes the block again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.diagnostics import PatchError
+
+TYPES: dict[Any, str] = {float: "float", int: "int", bool: "bool", str: "str", Path: "path", np.ndarray: "array"}
+
+
+@dataclass(frozen=True)
+class ParameterSpec:
+    """A parameter as its block type declares it; `type` is float, int, bool, str, path or array.
+
+    `files` describes what a path parameter names: "open image", "save image" or "".
+    """
+
+    name: str
+    type: str
+    default: Any
+    doc: str
+    minimum: float | None = None
+    maximum: float | None = None
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    structural: bool = False
+    files: str = ""
+
+    def coerce(self, value: Any) -> Any:
+        """Return `value` as this parameter's type; PatchError says what it must be."""
+        converted: Any = _CONVERT[self.type](value)
+        if converted is None:
+            raise PatchError(f"parameter {self.name} must be {_MUST_BE[self.type]}, got {value!r}")
+        if self.choices and converted not in self.choices:
+            raise PatchError(f"parameter {self.name} must be one of {', '.join(self.choices)}, got {value!r}")
+        if self.minimum is not None and converted < self.minimum:
+            raise PatchError(f"parameter {self.name} must be at least {self.minimum:g}, got {value!r}")
+        if self.maximum is not None and converted > self.maximum:
+            raise PatchError(f"parameter {self.name} must be at most {self.maximum:g}, got {value!r}")
+        return converted
+
+
+def _to_float(value: Any) -> float | None:
+    if isinstance(value, (bool, str)):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _to_int(value: Any) -> int | None:
+    number = _to_float(value)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
+    array = np.asarray(value)
+    return np.ascontiguousarray(array) if array.dtype.kind in "iuf" and array.size else None
+
+
+_CONVERT = {
+    "float": _to_float,
+    "int": _to_int,
+    "bool": lambda value: bool(value) if isinstance(value, (bool, np.bool_)) else None,
+    "str": lambda value: value if isinstance(value, str) else None,
+    "path": lambda value: str(value) if isinstance(value, (str, Path)) else None,
+    "array": _to_array,
+}
+_MUST_BE = {
+    "float": "a finite number",
+    "int": "a whole number",
+    "bool": "true or false",
+    "str": "text",
+    "path": "a file path",
+    "array": "a non-empty numeric array",
+}
+
+
+def parse_text(spec: ParameterSpec, text: str) -> Any:
+    """Return the value a person typed for this parameter (command line, inspector); PatchError when it is none."""
+    if spec.type == "bool" and text.lower() in ("true", "false", "1", "0", "on", "off"):
+        return text.lower() in ("true", "1", "on")
+    if spec.type in ("float", "int"):
+        try:
+            return spec.coerce(float(text))
+        except ValueError as problem:
+            raise PatchError(f"parameter {spec.name} must be {_MUST_BE[spec.type]}, got {text!r}") from problem
+    if spec.type == "array":
+        raise PatchError(f"parameter {spec.name} must be set from Python, got text")
+    return spec.coerce(text)
+
+
+@dataclass(frozen=True)
+class ParameterHandle:
+    """A live parameter as `describe` sees it: it can be passed to a kernel, its value is not known yet."""
+
+    name: str
+
+    def _refuse(self, *_: object) -> Any:
+        raise TypeError(
+            f"parameter {self.name} is live and must only be passed to a kernel; declare it with structural=True to "
+            "compute with its value in describe"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __floordiv__ = __rfloordiv__ = __bool__ = __int__ = __float__ = __index__ = __lt__ = __gt__ = _refuse
+
+
+@dataclass
+class ParameterDeclaration:
+    """What `param(...)` returns: the class attribute that becomes a `ParameterSpec` and, on a block, a handle."""
+
+    arguments: dict[str, Any]
+    name: str = ""
+    structural: bool = False
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        return instance.values[self.name] if self.structural else ParameterHandle(self.name)
+
+
+def param(
+    default: Any,
+    *,
+    doc: str,
+    min: float | None = None,
+    max: float | None = None,
+    unit: str = "",
+    choices: tuple[str, ...] = (),
+    structural: bool = False,
+    files: str = "",
+) -> Any:
+    """Declare a parameter; the annotation gives its type (float, int, bool, str, Path or numpy.ndarray).
+
+    `min` and `max` bound it and span its slider; `unit` is shown beside it; `choices` lists the allowed texts;
+    `structural` makes its value part of the description (text, paths and arrays always are).
+    """
+    return ParameterDeclaration(
+        {
+            "default": default,
+            "doc": doc,
+            "minimum": min,
+            "maximum": max,
+            "unit": unit,
+            "choices": choices,
+            "structural": structural,
+            "files": files,
+        }
+    )

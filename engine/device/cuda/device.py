@@ -1,0 +1,166 @@
+"""The CUDA device: makes everything else in this room and moves data to and fro."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver
+
+from engine.device.arguments import KernelArguments
+from engine.device.cuda.errors import DeviceFault, check
+from engine.device.cuda.graph import CudaGraph
+from engine.device.cuda.launch import argument_pointers, check_launch
+from engine.device.cuda.memory import CudaMemory, CudaPinnedArray
+from engine.device.cuda.module import CudaModule, own_kernel
+from engine.device.cuda.ownership import Resources
+from engine.device.cuda.probe import describe, start_driver, why_unusable
+from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
+from engine.device.memory import Buffer, upload
+from engine.device.protocol import Dim3, Kernel, LaunchConfig, Memory, Stream
+from engine.diagnostics import DeviceError
+
+_log = logging.getLogger(__name__)
+
+
+class CudaDevice:
+    """One GPU, by its primary context, which other CUDA libraries in this process share.
+
+    Transfers and one-off launches go through a stream of the device's own, in the order they are asked for.
+    """
+
+    def __init__(self, ordinal: int = 0) -> None:
+        count = start_driver()
+        if not 0 <= ordinal < count:
+            raise DeviceError(f"CUDA device must be from cuda:0 to cuda:{count - 1}, got cuda:{ordinal}")
+        if reason := why_unusable(ordinal):
+            raise DeviceError(f"device cuda:{ordinal} cannot be used: {reason}")
+        self.info = describe(ordinal)
+        self._handle = check(driver.cuDeviceGet(ordinal), "cuDeviceGet")
+        self._context = check(driver.cuDevicePrimaryCtxRetain(self._handle), f"opening device cuda:{ordinal}")
+        self._resources = Resources()
+        self._closed = False
+        self.activate()
+        self._stream = self.create_stream()
+
+    def activate(self) -> None:
+        """Make the device's context current on the calling thread."""
+        check(driver.cuCtxSetCurrent(self._context), "cuCtxSetCurrent")
+
+    def allocate(self, size_bytes: int) -> CudaMemory:
+        """Allocate at least one byte; DeviceError that names the size asked for and the size free."""
+        return CudaMemory(self._resources, size_bytes)
+
+    def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
+        """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
+        return upload(self, array)
+
+    def pinned(self, array: np.ndarray[Any, Any]) -> CudaPinnedArray:
+        """Make a page-locked copy of `array` for copy nodes."""
+        return CudaPinnedArray(self._resources, array)
+
+    def write(self, target: Memory, array: np.ndarray[Any, Any]) -> None:
+        """Copy a host array to the start of `target` and wait."""
+        array = np.ascontiguousarray(array)
+        _check_fits(array.nbytes, target)
+        if array.nbytes:
+            check(
+                driver.cuMemcpyHtoDAsync(target.pointer, array.ctypes.data, array.nbytes, self._stream.handle),
+                f"upload of {array.nbytes} bytes",
+            )
+            self._stream.synchronize()
+
+    def read(self, source: Memory, array: np.ndarray[Any, Any]) -> None:
+        """Fill a C-contiguous host array from the start of `source` and wait."""
+        if not array.flags.c_contiguous:
+            raise DeviceError("array to read into must be C-contiguous, got a strided one")
+        _check_fits(array.nbytes, source)
+        if array.nbytes:
+            check(
+                driver.cuMemcpyDtoHAsync(array.ctypes.data, source.pointer, array.nbytes, self._stream.handle),
+                f"download of {array.nbytes} bytes",
+            )
+            self._stream.synchronize()
+
+    def fill(self, target: Memory, value: int) -> None:
+        """Set every byte of `target` to `value` (0 to 255) and wait."""
+        if not 0 <= value <= 255:
+            raise DeviceError(f"fill value must be from 0 to 255, got {value}")
+        size = target.size_bytes
+        check(driver.cuMemsetD8Async(target.pointer, value, size, self._stream.handle), f"fill of {size} bytes")
+        self._stream.synchronize()
+
+    def load_module(self, image: str | bytes) -> CudaModule:
+        """Load PTX text or CUBIN bytes; KernelError with the driver's log, and the line in PTX, when it is wrong.
+
+        A CUBIN does not say its parameters' types: arguments for its kernels are better made from the signatures of
+        the PTX that was compiled with it.
+        """
+        return CudaModule(self._resources, image)
+
+    def launch(
+        self,
+        kernel: Kernel,
+        grid: Sequence[int],
+        thread_block: Sequence[int],
+        args: Sequence[object],
+        shared_bytes: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        """Launch once; later transfers wait for it, other streams do not. Extents left out of grid and block are 1."""
+        own = own_kernel(kernel)
+        config = LaunchConfig(_dim3("grid", grid), _dim3("thread block", thread_block), shared_bytes)
+        check_launch(own, config)
+        arguments = KernelArguments(own.parameters, args)
+        pointers = argument_pointers(own, arguments)
+        on = self._stream if stream is None else own_stream(stream)
+        check(
+            driver.cuLaunchKernel(
+                own.handle, *config.grid, *config.thread_block, shared_bytes, on.handle, pointers.ctypes.data, 0
+            ),
+            f"launching kernel {own.name}",
+        )
+
+    def synchronize(self) -> None:
+        """Wait until the device has done all its work."""
+        check(driver.cuCtxSynchronize(), "waiting for the device")
+
+    def create_stream(self) -> CudaStream:
+        """Make a stream."""
+        return CudaStream(self._resources)
+
+    def create_event(self) -> CudaEvent:
+        """Make an event."""
+        return CudaEvent(self._resources)
+
+    def create_graph(self) -> CudaGraph:
+        """Make an empty graph."""
+        return CudaGraph(self._resources, self._context)
+
+    def close(self) -> None:
+        """Wait for the work, give everything back and let go of the context. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.activate()
+            self.synchronize()
+            self._resources.release_all()
+            check(driver.cuDevicePrimaryCtxRelease(self._handle), "cuDevicePrimaryCtxRelease")
+        except DeviceFault as fault:
+            # Nothing can be given back after a fault; the process's end does it.
+            _log.warning("device %s was closed after a fault: %s", self.info.name, fault)
+
+
+def _check_fits(size_bytes: int, memory: Memory) -> None:
+    if size_bytes > memory.size_bytes:
+        raise DeviceError(f"array must fit in the memory's {memory.size_bytes} bytes, got {size_bytes}")
+
+
+def _dim3(what: str, extents: Sequence[int]) -> Dim3:
+    if not 1 <= len(extents) <= 3:
+        raise DeviceError(f"{what} must have 1 to 3 extents, got {tuple(extents)}")
+    x, y, z = (*map(int, extents), 1, 1)[:3]
+    return x, y, z

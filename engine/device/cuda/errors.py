@@ -1,0 +1,59 @@
+"""CUDA's error codes, turned into errors that a person can act on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuda.bindings import driver
+
+from engine.diagnostics import DeviceError
+
+# After one of these every further CUDA call of this process fails with the same code; resetting the primary context
+# does not help (measured for an illegal address, driver 580). By name, since older bindings lack the newest codes.
+STICKY = frozenset(
+    "CUDA_ERROR_" + name
+    for name in (
+        "ECC_UNCORRECTABLE",
+        "NVLINK_UNCORRECTABLE",
+        "CONTAINED",
+        "ILLEGAL_ADDRESS",
+        "LAUNCH_TIMEOUT",
+        "ASSERT",
+        "HARDWARE_STACK_ERROR",
+        "ILLEGAL_INSTRUCTION",
+        "MISALIGNED_ADDRESS",
+        "INVALID_ADDRESS_SPACE",
+        "INVALID_PC",
+        "LAUNCH_FAILED",
+        "TENSOR_MEMORY_LEAK",
+    )
+)
+
+
+class DeviceFault(DeviceError):
+    """The GPU faulted: nothing works on it until this process ends."""
+
+
+def check(result: tuple[Any, ...], call: str) -> Any:
+    """Return what a driver call returned besides its code; DeviceError that names `call` when it failed.
+
+    One value comes back as itself, several as a tuple, none as None.
+    """
+    if result[0]:
+        raise device_error(result[0], call)
+    if len(result) == 2:
+        return result[1]
+    return result[1:] or None
+
+
+def device_error(code: Any, call: str) -> DeviceError:
+    """Make the error for a failed call; a `DeviceFault` when the code is sticky."""
+    _, text = driver.cuGetErrorString(code)
+    reason = f"{code.name}, {text.decode()}" if text else code.name
+    if code.name in STICKY:
+        # The call that reports a fault is often not the one that caused it: kernels run later than they are launched.
+        return DeviceFault(
+            f"{call} failed: {reason}. A kernel that ran before has faulted; the GPU stays unusable until this "
+            "process ends: save the patch and restart"
+        )
+    return DeviceError(f"{call} failed: {reason}")

@@ -1,0 +1,69 @@
+"""Device memory and page-locked host memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver
+
+from engine.device.cuda.errors import check
+from engine.device.cuda.ownership import Resources
+from engine.diagnostics import DeviceError
+
+
+class CudaMemory:
+    """One allocation on the GPU."""
+
+    __slots__ = ("_pointer", "_resources", "_token", "size_bytes")
+
+    def __init__(self, resources: Resources, size_bytes: int) -> None:
+        if size_bytes < 1:
+            raise DeviceError(f"allocation must be at least 1 byte, got {size_bytes}")
+        result = driver.cuMemAlloc(size_bytes)
+        if result[0] == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            free, total = check(driver.cuMemGetInfo(), "cuMemGetInfo")
+            raise DeviceError(
+                f"allocation must fit in the GPU's free memory, asked for {size_bytes} bytes, "
+                f"free are {free} of {total} bytes"
+            )
+        handle = check(result, f"allocation of {size_bytes} bytes")
+        self._pointer = int(handle)
+        self.size_bytes = size_bytes
+        self._resources = resources
+        self._token = resources.add(lambda: check(driver.cuMemFree(handle), "cuMemFree"))
+
+    @property
+    def pointer(self) -> int:
+        """Address on the GPU; DeviceError after `free`, for to use it then would fault the GPU."""
+        if not self._pointer:
+            raise DeviceError("memory must be used before it is freed, got an address asked for afterwards")
+        return self._pointer
+
+    def free(self) -> None:
+        """Give it back, once the work that uses it is done; DeviceError when that was done before."""
+        if not self._pointer:
+            raise DeviceError("memory must be freed once, got a second time")
+        self._pointer = 0
+        self._resources.release(self._token)
+
+
+class CudaPinnedArray:
+    """A numpy array in page-locked memory; `array` must not be used after `free`."""
+
+    __slots__ = ("_resources", "_token", "address", "array")
+
+    def __init__(self, resources: Resources, content: np.ndarray[Any, Any]) -> None:
+        size = max(content.nbytes, 1)
+        handle = check(driver.cuMemAllocHost(size), f"allocation of {size} page-locked bytes")
+        self.address = int(handle)
+        bytes_there = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(self.address))
+        self.array: np.ndarray[Any, Any] = bytes_there[: content.nbytes].view(content.dtype).reshape(content.shape)
+        self.array[...] = content
+        self._resources = resources
+        self._token = resources.add(lambda: check(driver.cuMemFreeHost(handle), "cuMemFreeHost"))
+
+    def free(self) -> None:
+        """Give it back; a second call does nothing."""
+        self._resources.release(self._token)

@@ -1,0 +1,60 @@
+"""Who gives a driver object back, and when: on request, with the last of its users, or with the device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+Release = Callable[[], None]
+
+
+class Resources:
+    """Everything a device has made and not given back yet."""
+
+    def __init__(self) -> None:
+        self._releases: dict[int, Release] = {}
+        self._tokens = itertools.count()
+
+    def add(self, release: Release) -> int:
+        """Take note of a driver object by the call that releases it; returns the token for `release`."""
+        token = next(self._tokens)
+        self._releases[token] = release
+        return token
+
+    def release(self, token: int) -> None:
+        """Release one object now; doing it twice does nothing."""
+        release = self._releases.pop(token, None)
+        if release is not None:
+            release()
+
+    def release_all(self) -> None:
+        """Release what is left, the newest first: a graph goes before the module whose kernels it runs."""
+        for token in sorted(self._releases, reverse=True):
+            self.release(token)
+
+
+class Shared:
+    """A driver object with several holders, such as a module and the graphs that run its kernels.
+
+    The one who makes it is its first holder; it is released when the last one drops it.
+    """
+
+    def __init__(self, resources: Resources, release: Release) -> None:
+        self._resources = resources
+        self._token = resources.add(release)
+        self._holders = 1
+
+    @property
+    def alive(self) -> bool:
+        """Whether anyone still holds it."""
+        return self._holders > 0
+
+    def hold(self) -> None:
+        """Keep it from being released until the matching `drop`."""
+        self._holders += 1
+
+    def drop(self) -> None:
+        """Let go of it."""
+        self._holders -= 1
+        if self._holders == 0:
+            self._resources.release(self._token)

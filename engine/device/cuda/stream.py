@@ -1,0 +1,73 @@
+"""Streams and events."""
+
+from __future__ import annotations
+
+from cuda.bindings import driver
+
+from engine.device.cuda.errors import check
+from engine.device.cuda.ownership import Resources
+from engine.device.protocol import Event, Stream
+from engine.diagnostics import DeviceError
+
+
+class CudaEvent:
+    """A CUDA event with a time stamp (resolution about 0.5 us)."""
+
+    __slots__ = ("_resources", "_token", "handle")
+
+    def __init__(self, resources: Resources) -> None:
+        handle = check(driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DEFAULT), "cuEventCreate")
+        self.handle = handle
+        self._resources = resources
+        self._token = resources.add(lambda: check(driver.cuEventDestroy(handle), "cuEventDestroy"))
+
+    def elapsed_ns(self, since: Event) -> int:
+        """Nanoseconds from `since` to this event; DeviceError unless both were recorded and reached."""
+        result = driver.cuEventElapsedTime(own_event(since).handle, self.handle)
+        if result[0] == driver.CUresult.CUDA_ERROR_NOT_READY:
+            raise DeviceError("event must be reached before its time is read, got one that is still to come")
+        if result[0] == driver.CUresult.CUDA_ERROR_INVALID_HANDLE:
+            raise DeviceError("event must be recorded before its time is read, got one that never was")
+        return int(check(result, "cuEventElapsedTime") * 1e6)
+
+    def destroy(self) -> None:
+        """Give it back; no graph that records it may be launched afterwards."""
+        self._resources.release(self._token)
+
+
+class CudaStream:
+    """A stream that does not wait for the default stream."""
+
+    __slots__ = ("_resources", "_token", "handle")
+
+    def __init__(self, resources: Resources) -> None:
+        handle = check(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING), "cuStreamCreate")
+        self.handle = handle
+        self._resources = resources
+        self._token = resources.add(lambda: check(driver.cuStreamDestroy(handle), "cuStreamDestroy"))
+
+    def record(self, event: Event) -> None:
+        """Record `event` after the work given so far."""
+        check(driver.cuEventRecord(own_event(event).handle, self.handle), "cuEventRecord")
+
+    def synchronize(self) -> None:
+        """Wait until all work given so far is done."""
+        check(driver.cuStreamSynchronize(self.handle), "waiting for a stream")
+
+    def destroy(self) -> None:
+        """Give it back; work given before is still done."""
+        self._resources.release(self._token)
+
+
+def own_stream(stream: Stream) -> CudaStream:
+    """Return the stream as this device's; DeviceError when it is another device's."""
+    if not isinstance(stream, CudaStream):
+        raise DeviceError(f"stream must be a CUDA device's, got {type(stream).__name__}")
+    return stream
+
+
+def own_event(event: Event) -> CudaEvent:
+    """Return the event as this device's; DeviceError when it is another device's."""
+    if not isinstance(event, CudaEvent):
+        raise DeviceError(f"event must be a CUDA device's, got {type(event).__name__}")
+    return event

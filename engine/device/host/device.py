@@ -1,0 +1,155 @@
+"""The host device: the Device protocol on this computer's CPU."""
+
+from __future__ import annotations
+
+import os
+import platform
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.device import memory as buffers
+from engine.device.arguments import KernelArguments
+from engine.device.host.graph import HostEvent, HostGraph, HostStream
+from engine.device.host.launch import Launch
+from engine.device.host.memory import AllocationTable, HostMemory, HostPinnedArray, bytes_of, copy
+from engine.device.host.modules import HostKernel, HostModule
+from engine.device.host.pool import Pool
+from engine.device.memory import Buffer
+from engine.device.protocol import DeviceInfo, Dim3, Kernel, LaunchConfig, Memory, Stream
+from engine.diagnostics import DeviceError, KernelError
+
+_CUBIN_MAGIC = b"\x7fELF"
+
+
+class HostDevice:
+    """Runs PTX on the CPU; `cores` limits the CPU threads used."""
+
+    def __init__(self, cores: int | None = None) -> None:
+        self.pool = Pool(cores)
+        self.table = AllocationTable()
+        self._memories: weakref.WeakSet[HostMemory] = weakref.WeakSet()
+        self._is_open = True
+        self._info = DeviceInfo("host", _title(), "compute_75", _memory_bytes(), self.pool.cores)
+
+    @property
+    def info(self) -> DeviceInfo:
+        """Name, CPU model, what to compile for, memory and cores."""
+        return self._info
+
+    def activate(self) -> None:
+        """Do nothing: every thread may use the host."""
+
+    def allocate(self, size_bytes: int) -> HostMemory:
+        """Allocate zeroed memory; DeviceError when there is not enough."""
+        self._check_open()
+        if size_bytes > self._info.memory_bytes:
+            raise DeviceError(
+                f"host: allocation must fit in memory, got {size_bytes} of {self._info.memory_bytes} bytes"
+            )
+        memory = HostMemory(self.table, size_bytes)
+        self._memories.add(memory)
+        return memory
+
+    def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
+        """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
+        return buffers.upload(self, array)
+
+    def pinned(self, array: np.ndarray[Any, Any]) -> HostPinnedArray:
+        """Return a pinned array that holds a copy of `array`."""
+        return HostPinnedArray(array)
+
+    def write(self, target: Memory, array: np.ndarray[Any, Any]) -> None:
+        """Copy a host array to the start of `target`."""
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        copy(bytes_of(target, data.size, "write target"), data)
+
+    def read(self, source: Memory, array: np.ndarray[Any, Any]) -> None:
+        """Fill a C-contiguous host array from the start of `source`."""
+        if not array.flags.c_contiguous:
+            raise DeviceError("host: array to read into must be C-contiguous, got strides; use numpy.empty")
+        data = array.reshape(-1).view(np.uint8)
+        copy(data, bytes_of(source, data.size, "read source"))
+
+    def fill(self, target: Memory, value: int) -> None:
+        """Set every byte of `target`."""
+        if not 0 <= value <= 255:
+            raise DeviceError(f"host: fill value must be 0 to 255, got {value}")
+        bytes_of(target, target.size_bytes, "fill target").fill(value)
+
+    def load_module(self, image: str | bytes) -> HostModule:
+        """Compile PTX for this CPU; KernelError with the line when that cannot be done."""
+        self._check_open()
+        if isinstance(image, bytes):
+            if image.startswith(_CUBIN_MAGIC):
+                raise KernelError("host: module must be PTX text, got a CUBIN; compile for compute_75")
+            image = image.decode()
+        return HostModule(image, self.table)
+
+    def launch(
+        self,
+        kernel: Kernel,
+        grid: Sequence[int],
+        thread_block: Sequence[int],
+        args: Sequence[object],
+        shared_bytes: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        """Launch once and wait; each argument is a `Buffer`, a numpy scalar or a Python number."""
+        self._check_open()
+        assert isinstance(kernel, HostKernel)
+        config = LaunchConfig(_dim3(grid), _dim3(thread_block), shared_bytes)
+        Launch(kernel, config, KernelArguments(kernel.parameters, args)).run(self.pool, self.table)
+
+    def synchronize(self) -> None:
+        """Return at once: nothing is pending."""
+
+    def create_stream(self) -> HostStream:
+        """Return a stream."""
+        return HostStream()
+
+    def create_event(self) -> HostEvent:
+        """Return an event."""
+        return HostEvent()
+
+    def create_graph(self) -> HostGraph:
+        """Return an empty graph."""
+        self._check_open()
+        return HostGraph(self)
+
+    def close(self) -> None:
+        """Free what is still allocated and end the worker threads."""
+        if self._is_open:
+            self._is_open = False
+            for memory in list(self._memories):
+                if memory.is_live:
+                    memory.free()
+            self.pool.close()
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise DeviceError("host: device must not be used after close")
+
+
+def _dim3(sizes: Sequence[int]) -> Dim3:
+    if not 1 <= len(sizes) <= 3:
+        raise DeviceError(f"host: launch sizes must have 1 to 3 axes, got {len(sizes)}")
+    x, y, z = (*(int(size) for size in sizes), 1, 1)[:3]
+    return (x, y, z)
+
+
+def _title() -> str:
+    """Return the CPU's model."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,104 @@
+"""Launching of one kernel: checks, the launch record, and faults as errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from engine.device.arguments import KernelArguments
+from engine.device.host.memory import AllocationTable
+from engine.device.host.modules import HostKernel
+from engine.device.host.pool import Pool, Worker
+from engine.device.host.translate import abi
+from engine.device.protocol import Dim3, LaunchConfig
+from engine.diagnostics import DeviceError
+
+MAX_SHARED_BYTES = 227 << 10
+_MAX_THREADS_OF_AXIS = (1 << 31) - 1
+
+_FAULTS = {
+    abi.BAD_ADDRESS: "used the address {address:#x}, which is in no live buffer",
+    abi.BAD_SHARED: "used byte {address} of shared memory, which is past its end",
+    abi.BAD_LOCAL: "used byte {address} of local memory, which is past its end",
+    abi.TRAP: "ran a trap instruction",
+    abi.DEADLOCK: "waits at a barrier that other threads can never reach",
+    abi.BAD_CALL: "called {address:#x}, which is no function of a fitting shape",
+    abi.ASSERT: "failed an assertion",
+}
+
+
+def check(kernel: HostKernel, config: LaunchConfig) -> None:
+    """DeviceError unless the kernel can be launched so."""
+    threads = math.prod(config.thread_block)
+    place = f"kernel {kernel.name}"
+    if min(config.grid) < 1:
+        raise DeviceError(f"{place}: grid must be at least 1 in each axis, got {config.grid}")
+    if min(config.thread_block) < 1:
+        raise DeviceError(f"{place}: thread block must be at least 1 in each axis, got {config.thread_block}")
+    if threads > kernel.max_threads:
+        raise DeviceError(f"{place}: thread block must have at most {kernel.max_threads} threads, got {threads}")
+    required = kernel.signature.required_threads
+    if required is not None and tuple(config.thread_block) != required:
+        raise DeviceError(f"{place}: thread block must be {required}, got {config.thread_block}")
+    for grid, block in zip(config.grid, config.thread_block, strict=True):
+        if grid * block > _MAX_THREADS_OF_AXIS:
+            raise DeviceError(f"{place}: threads of one axis must be at most 2^31 - 1, got {grid * block}")
+    if math.prod(config.grid) > _MAX_THREADS_OF_AXIS:
+        raise DeviceError(f"{place}: grid must have at most 2^31 - 1 thread blocks, got {math.prod(config.grid)}")
+    shared = config.shared_bytes + kernel.signature.shared_bytes
+    if config.shared_bytes < 0 or shared > MAX_SHARED_BYTES:
+        raise DeviceError(f"{place}: shared memory must be 0 to {MAX_SHARED_BYTES} bytes, got {shared}")
+
+
+class Launch:
+    """A kernel with its launch and arguments, ready to run any number of times."""
+
+    def __init__(self, kernel: HostKernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+        check(kernel, config)
+        size = max((item.offset + item.size_bytes for item in kernel.parameters), default=0)
+        if arguments.block.size < size:
+            raise DeviceError(f"kernel {kernel.name}: arguments must have {size} bytes, got {arguments.block.size}")
+        self.kernel = kernel
+        self.config = config
+        self._arguments = arguments
+        static = kernel.signature.shared_bytes
+        if kernel.signature.uses_dynamic_shared:
+            static = -(-static // 16) * 16
+        self._shared_bytes = static + config.shared_bytes
+        self._blocks = math.prod(config.grid)
+        self._threads = math.prod(config.thread_block)
+        self._record = np.zeros(abi.LAUNCH_FIELDS, np.int64)
+        self._record[list(abi.GRID)] = config.grid
+        self._record[list(abi.THREAD_BLOCK)] = config.thread_block
+        self._record[abi.SHARED_BYTES] = self._shared_bytes
+        self._record[abi.ARGUMENT_BYTES] = arguments.block.size
+        self._record_address = int(self._record.ctypes.data)
+
+    def run(self, pool: Pool, table: AllocationTable) -> None:
+        """Run every thread block; DeviceError that names kernel, line, thread and thread block after a fault."""
+        pairs = table.snapshot()
+        self._record[abi.ALLOCATIONS] = pairs.ctypes.data
+        self._record[abi.ALLOCATION_COUNT] = len(pairs)
+        failed = pool.run(self._work, self._blocks, self._threads)
+        if failed is not None:
+            raise self._error(failed)
+
+    def _work(self, worker: Worker, first: int, last: int) -> bool:
+        address = self._arguments.address
+        worker.prepare(self._shared_bytes, self.kernel.scratch_bytes, address)
+        return bool(self.kernel.function(self._record_address, address, worker.address, first, last) == 0)
+
+    def _error(self, worker: Worker) -> DeviceError:
+        record = worker.record
+        thread = _position(int(record[abi.FAULT_THREAD]), self.config.thread_block)
+        block = _position(int(record[abi.FAULT_BLOCK]), self.config.grid)
+        what = _FAULTS[int(record[abi.FAULT_KIND])].format(address=int(record[abi.FAULT_ADDRESS]))
+        return DeviceError(
+            f"kernel {self.kernel.name}, PTX line {int(record[abi.FAULT_LINE])}: thread {thread} of thread block "
+            f"{block} {what}"
+        )
+
+
+def _position(linear: int, size: Dim3) -> Dim3:
+    return (linear % size[0], linear // size[0] % size[1], linear // (size[0] * size[1]))

@@ -1,0 +1,142 @@
+"""Device memory of the host: allocations, the sorted table that kernels check addresses against, pinned arrays."""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import threading
+from typing import Any
+
+import numpy as np
+
+from engine.diagnostics import DeviceError
+
+#: What CUDA guarantees; it also keeps vector accesses aligned.
+ALIGNMENT = 256
+ENDED = "host: memory must not be used after it was freed or its device was closed"
+
+
+class AllocationTable:
+    """The live ranges of addresses that kernels may use, sorted.
+
+    `snapshot` returns an array of (first, size) pairs that is replaced, never changed: a kernel that runs keeps the
+    one it started with.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._starts: list[int] = []
+        self._sizes: list[int] = []
+        self._pairs: np.ndarray[Any, Any] | None = None
+
+    def add(self, first: int, size_bytes: int) -> None:
+        """Enter a range."""
+        with self._lock:
+            index = bisect.bisect_left(self._starts, first)
+            self._starts.insert(index, first)
+            self._sizes.insert(index, size_bytes)
+            self._pairs = None
+
+    def remove(self, first: int) -> None:
+        """Take a range out."""
+        with self._lock:
+            index = bisect.bisect_left(self._starts, first)
+            del self._starts[index], self._sizes[index]
+            self._pairs = None
+
+    def snapshot(self) -> np.ndarray[Any, Any]:
+        """Return the ranges as an (n, 2) array of uint64."""
+        with self._lock:
+            if self._pairs is None:
+                pairs = np.empty((len(self._starts), 2), np.uint64)
+                pairs[:, 0], pairs[:, 1] = self._starts, self._sizes
+                self._pairs = pairs
+            return self._pairs
+
+
+class HostMemory:
+    """One allocation; `view` is its bytes."""
+
+    def __init__(self, table: AllocationTable, size_bytes: int) -> None:
+        if size_bytes <= 0:
+            raise DeviceError(f"host: allocation must have at least 1 byte, got {size_bytes}")
+        try:
+            # Room behind the end: a vector access may start at the last byte that the check allows.
+            storage = np.zeros(size_bytes + 2 * ALIGNMENT, np.uint8)
+        except MemoryError as reason:
+            raise DeviceError(
+                f"host: allocation must fit in memory, got {size_bytes} bytes; close other buffers"
+            ) from reason
+        start = -storage.ctypes.data % ALIGNMENT
+        self._view: np.ndarray[Any, Any] | None = storage[start : start + size_bytes]
+        self._pointer = int(self._view.ctypes.data)
+        self._size_bytes = size_bytes
+        self._table = table
+        table.add(self._pointer, size_bytes)
+
+    @property
+    def pointer(self) -> int:
+        """Address; DeviceError after `free`."""
+        if self._view is None:
+            raise DeviceError(ENDED)
+        return self._pointer
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that were asked for."""
+        return self._size_bytes
+
+    @property
+    def view(self) -> np.ndarray[Any, Any]:
+        """The bytes; DeviceError after `free`."""
+        if self._view is None:
+            raise DeviceError(ENDED)
+        return self._view
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not been freed."""
+        return self._view is not None
+
+    def free(self) -> None:
+        """Give the memory back; DeviceError when that was done before."""
+        if self._view is None:
+            raise DeviceError(ENDED)
+        self._table.remove(self._pointer)
+        self._view = None
+
+
+class HostPinnedArray:
+    """A host array for copy nodes; here it is an ordinary array that stays where it is."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._array: np.ndarray[Any, Any] | None = np.array(array, order="C", copy=True)
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The array; DeviceError after `free`."""
+        if self._array is None:
+            raise DeviceError(ENDED)
+        return self._array
+
+    def free(self) -> None:
+        """Give the memory back."""
+        self._array = None
+
+
+def bytes_of(memory: object, size_bytes: int, role: str) -> np.ndarray[Any, Any]:
+    """Return the first bytes of device memory or a pinned array; DeviceError when it has fewer."""
+    if isinstance(memory, HostMemory):
+        view = memory.view
+    elif isinstance(memory, HostPinnedArray):
+        view = memory.array.reshape(-1).view(np.uint8)
+    else:
+        raise DeviceError(f"host: {role} must be memory of the host device, got {type(memory).__name__}")
+    if not 0 <= size_bytes <= view.size:
+        raise DeviceError(f"host: {role} must hold {size_bytes} bytes, got {view.size}")
+    return view[:size_bytes]
+
+
+def copy(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
+    """Copy bytes; source and target may overlap."""
+    ctypes.memmove(target.ctypes.data, source.ctypes.data, target.size)

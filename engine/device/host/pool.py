@@ -1,0 +1,128 @@
+"""The worker threads that run thread blocks."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.device.host.translate import abi
+
+#: Fewer threads than this are not worth waking another worker for.
+INLINE_THREADS = 8192
+CHUNKS_PER_WORKER = 8
+
+#: Runs thread blocks first to last on one worker; false when a fault ended them.
+Work = Callable[["Worker", int, int], bool]
+
+
+class Worker:
+    """What one thread of the pool keeps between kernels: the worker record, shared memory and scratch memory."""
+
+    def __init__(self) -> None:
+        self.record = np.zeros(abi.WORKER_FIELDS, np.int64)
+        self.address = int(self.record.ctypes.data)
+        self._shared = np.zeros(0, np.uint8)
+        self._scratch = np.zeros(0, np.uint8)
+
+    def prepare(self, shared_bytes: int, scratch_bytes: int, arguments: int) -> None:
+        """Make the record ready for a kernel that needs this much memory."""
+        if self._shared.size < shared_bytes + 256 or not self._shared.size:
+            self._shared = np.zeros(shared_bytes + 256, np.uint8)
+            self.record[abi.SHARED] = -(-self._shared.ctypes.data // 128) * 128
+        if self._scratch.size < scratch_bytes + 128:
+            self._scratch = np.zeros(scratch_bytes + 128, np.uint8)
+            self.record[abi.SCRATCH] = -(-self._scratch.ctypes.data // 64) * 64
+            self.record[abi.SCRATCH_BYTES] = scratch_bytes
+        self.record[abi.FAULT_KIND] = 0
+        self.record[abi.CACHE_SIZE] = 0
+        self.record[abi.ARGUMENTS] = arguments
+
+
+class _Job:
+    """One launch, shared by the workers: they take the next chunk of thread blocks until none is left."""
+
+    def __init__(self, work: Work, blocks: int, chunk: int) -> None:
+        self.work = work
+        self.blocks = blocks
+        self.chunk = chunk
+        self.starts = itertools.count(0, chunk)
+        self.failed: Worker | None = None
+        self.error: BaseException | None = None
+
+    def run(self, worker: Worker) -> None:
+        while self.failed is None and self.error is None:
+            # `count` hands out each start once, whichever thread asks.
+            first = next(self.starts)
+            if first >= self.blocks:
+                return
+            try:
+                if not self.work(worker, first, min(first + self.chunk, self.blocks)):
+                    self.failed = worker
+            except BaseException as error:  # noqa: BLE001 - handed to the thread that launched
+                self.error = error
+
+
+class Pool:
+    """One worker for each core; the launching thread is one of them."""
+
+    def __init__(self, cores: int | None = None) -> None:
+        self.cores = cores or len(os.sched_getaffinity(0))
+        self._own = Worker()
+        self._lock = threading.Lock()
+        self._wake = [threading.Semaphore(0) for _ in range(self.cores - 1)]
+        self._done = threading.Semaphore(0)
+        self._job: _Job | None = None
+        self._threads: list[threading.Thread] = []
+
+    def run(self, work: Work, blocks: int, threads: int) -> Worker | None:
+        """Run every thread block; return the worker that met a fault, None when all is well."""
+        with self._lock:
+            inline = blocks == 1 or self.cores == 1 or blocks * threads <= INLINE_THREADS
+            chunk = blocks if inline else max(1, -(-blocks // (self.cores * CHUNKS_PER_WORKER)))
+            job = _Job(work, blocks, chunk)
+            if inline:
+                job.run(self._own)
+            else:
+                self._start()
+                self._job = job
+                for wake in self._wake:
+                    wake.release()
+                job.run(self._own)
+                for _ in self._wake:
+                    self._done.acquire()
+                self._job = None
+            if job.error is not None:
+                raise job.error
+            return job.failed
+
+    def _start(self) -> None:
+        if not self._threads:
+            for index, wake in enumerate(self._wake):
+                thread = threading.Thread(
+                    target=self._loop, args=(wake, Worker()), name=f"warploom-host-{index}", daemon=True
+                )
+                thread.start()
+                self._threads.append(thread)
+
+    def _loop(self, wake: threading.Semaphore, worker: Worker) -> None:
+        while True:
+            wake.acquire()
+            job = self._job
+            if job is None:
+                return
+            job.run(worker)
+            self._done.release()
+
+    def close(self) -> None:
+        """End the worker threads."""
+        with self._lock:
+            self._job = None
+            for wake in self._wake[: len(self._threads)]:
+                wake.release()
+            for thread in self._threads:
+                thread.join()
+            self._threads = []

@@ -1,0 +1,49 @@
+"""What the launcher and translated code agree on: the fields of the launch and worker records."""
+
+from __future__ import annotations
+
+import struct
+
+#: Raised whenever translated code changes, so that cached objects of an older translator are not used.
+TRANSLATOR_VERSION = 1
+
+# The launch record: 64-bit fields, read-only while a kernel runs.
+GRID = (0, 1, 2)
+THREAD_BLOCK = (3, 4, 5)
+SHARED_BYTES = 6
+ALLOCATIONS = 7  # address of sorted pairs: first byte, size
+ALLOCATION_COUNT = 8
+ARGUMENT_BYTES = 9
+LAUNCH_FIELDS = 10
+
+# The worker record: 64-bit fields, one record for each thread of the pool.
+SHARED = 0  # address of shared memory
+SCRATCH = 1  # address of saved registers and local memory
+FAULT_KIND = 2
+FAULT_LINE = 3
+FAULT_THREAD = 4
+FAULT_BLOCK = 5
+FAULT_ADDRESS = 6
+STACK = 7  # address in the frame that runs the kernel
+SCRATCH_BYTES = 8
+CACHE_BASE = 9  # the range that held the last address looked up
+CACHE_SIZE = 10
+ARGUMENTS = 11  # address of the argument block
+WORKER_FIELDS = 12
+
+# Kinds of fault.
+BAD_ADDRESS = 1
+BAD_SHARED = 2
+BAD_LOCAL = 3
+TRAP = 4
+DEADLOCK = 5
+BAD_CALL = 6
+ASSERT = 7
+
+MAX_THREADS = 1024
+
+
+def narrow(bits: int) -> int:
+    """Return the bits of a double as those of the nearest float."""
+    (value,) = struct.unpack("<d", bits.to_bytes(8, "little"))
+    return int.from_bytes(struct.pack("<f", value), "little")

@@ -1,0 +1,238 @@
+"""Memory accesses with their bounds checks.
+
+Two styles. In a branching body a failed check records the fault and ends the thread. In a branch-free body (a kernel
+that the optimiser may run on many threads at once) the access is skipped, the fault is folded into one number per
+thread, and the smallest of those over all threads tells afterwards who faulted first, where and at what address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from engine.device.host.translate import abi
+from engine.device.host.translate.body import quoted
+from engine.device.host.translate.provenance import Root
+from engine.device.host.translate.special import linear_thread
+from engine.ptx.tree import Address, Instruction, Operand, Register, Symbol
+
+if TYPE_CHECKING:
+    from engine.device.host.translate.body import Body
+
+SPACES = ("global", "shared", "local", "const", "param")
+SITE_BITS = 6
+LAST_SITE = (1 << SITE_BITS) - 1
+
+
+def space_of(instruction: Instruction) -> str:
+    """Return the state space an instruction names; "generic" when it names none."""
+    for modifier in instruction.modifiers:
+        base = modifier.split("::")[0].split("[")[0]
+        if base in SPACES:
+            return base
+    return "generic"
+
+
+class Accesses:
+    """Writes the accesses of one body.
+
+    `branch_free` selects the style. `roots` are the provenances of address registers; `is_entry` tells a kernel, whose
+    prologue runs once, from a device function.
+    """
+
+    def __init__(self, body: Body, roots: dict[str, Root | None], *, branch_free: bool, is_entry: bool) -> None:
+        self._body = body
+        self._roots = roots
+        self.branch_free = branch_free
+        self._is_entry = is_entry
+        self._limits: dict[tuple[Root, int], tuple[str, str, str]] = {}
+        self._ranges: dict[Root, str] = {}
+        #: Instructions that run once, before any thread: the look-up of each root's allocation.
+        self.prologue: list[str] = []
+        self._fold = "%fault.thread" if branch_free else ""
+        self.sites: list[int] = []
+        self.suffix = ", !llvm.access.group !1" if branch_free else ""
+
+    @contextmanager
+    def at(self, instruction: Instruction, operand: Operand, size: int, space: str | None = None) -> Iterator[str]:
+        """Yield the pointer that an access of `size` bytes may use; what is written inside is the access."""
+        space = space or space_of(instruction)
+        if space == "param":
+            yield self._parameter(instruction, operand, size)
+            return
+        address = self._body.address(operand, instruction.line)
+        if space in ("shared", "local"):
+            check = self._check_offset(instruction, address, size, space)
+            pointer = f"getelementptr i8, ptr %{space}, i64 {address}"
+        else:
+            check, pointer = self._check_address(operand, address, size)
+        if check is None:
+            yield self._body.code.value(pointer)
+            return
+        code = self._body.code
+        after = code.name("after")
+        if self.branch_free:
+            self._record(instruction, check, address)
+            inside = code.name("inside")
+            code.branch(check, inside, after)
+            code.label(inside)
+            yield code.value(pointer)
+            code.label(after)
+        else:
+            failed = code.name("fault")
+            code.branch(check, after, failed, ", !prof !2")
+            code.label(failed)
+            kind = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL}.get(space, abi.BAD_ADDRESS)
+            report(self._body, kind, instruction.line, address)
+            code.jump(self._body.exit_label)
+            code.label(after)
+            yield code.value(pointer)
+
+    # -- spaces ----------------------------------------------------------------------------------------------------
+
+    def _parameter(self, instruction: Instruction, operand: Operand, size: int) -> str:
+        body = self._body
+        if not isinstance(operand, Address):
+            raise body.unsupported(instruction, "give an address in brackets")
+        if isinstance(operand.base, Symbol):
+            name, offset = operand.base.name, operand.base.offset + operand.offset
+            if name in body.layout.parameters:
+                return body.code.value(f"getelementptr i8, ptr %params, i64 {body.layout.parameters[name] + offset}")
+            if name in body.param_pointers:
+                return body.code.value(f"getelementptr i8, ptr {body.param_pointers[name]}, i64 {offset}")
+            if name in body.local:
+                return body.code.value(f"getelementptr i8, ptr %local, i64 {body.local[name] + offset}")
+        address = body.address(operand, instruction.line)
+        if not self._is_entry:
+            return body.code.value(f"inttoptr i64 {address} to ptr")
+        last = max(body.layout.parameter_bytes - size, 0)
+        clamped = body.code.value(f"call i64 @llvm.umin.i64(i64 {address}, i64 {last})")
+        return body.code.value(f"getelementptr i8, ptr %params, i64 {clamped}")
+
+    def _check_offset(self, instruction: Instruction, address: str, size: int, space: str) -> str | None:
+        code = self._body.code
+        if space == "local":
+            last = self._body.local_bytes - size
+            if address.isdigit() and int(address) <= last:
+                return None
+            return code.value(f"icmp ule i64 {address}, {max(last, 0)}") if last >= 0 else "false"
+        end = code.value(f"add i64 {address}, {size}")
+        inside = code.value(f"icmp ule i64 {end}, %shared.bytes")
+        fits = code.value(f"icmp ult i64 {address}, {1 << 62}")
+        return code.value(f"and i1 {inside}, {fits}")
+
+    def _check_address(self, operand: Operand, address: str, size: int) -> tuple[str, str]:
+        """Return the check of a global or generic address, and the instruction that makes the pointer."""
+        code = self._body.code
+        root = self._root(operand)
+        if root is None:
+            return self._check_cached(address, size), f"inttoptr i64 {address} to ptr"
+        base, limit, pointer = self._limit(root, size)
+        distance = code.value(f"sub i64 {address}, {base}")
+        # Relative to a pointer, because the optimiser sees neighbours in offsets but not in casts from integers.
+        return code.value(f"icmp ule i64 {distance}, {limit}"), f"getelementptr i8, ptr {pointer}, i64 {distance}"
+
+    def has_root(self, operand: Operand) -> bool:
+        """Whether an address is known to come from one pointer."""
+        return self._root(operand) is not None
+
+    def _root(self, operand: Operand) -> Root | None:
+        base = operand.base if isinstance(operand, Address) else operand
+        if isinstance(base, Register):
+            root = self._roots.get(base.name)
+            return root if root is None or root[0] != "param" or self._is_entry else None
+        if isinstance(base, Symbol) and base.name in self._body.layout.module:
+            return (base.name, 0)
+        return None
+
+    def _limit(self, root: Root, size: int) -> tuple[str, str, str]:
+        """Return a root's lowest address, the greatest distance of an access of `size` bytes, and the base pointer."""
+        found = self._limits.get((root, size))
+        if found is not None:
+            return found
+        prefix = f"%limit.{len(self._limits)}"
+        if root[0] == "param":
+            pair = self._range(root)
+            lines = [
+                f"{prefix}.first = extractvalue {{i64, i64}} {pair}, 0",
+                f"{prefix}.size = extractvalue {{i64, i64}} {pair}, 1",
+                f"{prefix}.fits = icmp uge i64 {prefix}.size, {size}",
+                f"{prefix}.rest = sub i64 {prefix}.size, {size}",
+                f"{prefix}.base = select i1 {prefix}.fits, i64 {prefix}.first, i64 -1",
+                f"{prefix}.last = select i1 {prefix}.fits, i64 {prefix}.rest, i64 0",
+                f"{prefix}.pointer = inttoptr i64 {prefix}.base to ptr",
+            ]
+            self.prologue.extend(f"  {line}" for line in lines)
+            found = (f"{prefix}.base", f"{prefix}.last", f"{prefix}.pointer")
+        else:
+            variable = self._body.layout.module[root[0]]
+            symbol = f"@{quoted(root[0])}"
+            found = (f"ptrtoint (ptr {symbol} to i64)", str(max(variable.size_bytes - size, 0)), symbol)
+        self._limits[root, size] = found
+        return found
+
+    def _range(self, root: Root) -> str:
+        name = self._ranges.get(root)
+        if name is None:
+            name = f"%range.{len(self._ranges)}"
+            self.prologue += [
+                f"  {name}.at = getelementptr i8, ptr %params, i64 {root[1]}",
+                f"  {name}.pointer = load i64, ptr {name}.at, !invariant.load !0",
+                f"  {name} = call {{i64, i64}} @wl.find(ptr %launch, ptr %worker, i64 {name}.pointer)",
+            ]
+            self._ranges[root] = name
+        return name
+
+    def _check_cached(self, address: str, size: int) -> str:
+        """Check against the range that the last look-up found, and look up again when the address is outside it."""
+        code = self._body.code
+        if self._is_entry:
+            base_at, size_at = code.slot("i64", "site"), code.slot("i64", "site")
+            self.prologue += [f"  store i64 0, ptr {base_at}", f"  store i64 0, ptr {size_at}"]
+        else:
+            base_at = code.value(f"getelementptr i64, ptr %worker, i64 {abi.CACHE_BASE}")
+            size_at = code.value(f"getelementptr i64, ptr %worker, i64 {abi.CACHE_SIZE}")
+        hit = self._inside(address, size, base_at, size_at)
+        miss, done = code.name("miss"), code.name("looked")
+        result = code.slot("i1", "ok")
+        code.do(f"store i1 true, ptr {result}")
+        code.branch(hit, done, miss, ", !prof !2")
+        code.label(miss)
+        pair = code.value(f"call {{i64, i64}} @wl.find(ptr %launch, ptr %worker, i64 {address})")
+        for index, place in ((0, base_at), (1, size_at)):
+            part = code.value(f"extractvalue {{i64, i64}} {pair}, {index}")
+            code.do(f"store i64 {part}, ptr {place}")
+        code.do(f"store i1 {self._inside(address, size, base_at, size_at)}, ptr {result}")
+        code.label(done)
+        return code.value(f"load i1, ptr {result}")
+
+    def _inside(self, address: str, size: int, base_at: str, size_at: str) -> str:
+        code = self._body.code
+        base = code.value(f"load i64, ptr {base_at}")
+        bytes_ = code.value(f"load i64, ptr {size_at}")
+        distance = code.value(f"sub i64 {address}, {base}")
+        rest = code.value(f"sub i64 {bytes_}, {size}")
+        starts = code.value(f"icmp ult i64 {distance}, {bytes_}")
+        ends = code.value(f"icmp sle i64 {distance}, {rest}")
+        return code.value(f"and i1 {starts}, {ends}")
+
+    def _record(self, instruction: Instruction, check: str, address: str) -> None:
+        """Fold a failed check into the thread's fault number: thread, site and address, most significant first."""
+        code = self._body.code
+        site = min(len(self.sites), LAST_SITE)
+        if site == len(self.sites):
+            self.sites.append(instruction.line)
+        low = code.value(f"and i64 {address}, {(1 << 48) - 1}")
+        number = code.value(f"or i64 {low}, {site << 48}")
+        before = code.value(f"load i64, ptr {self._fold}")
+        first = code.value(f"icmp eq i64 {before}, -1")
+        failed = code.value(f"xor i1 {check}, true")
+        take = code.value(f"and i1 {first}, {failed}")
+        code.do(f"store i64 {code.value(f'select i1 {take}, i64 {number}, i64 {before}')}, ptr {self._fold}")
+
+
+def report(body: Body, kind: int, line: int, address: str) -> None:
+    """Record a fault of this thread; the first one of a worker is kept."""
+    thread = linear_thread(body)
+    body.code.do(f"call void @wl.fault(ptr %worker, i64 {kind}, i64 {line}, i32 {thread}, i64 {address})")

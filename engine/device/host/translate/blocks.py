@@ -1,0 +1,94 @@
+"""Translation of basic blocks: guards, branches and the opcodes in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.flow import Block, Flow
+from engine.device.host.translate.table import OPCODES
+from engine.diagnostics import KernelError
+from engine.ptx.tree import Guard, Instruction, Symbol
+
+#: Writes what happens at a block's last instruction when it waits for other threads.
+Suspend = Callable[[Block], None]
+
+
+def label(index: int) -> str:
+    """Return the LLVM label of a block."""
+    return f"block.{index}"
+
+
+def reachable(flow: Flow, start: int) -> list[int]:
+    """Return the blocks that run before the next suspension when execution starts at a block, in order."""
+    found, pending = {start}, [start]
+    while pending:
+        block = flow.blocks[pending.pop()]
+        if block.suspends:
+            continue
+        for successor in block.successors:
+            if successor not in found:
+                found.add(successor)
+                pending.append(successor)
+    return sorted(found)
+
+
+def translate(body: Body, flow: Flow, start: int, return_label: str, suspend: Suspend | None = None) -> None:
+    """Write every block from `start` to the next suspensions or the end."""
+    for index in reachable(flow, start):
+        block = flow.blocks[index]
+        body.code.label(label(index))
+        for instruction in block.instructions[: -1 if block.suspends else None]:
+            _instruction(body, flow, block, instruction, return_label)
+        if block.suspends:
+            assert suspend is not None
+            suspend(block)
+        elif not body.code.terminated:
+            if index + 1 < len(flow.blocks):
+                body.code.jump(label(index + 1))
+            else:
+                body.code.jump(return_label)
+
+
+def condition(body: Body, guard: Guard, line: int) -> str:
+    """Return a guard as i1."""
+    value = body.read(guard.register, "pred", line)
+    return body.code.value(f"xor i1 {value}, true") if guard.negated else value
+
+
+def _instruction(body: Body, flow: Flow, block: Block, instruction: Instruction, return_label: str) -> None:
+    code, opcode = body.code, instruction.opcode
+    if opcode in ("bra", "ret", "exit"):
+        if opcode == "bra":
+            target = instruction.operands[0]
+            assert isinstance(target, Symbol)
+            wanted = label(flow.labels[target.name])
+        else:
+            wanted = return_label if opcode == "ret" else body.exit_label
+        if instruction.guard is None:
+            code.jump(wanted)
+        else:
+            code.branch(condition(body, instruction.guard, instruction.line), wanted, label(block.index + 1))
+        return
+    emit = OPCODES.get(opcode)
+    if emit is None and opcode != "brx":
+        raise KernelError(
+            f"PTX line {instruction.line}: {instruction.text} is not an instruction that the host device runs; "
+            "use plain CUDA C++ arithmetic, memory, atomic, barrier and shuffle operations instead",
+            line=instruction.line,
+        )
+    after = ""
+    if instruction.guard is not None:
+        inside, after = code.name("do"), code.name("skip")
+        code.branch(condition(body, instruction.guard, instruction.line), inside, after)
+        code.label(inside)
+    if emit is None:
+        labels = body.targets[instruction.operands[1].name]  # type: ignore[union-attr]  # flow has read it as a symbol
+        index = body.read(instruction.operands[0], "u32", instruction.line)
+        names = [label(flow.labels[name]) for name in labels]
+        cases = " ".join(f"i32 {value}, label %{name}" for value, name in enumerate(names))
+        code.end(f"switch i32 {index}, label %{body.exit_label} [{cases}]")
+    else:
+        emit(body, instruction)
+    if after:
+        code.label(after)

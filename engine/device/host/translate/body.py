@@ -1,0 +1,274 @@
+"""One PTX function as it is translated: its registers, operands and memory, in LLVM terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from engine.device.host.translate import abi
+from engine.device.host.translate.code import Code
+from engine.device.host.translate.types import bits, float_constant, is_float, llvm_type
+from engine.diagnostics import KernelError
+from engine.ptx.tree import (
+    Address,
+    Float,
+    Function,
+    Instruction,
+    Integer,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Sink,
+    Symbol,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from engine.device.host.translate.accesses import Accesses
+
+
+@dataclass
+class Layout:
+    """Where a kernel's variables lie.
+
+    `shared` and `local` map names to byte offsets in the thread block's and the thread's own memory. `parameters`
+    maps a kernel's parameters to offsets in the argument block. `functions` maps the names of functions whose address
+    is taken to the numbers that stand for their addresses.
+    """
+
+    shared: dict[str, int]
+    module: dict[str, Variable]
+    functions: dict[str, int]
+    parameters: dict[str, int] = field(default_factory=dict)
+    parameter_bytes: int = 0
+
+
+class Body:
+    """Registers and operands of one function being translated into `code`."""
+
+    def __init__(self, function: Function, layout: Layout, kernel: str) -> None:
+        self.function = function
+        self.layout = layout
+        self.kernel = kernel
+        self.code = Code()
+        self.accesses: Accesses
+        self.local: dict[str, int] = {}
+        self.local_bytes = 0
+        #: Pointers to the `.param` variables of device functions and calls.
+        self.param_pointers: dict[str, str] = {}
+        self.targets = function.targets
+        self.exit_label = "thread.exit"
+        self._registers: dict[str, tuple[str, str]] = {}
+        self._floats = float_registers(function)
+        self._place_local_variables()
+        self.carry = ""
+        #: Functions that may be called, by name.
+        self.callees: dict[str, Function] = {}
+        self.copies = _copies(function)
+
+    def _place_local_variables(self) -> None:
+        for variable in self.function.variables:
+            if variable.space == "local":
+                self.local_bytes = -(-self.local_bytes // variable.alignment) * variable.alignment
+                self.local[variable.name] = self.local_bytes
+                self.local_bytes += variable.size_bytes
+
+    # -- registers -------------------------------------------------------------------------------------------------
+
+    def register_type(self, name: str) -> str:
+        """Return the LLVM type a register is kept in."""
+        ptx_type = self.function.registers[name]
+        return self._floats.get(name) or llvm_type(ptx_type)
+
+    def register_slot(self, name: str, line: int) -> tuple[str, str]:
+        """Return a register's stack slot and LLVM type; KernelError for an undeclared name."""
+        found = self._registers.get(name)
+        if found is None:
+            if name not in self.function.registers:
+                raise KernelError(
+                    f"PTX line {line}: register {name} must be declared or be a supported special register", line=line
+                )
+            kind = self.register_type(name)
+            found = (self.code.slot(kind, "reg"), kind)
+            self._registers[name] = found
+        return found
+
+    @property
+    def register_slots(self) -> list[tuple[str, str]]:
+        """Every register slot used so far with its type."""
+        return list(self._registers.values())
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def read(self, operand: Operand, ptx_type: str, line: int = 0) -> str:
+        """Return an operand's value in the LLVM type of `ptx_type`."""
+        if isinstance(operand, Register):
+            return self._read_register(operand.name, ptx_type, line)
+        if isinstance(operand, Integer):
+            return integer_constant(operand.value, ptx_type)
+        if isinstance(operand, Float):
+            return self._float(operand, ptx_type, line)
+        if isinstance(operand, Symbol):
+            return self.convert(self.symbol_address(operand, line), "i64", llvm_type(ptx_type))
+        if isinstance(operand, Negated):
+            value = self._read_register(operand.register.name, "pred", line)
+            return self.code.value(f"xor i1 {value}, true")
+        raise KernelError(f"PTX line {line}: operand must be a value, got {type(operand).__name__}", line=line)
+
+    def _float(self, operand: Float, ptx_type: str, line: int) -> str:
+        width = bits(ptx_type)
+        value = operand.bits
+        if width == 32 and operand.width == 64:
+            value = abi.narrow(operand.bits)
+        elif width != operand.width:
+            raise KernelError(f"PTX line {line}: constant must have {width} bits, got {operand.width}", line=line)
+        return float_constant(value, ptx_type) if is_float(ptx_type) else str(value)
+
+    def _read_register(self, name: str, ptx_type: str, line: int) -> str:
+        from engine.device.host.translate.special import SPECIAL
+
+        if name in SPECIAL:
+            return self.convert(SPECIAL[name](self), "i32", llvm_type(ptx_type))
+        slot, kind = self.register_slot(name, line)
+        return self.convert(self.code.value(f"load {kind}, ptr {slot}"), kind, llvm_type(ptx_type))
+
+    def convert(self, value: str, kind: str, wanted: str) -> str:
+        """Reinterpret a value: the same bits, cut or zero-extended to the wanted width."""
+        if kind == wanted:
+            return value
+        size, wanted_size = width(kind), width(wanted)
+        if kind[0] != "i":
+            value = self.code.value(f"bitcast {kind} {value} to i{size}")
+        if size != wanted_size:
+            step = "trunc" if size > wanted_size else "zext"
+            value = self.code.value(f"{step} i{size} {value} to i{wanted_size}")
+        if wanted[0] != "i":
+            value = self.code.value(f"bitcast i{wanted_size} {value} to {wanted}")
+        return value
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def write(self, operand: Operand, ptx_type: str, value: str, line: int = 0) -> None:
+        """Write a value of `ptx_type` to a destination; a wider register is sign- or zero-extended."""
+        if isinstance(operand, Sink):
+            return
+        if isinstance(operand, Pair):
+            operand = operand.first
+        if not isinstance(operand, Register):
+            raise KernelError(f"PTX line {line}: destination must be a register", line=line)
+        slot, kind = self.register_slot(operand.name, line)
+        have = llvm_type(ptx_type)
+        if ptx_type[0] == "s" and width(kind) > width(have):
+            value = self.code.value(f"sext {have} {value} to i{width(kind)}")
+            have = f"i{width(kind)}"
+        self.code.do(f"store {kind} {self.convert(value, have, kind)}, ptr {slot}")
+
+    # -- addresses -------------------------------------------------------------------------------------------------
+
+    def symbol_address(self, symbol: Symbol, line: int) -> str:
+        """Return the 64-bit address a symbol stands for, in the space it was declared in."""
+        name = symbol.name
+        if name in self.local:
+            return str(self.local[name] + symbol.offset)
+        if name in self.layout.shared:
+            return str(self.layout.shared[name] + symbol.offset)
+        if name in self.layout.parameters:
+            return str(self.layout.parameters[name] + symbol.offset)
+        if name in self.param_pointers:
+            base = self.code.value(f"ptrtoint ptr {self.param_pointers[name]} to i64")
+            return self.code.value(f"add i64 {base}, {symbol.offset}")
+        if name in self.layout.module:
+            base = f"ptrtoint (ptr @{quoted(name)} to i64)"
+            return self.code.value(f"add i64 {base}, {symbol.offset}") if symbol.offset else base
+        if name in self.layout.functions:
+            return str(self.layout.functions[name])
+        raise KernelError(f"PTX line {line}: symbol {name} must be declared", line=line)
+
+    def address(self, operand: Operand, line: int) -> str:
+        """Return the 64-bit value of a memory operand, in its own space."""
+        if not isinstance(operand, Address):
+            raise KernelError(f"PTX line {line}: operand must be an address in brackets", line=line)
+        base = operand.base
+        if isinstance(base, Symbol):
+            return self.symbol_address(Symbol(base.name, base.offset + operand.offset), line)
+        if isinstance(base, Integer):
+            return str(base.value + operand.offset)
+        value = self.read(base, "b64", line)
+        return self.code.value(f"add i64 {value}, {operand.offset}") if operand.offset else value
+
+    def unsupported(self, instruction: Instruction, instead: str) -> KernelError:
+        """Return the error for a form of an instruction that the host does not run."""
+        return KernelError(
+            f"PTX line {instruction.line}: {instruction.text} must not be used on the host device; {instead}",
+            line=instruction.line,
+        )
+
+
+def width(kind: str) -> int:
+    """Return the bits of an LLVM scalar type."""
+    return {"float": 32, "double": 64, "half": 16, "bfloat": 16}.get(kind) or int(kind[1:])
+
+
+def integer_constant(value: int, ptx_type: str) -> str:
+    """Return an integer immediate as an LLVM constant of the type."""
+    size = bits(ptx_type)
+    value &= (1 << size) - 1
+    if is_float(ptx_type):
+        return float_constant(value, ptx_type)
+    return ("true" if value else "false") if size == 1 else str(value)
+
+
+def quoted(name: str) -> str:
+    """Return a PTX name as an LLVM identifier."""
+    return '"' + name.replace('"', "") + '"'
+
+
+def float_registers(function: Function) -> dict[str, str]:
+    """Return the untyped registers that only floating-point instructions and moves use, with their LLVM types.
+
+    The newer PTX dialect declares all registers as `.b32` and `.b64`. Keeping floats as floats spares the optimiser
+    a cast at every step.
+    """
+    from engine.device.host.translate.flow import registers
+
+    votes: dict[str, set[str]] = {}
+    for instruction in function.instructions:
+        kinds = [modifier for modifier in instruction.modifiers if modifier in ("f32", "f64")]
+        neutral = instruction.opcode in ("mov", "ld", "st", "selp", "shfl", "atom", "red", "call")
+        for index, operand in enumerate(instruction.operands):
+            if isinstance(operand, Address):
+                kind = "address"
+            elif instruction.opcode == "cvt":
+                types = [m for m in instruction.modifiers if m.lstrip("busf").isdigit()]
+                kind = types[min(index, 1)] if len(types) > 1 else "address"
+            elif neutral and not kinds:
+                continue
+            else:
+                kind = kinds[0] if kinds else "integer"
+            for name in registers(operand):
+                votes.setdefault(name, set()).add(kind)
+    chosen: dict[str, str] = {}
+    for name, kinds_used in votes.items():
+        declared = function.registers.get(name)
+        if declared == "b32" and kinds_used == {"f32"}:
+            chosen[name] = "float"
+        elif declared == "b64" and kinds_used == {"f64"}:
+            chosen[name] = "double"
+    return chosen
+
+
+def _copies(function: Function) -> dict[str, str]:
+    """Return the registers that hold nothing but a special register's value, with its name."""
+    from engine.device.host.translate.flow import defined
+
+    written: dict[str, int] = {}
+    copies: dict[str, str] = {}
+    for instruction in function.instructions:
+        for name in defined(instruction):
+            written[name] = written.get(name, 0) + 1
+        if instruction.opcode == "mov" and instruction.guard is None:
+            target, source = instruction.operands
+            if isinstance(target, Register) and isinstance(source, Register) and source.name.startswith("%"):
+                copies[target.name] = source.name
+    return {name: source for name, source in copies.items() if written[name] == 1 and "." in source}

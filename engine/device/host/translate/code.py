@@ -1,0 +1,64 @@
+"""Text of one LLVM function while it is being written."""
+
+from __future__ import annotations
+
+
+class Code:
+    """Collects the instructions of one LLVM function; values are named by a counter.
+
+    Stack slots go to the entry block, whatever block is being written, so that they exist once per call.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.entry: list[str] = []
+        self._count = 0
+        self.terminated = False
+
+    def name(self, hint: str = "v") -> str:
+        """Return a fresh local name without its percent sign."""
+        self._count += 1
+        return f"{hint}.{self._count}"
+
+    def value(self, text: str) -> str:
+        """Write an instruction that yields a value and return that value."""
+        result = f"%{self.name()}"
+        self.do(f"{result} = {text}")
+        return result
+
+    def do(self, text: str) -> None:
+        """Write an instruction."""
+        if not self.terminated:
+            self.lines.append(f"  {text}")
+
+    def slot(self, llvm_type: str, hint: str = "slot", alignment: int = 0) -> str:
+        """Return a new stack slot."""
+        result = f"%{self.name(hint)}"
+        self.entry.append(f"  {result} = alloca {llvm_type}" + (f", align {alignment}" if alignment else ""))
+        return result
+
+    def label(self, name: str) -> None:
+        """Start a block; an unfinished one before it falls through."""
+        if not self.terminated:
+            self.lines.append(f"  br label %{name}")
+        self.lines.append(f"{name}:")
+        self.terminated = False
+
+    def jump(self, name: str, suffix: str = "") -> None:
+        """End the block with a jump."""
+        self.do(f"br label %{name}{suffix}")
+        self.terminated = True
+
+    def branch(self, condition: str, then: str, otherwise: str, suffix: str = "") -> None:
+        """End the block with a conditional branch."""
+        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}{suffix}")
+        self.terminated = True
+
+    def end(self, text: str) -> None:
+        """End the block with any other terminator."""
+        self.do(text)
+        self.terminated = True
+
+    def text(self) -> str:
+        """Return the body: the entry block with its slots, then everything else."""
+        return "\n".join(["entry:", *self.entry, "  br label %start", *self.lines])

@@ -1,0 +1,168 @@
+"""Control flow of a PTX function: basic blocks, what registers they read and write, and what is live between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from engine.ptx.tree import (
+    Address,
+    Function,
+    Group,
+    Instruction,
+    Label,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Symbol,
+    Vector,
+)
+
+# Opcodes whose first operand is read.
+_NO_RESULT = frozenset(
+    "st red bra brx ret exit call membar fence trap brkpt nanosleep prefetch prefetchu cp bar barrier pmevent "
+    "discard applypriority stmatrix wmma_store mbarrier griddepcontrol setmaxnreg".split()
+)
+
+
+def registers(operand: Operand) -> Iterator[str]:
+    """Yield the names of the registers in an operand."""
+    if isinstance(operand, Register):
+        yield operand.name
+    elif isinstance(operand, Negated):
+        yield operand.register.name
+    elif isinstance(operand, Address):
+        if isinstance(operand.base, Register):
+            yield operand.base.name
+        for item in operand.coordinates:
+            yield from registers(item)
+    elif isinstance(operand, Vector | Group):
+        for item in operand.elements:
+            yield from registers(item)
+    elif isinstance(operand, Pair):
+        yield from registers(operand.first)
+        yield from registers(operand.second)
+
+
+def has_result(instruction: Instruction) -> bool:
+    """Whether the first operand is written."""
+    if instruction.opcode in ("bar", "barrier"):
+        return "red" in instruction.modifiers
+    return instruction.opcode not in _NO_RESULT and bool(instruction.operands)
+
+
+def defined(instruction: Instruction) -> set[str]:
+    """Return the registers an instruction writes."""
+    return set(registers(instruction.operands[0])) if has_result(instruction) else set()
+
+
+def used(instruction: Instruction) -> set[str]:
+    """Return the registers an instruction reads."""
+    operands = instruction.operands[1:] if has_result(instruction) else instruction.operands
+    found = {name for operand in operands for name in registers(operand)}
+    if instruction.guard is not None:
+        found.add(instruction.guard.register.name)
+    return found
+
+
+@dataclass
+class Block:
+    """Statements that run in a row; `suspends` when the last one waits for other threads."""
+
+    index: int
+    instructions: list[Instruction] = field(default_factory=list)
+    successors: list[int] = field(default_factory=list)
+    suspends: bool = False
+    live_in: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A function's blocks, the first one the entry, and the block each label starts."""
+
+    blocks: list[Block]
+    labels: dict[str, int]
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether any branch goes back to its own block or an earlier one that leads to it."""
+        state: dict[int, int] = {}
+        stack = [(0, iter(self.blocks[0].successors))]
+        state[0] = 1
+        while stack:
+            index, rest = stack[-1]
+            following = next(rest, None)
+            if following is None:
+                state[index] = 2
+                stack.pop()
+            elif state.get(following) == 1:
+                return True
+            elif following not in state:
+                state[following] = 1
+                stack.append((following, iter(self.blocks[following].successors)))
+        return False
+
+
+def build(function: Function, suspends: Callable[[Instruction], bool]) -> Flow:
+    """Split a function's body into blocks; an instruction that `suspends` ends its block."""
+    blocks = [Block(0)]
+    labels: dict[str, int] = {}
+    fresh = True
+    for item in function.body or ():
+        if isinstance(item, Label):
+            if not fresh:
+                blocks.append(Block(len(blocks)))
+                fresh = True
+            labels[item.name] = len(blocks) - 1
+            continue
+        blocks[-1].instructions.append(item)
+        blocks[-1].suspends = suspends(item)
+        fresh = False
+        if blocks[-1].suspends or item.opcode in ("bra", "brx", "ret", "exit", "trap"):
+            blocks.append(Block(len(blocks)))
+            fresh = True
+    for block in blocks:
+        block.successors = _successors(block, labels, function, len(blocks))
+    flow = Flow(blocks, labels)
+    _liveness(flow)
+    return flow
+
+
+def _successors(block: Block, labels: dict[str, int], function: Function, count: int) -> list[int]:
+    following = [block.index + 1] if block.index + 1 < count else []
+    if not block.instructions:
+        return following
+    last = block.instructions[-1]
+    if last.opcode == "bra" and isinstance(last.operands[0], Symbol):
+        target = [labels[last.operands[0].name]]
+        return target if last.guard is None else target + following
+    if last.opcode == "brx" and isinstance(last.operands[1], Symbol):
+        return [labels[name] for name in function.targets[last.operands[1].name]] + (following if last.guard else [])
+    if last.opcode in ("ret", "exit", "trap"):
+        return following if last.guard is not None else []
+    return following
+
+
+def _liveness(flow: Flow) -> None:
+    generated: list[set[str]] = []
+    killed: list[set[str]] = []
+    for block in flow.blocks:
+        reads: set[str] = set()
+        writes: set[str] = set()
+        for instruction in block.instructions:
+            reads |= used(instruction) - writes
+            if instruction.guard is None:
+                writes |= defined(instruction)
+        generated.append(reads)
+        killed.append(writes)
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(flow.blocks):
+            live_out: set[str] = set()
+            for successor in block.successors:
+                live_out |= flow.blocks[successor].live_in
+            live_in = frozenset(generated[block.index] | (live_out - killed[block.index]))
+            if live_in != block.live_in:
+                block.live_in, changed = live_in, True

@@ -1,0 +1,157 @@
+"""Translation of one kernel, with the device functions it uses, to LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.device.host.translate import abi, blocks, opcodes, suspension
+from engine.device.host.translate.accesses import LAST_SITE, Accesses, space_of
+from engine.device.host.translate.body import Body, Layout, quoted
+from engine.device.host.translate.flow import Flow, build
+from engine.device.host.translate.inline import inline_suspending
+from engine.device.host.translate.opcodes.calls import frame, function_name
+from engine.device.host.translate.provenance import roots
+from engine.device.host.translate.threads import block_loop, memory_prologue, thread_loop
+from engine.ptx.signature import KernelSignature
+from engine.ptx.signatures import reachable, shared_layout, shared_variables
+from engine.ptx.tree import Function, PtxModule
+
+__all__ = ["TranslatedKernel", "opcodes", "translate_kernel"]
+
+RUN = "ptr noalias %launch, ptr noalias %params, ptr noalias %worker, i64 %first, i64 %last"
+
+
+@dataclass(frozen=True)
+class TranslatedKernel:
+    """LLVM text of a kernel; `scratch_bytes` is the memory each worker must have for saved registers."""
+
+    name: str
+    text: str
+    scratch_bytes: int
+
+
+def translate_kernel(module: PtxModule, signature: KernelSignature, addresses: Mapping[str, int]) -> TranslatedKernel:
+    """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls."""
+    kernel = inline_suspending(module.functions[signature.name], module.functions)
+    functions = dict(module.functions) | {kernel.name: kernel}
+    used = [item for item in reachable(kernel, functions, module.variables) if item.name != kernel.name]
+    shared = shared_layout(shared_variables(kernel, functions, module.variables))[0]
+    visible = {name: item for name, item in module.variables.items() if item.space != "shared"}
+    numbers = {item.name: addresses[item.name] for item in used}
+    layout = Layout(shared, visible, numbers)
+    layout.parameters = {parameter.name: parameter.offset for parameter in signature.parameters}
+    layout.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
+    callees = {item.name: item for item in used}
+    device_functions = Layout(shared, visible, numbers)
+    text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
+    flow = build(kernel, suspension.suspends)
+    if any(block.suspends for block in flow.blocks):
+        body, scratch_bytes = suspension.translate(kernel, layout, callees, flow)
+    else:
+        body, scratch_bytes = _plain(kernel, layout, callees, flow), 0
+    return TranslatedKernel(kernel.name, "\n".join([*text, body]), scratch_bytes)
+
+
+def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> str:
+    """Return a kernel whose threads never wait for each other: plain loops around its body."""
+    body = Body(kernel, layout, kernel.name)
+    body.callees = callees
+    provenance = roots(kernel, layout.parameters, set(layout.module))
+    branch_free = _is_branch_free(kernel, flow)
+    body.accesses = Accesses(body, provenance, branch_free=branch_free, is_entry=True)
+    if branch_free and not all(
+        body.accesses.has_root(instruction.operands[0 if instruction.opcode == "st" else 1])
+        for instruction in kernel.instructions
+        if instruction.opcode in ("ld", "st") and space_of(instruction) in ("global", "generic", "const")
+    ):
+        body.accesses = Accesses(body, provenance, branch_free=False, is_entry=True)
+    blocks.translate(body, flow, 0, "thread.exit")
+    local = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n"
+    entry = "\n".join(body.code.entry)
+    before, after, reset, judge = _fault_fold(body) if body.accesses.branch_free else ("", "", "", "")
+    ranges = {axis: ("0", f"%n{axis}") for axis in "zyx"}
+    prologue = memory_prologue() + "\n".join(body.accesses.prologue)
+    loop = thread_loop(body, before, after, ranges, "judge" if judge else "block.done")
+    return (
+        f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n{local}{entry}\n"
+        + ("  %fault.thread = alloca i64\n  %fault.all = alloca i64\n" if judge else "")
+        + f"  br label %start\n{block_loop(prologue, reset + loop + judge)}}}\n"
+    )
+
+
+def _is_branch_free(kernel: Function, flow: Flow) -> bool:
+    """Whether the optimiser may run the kernel on many threads at once: no loop, call, atomic or own memory."""
+    return not flow.has_loop and not any(
+        instruction.opcode in ("call", "atom", "red", "membar", "fence", "brx", "trap", "brkpt")
+        or (instruction.opcode in ("ld", "st") and space_of(instruction) in ("local", "shared"))
+        or {"volatile", "acquire", "release", "relaxed"} & set(instruction.modifiers)
+        for instruction in kernel.instructions
+    )
+
+
+def _fault_fold(body: Body) -> tuple[str, str, str, str]:
+    """Return the text that starts and ends a thread, starts a block and reports the first fault of a block."""
+    lines = ", ".join(f"i64 {line}" for line in body.accesses.sites) or "i64 0"
+    count = max(len(body.accesses.sites), 1)
+    after = """  %fold.thread = load i64, ptr %fault.thread
+  %fold.row = mul i32 %tid.z, %ny
+  %fold.row2 = add i32 %fold.row, %tid.y
+  %fold.start = mul i32 %fold.row2, %nx
+  %fold.linear = add i32 %fold.start, %tid.x
+  %fold.wide = zext i32 %fold.linear to i64
+  %fold.high = shl i64 %fold.wide, 54
+  %fold.number = or i64 %fold.thread, %fold.high
+  %fold.fine = icmp eq i64 %fold.thread, -1
+  %fold.code = select i1 %fold.fine, i64 -1, i64 %fold.number
+  %fold.all = load i64, ptr %fault.all
+  %fold.least = call i64 @llvm.umin.i64(i64 %fold.all, i64 %fold.code)
+  store i64 %fold.least, ptr %fault.all
+"""
+    judge = f"""judge:
+  %judge.all = load i64, ptr %fault.all
+  %judge.fine = icmp eq i64 %judge.all, -1
+  br i1 %judge.fine, label %block.done, label %judge.report, !prof !2
+judge.report:
+  %judge.thread.wide = lshr i64 %judge.all, 54
+  %judge.thread = trunc i64 %judge.thread.wide to i32
+  %judge.site.high = lshr i64 %judge.all, 48
+  %judge.site = and i64 %judge.site.high, {LAST_SITE}
+  %judge.lines = alloca [{count} x i64]
+  store [{count} x i64] [{lines}], ptr %judge.lines
+  %judge.line.at = getelementptr i64, ptr %judge.lines, i64 %judge.site
+  %judge.line = load i64, ptr %judge.line.at
+  %judge.address = and i64 %judge.all, {(1 << 48) - 1}
+  call void @wl.fault(ptr %worker, i64 {abi.BAD_ADDRESS}, i64 %judge.line, i32 %judge.thread, i64 %judge.address)
+  br label %block.done
+"""
+    return "  store i64 -1, ptr %fault.thread\n", after, "  store i64 -1, ptr %fault.all\n", judge
+
+
+def _device_function(function: Function, layout: Layout, kernel: str, callees: dict[str, Function]) -> str:
+    """Return a device function; it returns true when the thread has ended inside it."""
+    body = Body(function, layout, kernel)
+    body.callees = callees
+    names = [variable.name for variable in (*function.results, *function.parameters)]
+    body.param_pointers = {name: f"%formal.{index}" for index, name in enumerate(names)}
+    slots = ""
+    for index, variable in enumerate(item for item in function.variables if item.space == "param"):
+        body.param_pointers[variable.name] = f"%param.{index}"
+        slots += f"  %param.{index} = alloca [{max(variable.size_bytes, 8)} x i8], align 16\n"
+    body.accesses = Accesses(body, {}, branch_free=False, is_entry=False)
+    flow = build(function, lambda _instruction: False)
+    blocks.translate(body, flow, 0, "thread.return")
+    formal = "".join(f", ptr %formal.{index}" for index in range(len(names)))
+    local = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n"
+    registers = "".join(
+        f"  store {kind} {'zeroinitializer' if kind[0] != 'i' else 0}, ptr {slot}\n"
+        for slot, kind in body.register_slots
+    )
+    carry = f"  store i1 false, ptr {body.carry}\n" if body.carry else ""
+    entry = "\n".join(body.code.entry)
+    lines = "\n".join(body.code.lines)
+    return (
+        f"define internal i1 {function_name(kernel, function.name)}({frame()}{formal}) #0 {{\nentry:\n{local}{slots}"
+        f"{entry}\n{registers}{carry}  br label %{blocks.label(0)}\n{lines}\n"
+        "thread.return:\n  ret i1 false\nthread.exit:\n  ret i1 true\n}\n"
+    )

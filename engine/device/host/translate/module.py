@@ -1,0 +1,111 @@
+"""Translation of a whole PTX module to one LLVM module."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.device.host.translate import runtime
+from engine.device.host.translate.body import quoted
+from engine.device.host.translate.kernel import translate_kernel
+from engine.diagnostics import KernelError
+from engine.ptx.tree import Float, PtxModule, SymbolValue, Variable, type_size
+
+FIRST_FUNCTION = 0x10000
+FUNCTION_STEP = 16
+
+
+@dataclass(frozen=True)
+class TranslatedModule:
+    """LLVM text, and what a launcher must know: scratch bytes by kernel, and module variables with their sizes."""
+
+    text: str
+    scratch_bytes: dict[str, int]
+    variables: dict[str, int]
+
+
+def translate_module(module: PtxModule, triple: str, cpu: str, features: str) -> TranslatedModule:
+    """Return a module as LLVM text; KernelError with its line for what the host cannot run."""
+    addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
+    kernels = [translate_kernel(module, signature, addresses) for signature in module.signatures.values()]
+    variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
+    parts = [f'target triple = "{triple}"', runtime.text()]
+    parts += [_variable(item, variables, addresses) for item in variables.values()]
+    parts += [kernel.text for kernel in kernels]
+    parts.append(
+        f'attributes #0 = {{ nounwind "target-cpu"="{cpu}" "target-features"="{features}" '
+        '"no-trapping-math"="true" "frame-pointer"="none" }'
+    )
+    parts.append(_METADATA)
+    return TranslatedModule(
+        "\n".join(parts),
+        {kernel.name: kernel.scratch_bytes for kernel in kernels},
+        {name: item.size_bytes for name, item in variables.items() if item.size_bytes},
+    )
+
+
+# 0: loads of constants; 1: accesses of different threads, which do not depend on each other; 2, 3: rare paths;
+# 10: the loop over threads.
+_METADATA = """
+!0 = !{}
+!1 = distinct !{}
+!2 = !{!"branch_weights", i32 100000, i32 1}
+!3 = !{!"branch_weights", i32 1, i32 100000}
+!10 = distinct !{!10, !11, !12}
+!11 = !{!"llvm.loop.parallel_accesses", !1}
+!12 = !{!"llvm.loop.vectorize.enable", i1 true}
+"""
+
+
+def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: Mapping[str, int]) -> str:
+    if variable.linkage == "extern":
+        raise KernelError(
+            f"PTX line {variable.line}: variable {variable.name} must be defined in this module, got .extern",
+            line=variable.line,
+        )
+    element = type_size(variable.ptx_type)
+    fields: list[tuple[str, str]] = []
+    plain = bytearray()
+
+    def flush() -> None:
+        if plain:
+            fields.append((f"[{len(plain)} x i8]", 'c"' + "".join(f"\\{byte:02X}" for byte in plain) + '"'))
+            plain.clear()
+
+    for value in variable.initial:
+        if isinstance(value, SymbolValue):
+            flush()
+            fields.append(("i64", _address(value, variable, variables, addresses)))
+        elif isinstance(value, Float):
+            bits = value.bits
+            if value.width == 64 and element == 4:
+                bits = int(np.float32(struct.unpack("<d", bits.to_bytes(8, "little"))[0]).view(np.uint32))
+            plain += bits.to_bytes(element, "little")
+        else:
+            plain += (value.value & ((1 << (8 * element)) - 1)).to_bytes(element, "little")
+    flush()
+    size = variable.size_bytes
+    written = element * len(variable.initial)
+    if written < size or not fields:
+        fields.append((f"[{max(size - written, 1 if not fields else 0)} x i8]", "zeroinitializer"))
+    kind = "<{ " + ", ".join(item for item, _ in fields) + " }>"
+    content = "<{ " + ", ".join(f"{item} {value}" for item, value in fields) + " }>"
+    alignment = max(variable.alignment, 16)
+    return f"@{quoted(variable.name)} = global {kind} {content}, align {alignment}"
+
+
+def _address(
+    value: SymbolValue, variable: Variable, variables: Mapping[str, Variable], addresses: Mapping[str, int]
+) -> str:
+    if value.name in variables:
+        base = f"ptrtoint (ptr @{quoted(value.name)} to i64)"
+        return f"add (i64 {base}, i64 {value.offset})" if value.offset else base
+    if value.name in addresses:
+        return str(addresses[value.name] + value.offset)
+    raise KernelError(
+        f"PTX line {variable.line}: initial value {value.name} must be a variable or function of this module",
+        line=variable.line,
+    )

@@ -1,0 +1,131 @@
+"""ex2, lg2, sin, cos and tanh as polynomials in plain arithmetic, so that loops over threads can be vectorised.
+
+Errors stay within the bounds of the PTX manual: ex2 and lg2 2^-22 relative, sin and cos 2^-20.5 absolute in one
+period, tanh 2^-11 relative.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.opcodes.floating import finish, sources
+from engine.device.host.translate.table import opcode
+from engine.ptx.tree import Instruction
+
+# 2^f on [-1/2, 1/2], Taylor terms of exp(f ln 2): ln(2)^n / n!.
+_EXP2 = (
+    1.0, 0.6931471805599453, 0.2402265069591007, 0.05550410866482158,
+    0.009618129107628477, 0.0013333558146428443, 0.00015403530393381608, 1.5252733804059841e-05,
+)  # fmt: skip
+# sin(r) / r in r^2 on [-pi/2, pi/2], Taylor terms.
+_SINE = (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800)
+# log2((1+s)/(1-s)) / s in s^2: 2 / (ln 2 (2n+1)).
+_LOG2 = tuple(2 / (0.6931471805599453 * n) for n in (1, 3, 5, 7, 9))
+_PI = (3.140625, 0.0009675025939941406, 1.509957990978376e-07)
+
+
+def constant(value: float) -> str:
+    """Return a float constant: LLVM writes it as the bits of the double with the same value."""
+    (single,) = struct.unpack("<f", struct.pack("<f", value))
+    return f"0x{struct.unpack('<Q', struct.pack('<d', single))[0]:016X}"
+
+
+def _fma(body: Body, a: str, b: str, c: str) -> str:
+    return body.code.value(f"call float @llvm.fma.f32(float {a}, float {b}, float {c})")
+
+
+def polynomial(body: Body, x: str, coefficients: tuple[float, ...]) -> str:
+    """Return the polynomial with the given coefficients, lowest first."""
+    value = constant(coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        value = _fma(body, value, x, constant(coefficient))
+    return value
+
+
+def exp2(body: Body, x: str) -> str:
+    """Return 2^x, with overflow to infinity and gradual underflow."""
+    code = body.code
+    high = code.value(f"fcmp ogt float {x}, {constant(130.0)}")
+    x = code.value(f"select i1 {high}, float {constant(130.0)}, float {x}")
+    low = code.value(f"fcmp olt float {x}, {constant(-152.0)}")
+    x = code.value(f"select i1 {low}, float {constant(-152.0)}, float {x}")
+    whole = code.value(f"call float @llvm.roundeven.f32(float {x})")
+    value = polynomial(body, code.value(f"fsub float {x}, {whole}"), _EXP2)
+    n = code.value(f"call i32 @llvm.fptosi.sat.i32.f32(float {whole})")
+    half = code.value(f"ashr i32 {n}, 1")
+    for part in (half, code.value(f"sub i32 {n}, {half}")):
+        raw = code.value(f"shl i32 {code.value(f'add i32 {part}, 127')}, 23")
+        value = code.value(f"fmul float {value}, {code.value(f'bitcast i32 {raw} to float')}")
+    return value
+
+
+def log2(body: Body, x: str) -> str:
+    """Return the base-2 logarithm; NaN below zero, -inf at zero."""
+    code = body.code
+    tiny = code.value(f"fcmp olt float {x}, {constant(2.0**-126)}")
+    scaled = code.value(f"fmul float {x}, {constant(2.0**24)}")
+    m = code.value(f"bitcast float {code.value(f'select i1 {tiny}, float {scaled}, float {x}')} to i32")
+    # Split so that the mantissa lies in [sqrt(1/2), sqrt(2)): the series is shortest around one.
+    offset = code.value(f"sub i32 {m}, {0x3F3504F3}")
+    exponent = code.value(f"ashr i32 {offset}, 23")
+    mantissa = code.value(f"sub i32 {m}, {code.value(f'shl i32 {exponent}, 23')}")
+    value = code.value(f"bitcast i32 {mantissa} to float")
+    top = code.value(f"fadd float {value}, -1.0")
+    s = code.value(f"fdiv float {top}, {code.value(f'fadd float {value}, 1.0')}")
+    series = polynomial(body, code.value(f"fmul float {s}, {s}"), _LOG2)
+    less = code.value(f"select i1 {tiny}, i32 24, i32 0")
+    whole = code.value(f"sitofp i32 {code.value(f'sub i32 {exponent}, {less}')} to float")
+    result = _fma(body, s, series, whole)
+    infinite = code.value(f"fcmp oeq float {x}, 0x7FF0000000000000")
+    result = code.value(f"select i1 {infinite}, float {x}, float {result}")
+    zero = code.value(f"fcmp oeq float {x}, 0.0")
+    result = code.value(f"select i1 {zero}, float 0xFFF0000000000000, float {result}")
+    invalid = code.value(f"fcmp ult float {x}, 0.0")
+    return code.value(f"select i1 {invalid}, float 0x7FF8000000000000, float {result}")
+
+
+def sine(body: Body, x: str, *, shifted: bool) -> str:
+    """Return sin(x), or cos(x) when `shifted`: reduced by multiples of pi to [-pi/2, pi/2]."""
+    code = body.code
+    turns = _fma(body, x, constant(0.3183098861837907), constant(-0.5 if shifted else 0.0))
+    k = code.value(f"call float @llvm.roundeven.f32(float {turns})")
+    count = code.value(f"fadd float {k}, {constant(0.5)}") if shifted else k
+    minus = code.value(f"fneg float {count}")
+    r = x
+    for part in _PI:
+        r = _fma(body, minus, constant(part), r)
+    value = code.value(f"fmul float {r}, {polynomial(body, code.value(f'fmul float {r}, {r}'), _SINE)}")
+    n = code.value(f"call i32 @llvm.fptosi.sat.i32.f32(float {k})")
+    sign = code.value(f"shl i32 {n}, 31")
+    if shifted:
+        sign = code.value(f"xor i32 {sign}, -2147483648")
+    raw = code.value(f"xor i32 {code.value(f'bitcast float {value} to i32')}, {sign}")
+    return code.value(f"bitcast i32 {raw} to float")
+
+
+def tanh(body: Body, x: str) -> str:
+    """Return tanh(x) as 1 - 2 / (exp(2|x|) + 1), or its series near zero."""
+    code = body.code
+    size = code.value(f"call float @llvm.fabs.f32(float {x})")
+    power = exp2(body, code.value(f"fmul float {size}, {constant(2.8853900817779268)}"))
+    ratio = code.value(f"fdiv float 2.0, {code.value(f'fadd float {power}, 1.0')}")
+    far = code.value(f"fsub float 1.0, {ratio}")
+    square = code.value(f"fmul float {size}, {size}")
+    near = code.value(f"fmul float {size}, {polynomial(body, square, (1.0, -1 / 3, 2 / 15, -17 / 315))}")
+    small = code.value(f"fcmp olt float {size}, {constant(0.25)}")
+    value = code.value(f"select i1 {small}, float {near}, float {far}")
+    return code.value(f"call float @llvm.copysign.f32(float {value}, float {x})")
+
+
+@opcode("ex2", "lg2", "sin", "cos", "tanh")
+def _approximate(body: Body, instruction: Instruction) -> None:
+    kind, _, (x,) = sources(body, instruction, 1)
+    if kind != "f32":
+        raise body.unsupported(instruction, "use the .f32 form")
+    name = instruction.opcode
+    if name in ("sin", "cos"):
+        value = sine(body, x, shifted=name == "cos")
+    else:
+        value = {"ex2": exp2, "lg2": log2, "tanh": tanh}[name](body, x)
+    finish(body, instruction, kind, value)

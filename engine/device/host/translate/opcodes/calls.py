@@ -1,0 +1,133 @@
+"""Calls of device functions, direct and through pointers."""
+
+from __future__ import annotations
+
+from engine.device.host.translate import abi
+from engine.device.host.translate.accesses import report
+from engine.device.host.translate.body import Body, quoted
+from engine.device.host.translate.table import opcode
+from engine.device.host.translate.types import llvm_type
+from engine.diagnostics import KernelError
+from engine.ptx.tree import Group, Instruction, Operand, Register, Symbol, Variable
+
+_FRAME = (
+    "ptr %launch, ptr %params, ptr %worker, ptr %shared, i64 %shared.bytes, "
+    "i32 %tid.x, i32 %tid.y, i32 %tid.z, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z"
+)
+
+
+def function_name(kernel: str, name: str) -> str:
+    """Return the LLVM name of a device function as one kernel uses it."""
+    return f"@{quoted(f'{kernel}|{name}')}"
+
+
+def frame() -> str:
+    """Return the parameters that every device function has, as they are both declared and passed."""
+    return _FRAME
+
+
+@opcode("call")
+def _call(body: Body, instruction: Instruction) -> None:
+    operands = list(instruction.operands)
+    results = operands.pop(0) if isinstance(operands[0], Group) else Group(())
+    target = operands.pop(0)
+    arguments = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
+    assert isinstance(results, Group)
+    assert isinstance(arguments, Group)
+    if isinstance(target, Symbol):
+        callee = body.callees.get(target.name)
+        if callee is None:
+            if target.name == "__assertfail":
+                report(body, abi.ASSERT, instruction.line, "0")
+                body.code.jump(body.exit_label)
+                return
+            raise body.unsupported(instruction, f"function {target.name} must have a body in this module")
+        pointers, after = _pass(body, instruction, results, arguments, callee.results, callee.parameters)
+        _invoke(body, target.name, pointers)
+        _receive(body, after, instruction)
+        return
+    if not isinstance(target, Register):
+        raise body.unsupported(instruction, "call a function or a register")
+    _indirect(body, instruction, target, results, arguments, operands)
+
+
+def _pass(
+    body: Body,
+    instruction: Instruction,
+    results: Group,
+    arguments: Group,
+    result_variables: tuple[Variable, ...],
+    parameters: tuple[Variable, ...],
+) -> tuple[list[str], list[tuple[Operand, str, str]]]:
+    """Return the pointers to pass, results first, and the registers to load from result memory afterwards."""
+    pointers: list[str] = []
+    after: list[tuple[Operand, str, str]] = []
+    given, formal = (*results.elements, *arguments.elements), (*result_variables, *parameters)
+    if len(given) != len(formal):
+        raise KernelError(
+            f"PTX line {instruction.line}: call must pass {len(formal)} values, got {len(given)}", line=instruction.line
+        )
+    for index, (operand, variable) in enumerate(zip(given, formal, strict=True)):
+        if isinstance(operand, Symbol) and operand.name in body.param_pointers:
+            pointers.append(body.param_pointers[operand.name])
+            continue
+        slot = body.code.slot(f"[{max(variable.size_bytes, 8)} x i8]", "argument", 16)
+        if index < len(results.elements):
+            after.append((operand, variable.ptx_type, slot))
+        else:
+            value = body.read(operand, variable.ptx_type, instruction.line)
+            body.code.do(f"store {llvm_type(variable.ptx_type)} {value}, ptr {slot}")
+        pointers.append(slot)
+    return pointers, after
+
+
+def _invoke(body: Body, name: str, pointers: list[str]) -> None:
+    """Call a function; when it says that the thread has ended, end it here too."""
+    arguments = "".join(f", ptr {pointer}" for pointer in pointers)
+    ended = body.code.value(f"call i1 {function_name(body.kernel, name)}({_FRAME}{arguments})")
+    after = body.code.name("returned")
+    body.code.branch(ended, body.exit_label, after, ", !prof !3")
+    body.code.label(after)
+
+
+def _receive(body: Body, after: list[tuple[Operand, str, str]], instruction: Instruction) -> None:
+    for operand, ptx_type, slot in after:
+        value = body.code.value(f"load {llvm_type(ptx_type)}, ptr {slot}")
+        body.write(operand, ptx_type, value, instruction.line)
+
+
+def _indirect(
+    body: Body, instruction: Instruction, target: Register, results: Group, arguments: Group, rest: list[Operand]
+) -> None:
+    """Call whichever function of a fitting shape the register's number stands for; any other number is a fault."""
+    code = body.code
+    last = rest[-1] if rest else None
+    prototype = body.function.prototypes.get(last.name) if isinstance(last, Symbol) else None
+    names = body.targets.get(last.name) if isinstance(last, Symbol) else None
+    if prototype is None and not names:
+        raise body.unsupported(instruction, "give a .callprototype")
+    shape = prototype or body.callees[(names or ("",))[0]]
+    pointers, after = _pass(body, instruction, results, arguments, shape.results, shape.parameters)
+    number = body.read(target, "b64", instruction.line)
+    done, unknown = code.name("called"), code.name("unknown")
+    wanted = [[item.size_bytes for item in items] for items in (shape.results, shape.parameters)]
+    fitting = [
+        (value, name)
+        for name, value in body.layout.functions.items()
+        if [
+            [item.size_bytes for item in items] for items in (body.callees[name].results, body.callees[name].parameters)
+        ]
+        == wanted
+    ]
+    labels = [code.name("callee") for _ in fitting]
+    cases = " ".join(f"i64 {value}, label %{label}" for (value, _), label in zip(fitting, labels, strict=True))
+    code.end(f"switch i64 {number}, label %{unknown} [{cases}]")
+    for (_, name), label in zip(fitting, labels, strict=True):
+        code.label(label)
+        _invoke(body, name, pointers)
+        code.jump(done)
+    code.label(unknown)
+    report(body, abi.BAD_CALL, instruction.line, number)
+    code.jump(body.exit_label)
+    code.label(done)
+    _receive(body, after, instruction)

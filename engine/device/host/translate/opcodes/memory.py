@@ -1,0 +1,69 @@
+"""ld and st in every space, scalar and vector; prefetches, which do nothing."""
+
+from __future__ import annotations
+
+from engine.device.host.translate.accesses import space_of
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.table import opcode
+from engine.device.host.translate.types import bits, llvm_type, type_of
+from engine.ptx.tree import Instruction, Operand, Vector
+
+
+def _elements(operand: Operand) -> tuple[Operand, ...]:
+    return operand.elements if isinstance(operand, Vector) else (operand,)
+
+
+def _ordering(instruction: Instruction) -> str:
+    """Return the LLVM ordering of an access, "" for a plain one."""
+    modifiers = instruction.modifiers
+    if "acquire" in modifiers or "release" in modifiers:
+        return "acquire" if "acquire" in modifiers else "release"
+    return "monotonic" if "relaxed" in modifiers or "volatile" in modifiers or "mmio" in modifiers else ""
+
+
+def _suffix(body: Body, instruction: Instruction, space: str) -> str:
+    if space == "param":
+        return ", !invariant.load !0" if body.layout.parameters and instruction.opcode == "ld" else ""
+    return body.accesses.suffix
+
+
+@opcode("ld", "ldu")
+def _load(body: Body, instruction: Instruction) -> None:
+    kind, code, space = type_of(instruction), body.code, space_of(instruction)
+    llvm, size = llvm_type(kind), bits(kind) // 8
+    elements, order = _elements(instruction.operands[0]), _ordering(instruction)
+    # A scalar may be written in braces, and a vector access is aligned to its whole size only on the device.
+    with body.accesses.at(instruction, instruction.operands[1], size * len(elements)) as pointer:
+        values = []
+        for index in range(len(elements)):
+            place = code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
+            if order:
+                atomic = code.value(f"load atomic i{8 * size}, ptr {place} {order}, align {size}")
+                values.append(body.convert(atomic, f"i{8 * size}", llvm))
+            else:
+                alignment = size if space in ("local", "shared") else 1
+                suffix = _suffix(body, instruction, space)
+                values.append(code.value(f"load {llvm}, ptr {place}, align {alignment}{suffix}"))
+        for element, value in zip(elements, values, strict=True):
+            body.write(element, kind, value, instruction.line)
+
+
+@opcode("st")
+def _store(body: Body, instruction: Instruction) -> None:
+    kind, code = type_of(instruction), body.code
+    llvm, size = llvm_type(kind), bits(kind) // 8
+    elements, order = _elements(instruction.operands[1]), _ordering(instruction)
+    values = [body.read(element, kind, instruction.line) for element in elements]
+    with body.accesses.at(instruction, instruction.operands[0], size * len(elements)) as pointer:
+        for index, value in enumerate(values):
+            place = code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
+            if order:
+                raw = body.convert(value, llvm, f"i{8 * size}")
+                code.do(f"store atomic i{8 * size} {raw}, ptr {place} {order}, align {size}")
+            else:
+                code.do(f"store {llvm} {value}, ptr {place}, align 1{body.accesses.suffix}")
+
+
+@opcode("prefetch", "prefetchu", "applypriority", "discard")
+def _prefetch(body: Body, instruction: Instruction) -> None:
+    """A hint about caches: the host has nothing to do."""

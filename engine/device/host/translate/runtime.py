@@ -1,0 +1,99 @@
+"""LLVM text of the two functions that all translated code shares: the address look-up and the fault record."""
+
+from __future__ import annotations
+
+from engine.device.host.translate import abi
+
+#: How far below the running kernel's frame a generic address still counts as local memory.
+STACK_BYTES = 1 << 20
+
+
+def text() -> str:
+    """Return `wl.find` and `wl.fault`."""
+
+    def field(name: str, record: str, index: int) -> str:
+        return f"  %{name}.at = getelementptr i64, ptr %{record}, i64 {index}\n  %{name} = load i64, ptr %{name}.at\n"
+
+    ranges = ""
+    for name, following in (("shared", "stack"), ("stack", "scratch"), ("scratch", "arguments"), ("arguments", "none")):
+        ranges += f"""
+{name}.test:
+  %{name}.distance = sub i64 %address, %{name}.first
+  %{name}.inside = icmp ult i64 %{name}.distance, %{name}.size
+  br i1 %{name}.inside, label %{name}.found, label %{following}.test
+{name}.found:
+  %{name}.a = insertvalue {{i64, i64}} poison, i64 %{name}.first, 0
+  %{name}.b = insertvalue {{i64, i64}} %{name}.a, i64 %{name}.size, 1
+  ret {{i64, i64}} %{name}.b
+"""
+    return f"""
+; The live range that holds an address: a binary search of the allocations, then this worker's own memory.
+define internal {{i64, i64}} @wl.find(ptr %launch, ptr %worker, i64 %address) noinline nounwind willreturn {{
+entry:
+{field("table", "launch", abi.ALLOCATIONS)}{field("count", "launch", abi.ALLOCATION_COUNT)}
+{field("shared.size", "launch", abi.SHARED_BYTES)}{field("arguments.size", "launch", abi.ARGUMENT_BYTES)}
+{field("shared.first", "worker", abi.SHARED)}{field("scratch.first", "worker", abi.SCRATCH)}
+{field("scratch.size", "worker", abi.SCRATCH_BYTES)}{field("arguments.first", "worker", abi.ARGUMENTS)}
+{field("top", "worker", abi.STACK)}
+  %stack.first = sub i64 %top, {STACK_BYTES}
+  %stack.size = add i64 0, {STACK_BYTES}
+  %allocations = inttoptr i64 %table to ptr
+  br label %search
+search:
+  %low = phi i64 [0, %entry], [%low.next, %step]
+  %high = phi i64 [%count, %entry], [%high.next, %step]
+  %more = icmp ult i64 %low, %high
+  br i1 %more, label %step, label %ended
+step:
+  %sum = add i64 %low, %high
+  %middle = lshr i64 %sum, 1
+  %pair = shl i64 %middle, 1
+  %first.at = getelementptr i64, ptr %allocations, i64 %pair
+  %first.here = load i64, ptr %first.at
+  %below = icmp ult i64 %address, %first.here
+  %middle.next = add i64 %middle, 1
+  %low.next = select i1 %below, i64 %low, i64 %middle.next
+  %high.next = select i1 %below, i64 %middle, i64 %high
+  br label %search
+ended:
+  %any = icmp ne i64 %low, 0
+  br i1 %any, label %candidate, label %shared.test
+candidate:
+  %last = sub i64 %low, 1
+  %last.pair = shl i64 %last, 1
+  %base.at = getelementptr i64, ptr %allocations, i64 %last.pair
+  %base = load i64, ptr %base.at
+  %size.at = getelementptr i64, ptr %base.at, i64 1
+  %size = load i64, ptr %size.at
+  %distance = sub i64 %address, %base
+  %inside = icmp ult i64 %distance, %size
+  br i1 %inside, label %found, label %shared.test
+found:
+  %a = insertvalue {{i64, i64}} poison, i64 %base, 0
+  %b = insertvalue {{i64, i64}} %a, i64 %size, 1
+  ret {{i64, i64}} %b
+{ranges}
+none.test:
+  ret {{i64, i64}} {{ i64 -1, i64 0 }}
+}}
+
+; Keep the first fault of a worker.
+define internal void @wl.fault(ptr %worker, i64 %kind, i64 %line, i32 %thread, i64 %address) cold noinline nounwind {{
+entry:
+{field("seen", "worker", abi.FAULT_KIND)}
+  %first = icmp eq i64 %seen, 0
+  br i1 %first, label %record, label %done
+record:
+  store i64 %kind, ptr %seen.at
+  %line.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_LINE}
+  store i64 %line, ptr %line.at
+  %thread.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_THREAD}
+  %thread.wide = zext i32 %thread to i64
+  store i64 %thread.wide, ptr %thread.at
+  %address.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_ADDRESS}
+  store i64 %address, ptr %address.at
+  br label %done
+done:
+  ret void
+}}
+"""

@@ -1,0 +1,118 @@
+"""LLVM text around a kernel's body: the loops over thread blocks and over the threads of one."""
+
+from __future__ import annotations
+
+from engine.device.host.translate import abi
+from engine.device.host.translate.body import Body
+
+
+def launch_i32(name: str, index: int) -> str:
+    """Return the load of a launch field as i32 `%name`."""
+    return (
+        f"  %{name}.at = getelementptr i64, ptr %launch, i64 {index}\n"
+        f"  %{name}.wide = load i64, ptr %{name}.at, !invariant.load !0\n"
+        f"  %{name} = trunc i64 %{name}.wide to i32\n"
+    )
+
+
+def memory_prologue() -> str:
+    """Return the loads of the shared memory's address and size, and of the thread block's size."""
+    return (
+        f"  %shared.at = getelementptr i64, ptr %worker, i64 {abi.SHARED}\n"
+        "  %shared = load ptr, ptr %shared.at\n"
+        f"  %shared.bytes.at = getelementptr i64, ptr %launch, i64 {abi.SHARED_BYTES}\n"
+        "  %shared.bytes = load i64, ptr %shared.bytes.at\n"
+        + "".join(launch_i32(f"n{axis}", index) for axis, index in zip("xyz", abi.THREAD_BLOCK, strict=True))
+    )
+
+
+def thread_loop(body: Body, before: str, after: str, ranges: dict[str, tuple[str, str]], done: str) -> str:
+    """Return the loops over z, y and x around the body.
+
+    `before` runs at the start of each thread, `after` at its end; `ranges` gives first and last of each axis;
+    control leaves to `done`.
+    """
+    (z0, z1), (y0, y1), (x0, x1) = ranges["z"], ranges["y"], ranges["x"]
+    registers = "".join(
+        f"  store {kind} {'zeroinitializer' if kind[0] != 'i' else 0}, ptr {slot}\n"
+        for slot, kind in body.register_slots
+    )
+    carry = f"  store i1 false, ptr {body.carry}\n" if body.carry else ""
+    vector = ", !llvm.loop !10" if body.accesses.branch_free else ""
+    lines = "\n".join(body.code.lines)
+    return f"""  br label %threads
+threads:
+  br label %loop.z
+loop.z:
+  %tid.z = phi i32 [{z0}, %threads], [%z.next, %latch.z]
+  br label %loop.y
+loop.y:
+  %tid.y = phi i32 [{y0}, %loop.z], [%y.next, %latch.y]
+  br label %loop.x
+loop.x:
+  %tid.x = phi i32 [{x0}, %loop.y], [%x.next, %latch.x]
+{before}{registers}{carry}
+  br label %body
+body:
+{lines}
+thread.exit:
+{after}  br label %latch.x
+latch.x:
+  %x.next = add nuw nsw i32 %tid.x, 1
+  %x.more = icmp slt i32 %x.next, {x1}
+  br i1 %x.more, label %loop.x, label %latch.y{vector}
+latch.y:
+  %y.next = add nuw nsw i32 %tid.y, 1
+  %y.more = icmp slt i32 %y.next, {y1}
+  br i1 %y.more, label %loop.y, label %latch.z
+latch.z:
+  %z.next = add nuw nsw i32 %tid.z, 1
+  %z.more = icmp slt i32 %z.next, {z1}
+  br i1 %z.more, label %loop.z, label %{done}
+"""
+
+
+def block_position() -> str:
+    """Return the three coordinates of thread block `%block`."""
+    return (
+        "".join(launch_i32(f"g{axis}", index) for axis, index in zip("xy", abi.GRID, strict=False))
+        + """  %block.narrow = trunc i64 %block to i32
+  %ctaid.x = urem i32 %block.narrow, %gx
+  %block.rows = udiv i32 %block.narrow, %gx
+  %ctaid.y = urem i32 %block.rows, %gy
+  %ctaid.z = udiv i32 %block.rows, %gy
+"""
+    )
+
+
+def block_loop(prologue: str, inner: str) -> str:
+    """Return the loop over thread blocks `%first` to `%last` around `inner`, which leaves to `block.done`.
+
+    A fault ends it: the block's number goes to the worker record and the function returns 1.
+    """
+    return f"""start:
+  %frame = call ptr @llvm.frameaddress.p0(i32 0)
+  %stack.at = getelementptr i64, ptr %worker, i64 {abi.STACK}
+  store ptr %frame, ptr %stack.at
+  %fault.kind.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_KIND}
+  %fault.block.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_BLOCK}
+{prologue}
+  br label %blocks
+blocks:
+  %block = phi i64 [%first, %start], [%block.next, %block.ok]
+{block_position()}
+{inner}
+block.done:
+  %fault.kind = load i64, ptr %fault.kind.at
+  %fault.none = icmp eq i64 %fault.kind, 0
+  br i1 %fault.none, label %block.ok, label %block.failed
+block.failed:
+  store i64 %block, ptr %fault.block.at
+  ret i32 1
+block.ok:
+  %block.next = add nuw nsw i64 %block, 1
+  %block.more = icmp slt i64 %block.next, %last
+  br i1 %block.more, label %blocks, label %finished
+finished:
+  ret i32 0
+"""

@@ -1,0 +1,105 @@
+"""Opens a device by its name, and tells what there is to open."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import re
+from dataclasses import dataclass
+
+from engine.device.protocol import Device
+from engine.diagnostics import DeviceError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class DeviceStatus:
+    """A device that this machine has or could have; `reason` says why it is not usable and is "" when it is.
+
+    `architecture`, `memory_bytes` and `cores` are as in `DeviceInfo`; "" and 0 when there is no device to ask.
+    """
+
+    name: str
+    title: str
+    usable: bool
+    reason: str = ""
+    architecture: str = ""
+    memory_bytes: int = 0
+    cores: int = 0
+
+
+def open_device(name: str = "auto") -> Device:
+    """Open "host", "cuda:0", "cuda:1" ..., or with "auto" the first CUDA device that works, else the host.
+
+    Raises DeviceError with the reason when the device that was named cannot be used.
+    """
+    if name == "auto":
+        return _open_first()
+    if name == "host":
+        return _open_host()
+    match = re.fullmatch(r"cuda(?::(\d+))?", name)
+    if not match:
+        raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{name}"')
+    try:
+        return _open_cuda(int(match[1] or 0))
+    except DeviceError as reason:
+        raise DeviceError(f'device {name} must be usable, got: {reason} (device "host" always works)') from None
+
+
+def list_devices() -> list[DeviceStatus]:
+    """Return what this machine can run on and why not the rest: the CUDA devices in order, then the host."""
+    host = _open_host()
+    try:
+        info = host.info
+    finally:
+        host.close()
+    here = DeviceStatus("host", info.title, True, "", info.architecture, info.memory_bytes, info.cores)
+    return [*_list_cuda(), here]
+
+
+def _open_first() -> Device:
+    for status in _list_cuda():
+        if status.usable:
+            try:
+                return open_device(status.name)
+            except DeviceError as reason:  # busy in exclusive mode, say: the next one may be free
+                _log.warning("%s", reason)
+    return _open_host()
+
+
+def _open_host() -> Device:
+    from engine.device.host import HostDevice
+
+    return HostDevice()
+
+
+def _open_cuda(ordinal: int) -> Device:
+    _require_bindings()
+    from engine.device.cuda.device import CudaDevice
+
+    return CudaDevice(ordinal)
+
+
+def _list_cuda() -> list[DeviceStatus]:
+    try:
+        _require_bindings()
+        from engine.device.cuda.probe import describe, start_driver, why_unusable
+
+        count = start_driver()
+    except DeviceError as reason:
+        return [DeviceStatus("cuda:0", "NVIDIA GPU", False, str(reason))]
+    statuses = []
+    for ordinal in range(count):
+        info, reason_why = describe(ordinal), why_unusable(ordinal)
+        statuses.append(
+            DeviceStatus(
+                info.name, info.title, not reason_why, reason_why, info.architecture, info.memory_bytes, info.cores
+            )
+        )
+    return statuses
+
+
+def _require_bindings() -> None:
+    if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.bindings") is None:
+        raise DeviceError("the CUDA bindings are not installed (pip install cuda-python)")

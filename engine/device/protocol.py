@@ -1,0 +1,185 @@
+"""What every device can do; `cuda` and `host` implement it, the compiler and the engine use nothing else.
+
+A device runs graphs. The units are those of the CUDA driver API: a module holds kernels, a graph holds nodes that
+are ordered by explicit dependencies, an executable is an instantiated graph whose kernel nodes can be updated in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NewType, Protocol
+
+import numpy as np
+
+from engine.device.arguments import KernelArguments
+from engine.ptx.signature import KernelParameter
+
+if TYPE_CHECKING:
+    from engine.device.memory import Buffer
+
+Node = NewType("Node", int)
+"""A node of one graph: an index that is valid for that graph and the executables made from it."""
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class LaunchConfig:
+    """How a kernel is launched: the grid in thread blocks, the thread block in threads, dynamic shared bytes."""
+
+    grid: Dim3
+    thread_block: Dim3
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """What a person wants to know of a device."""
+
+    name: str  # "host" or "cuda:0"
+    title: str  # "NVIDIA H200" or the CPU's model
+    #: What NVRTC compiles for: "compute_75" gives PTX for the host, "sm_90" a CUBIN for that GPU.
+    architecture: str
+    memory_bytes: int
+    cores: int  # CPU threads used, or multiprocessors
+
+
+class Memory(Protocol):
+    """One allocation on the device. It is freed by `free`, once, or with its device."""
+
+    @property
+    def pointer(self) -> int: ...
+    @property
+    def size_bytes(self) -> int: ...
+    def free(self) -> None: ...
+
+
+class PinnedArray(Protocol):
+    """A host array that a graph's copy node reads or writes at launch; write to `array` between launches."""
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]: ...
+    def free(self) -> None: ...
+
+
+class Kernel(Protocol):
+    """One entry point of a module."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[KernelParameter, ...]: ...
+    @property
+    def max_threads(self) -> int: ...
+
+
+class Module(Protocol):
+    """Loaded code. It stays loaded while any of its kernels is in use by a graph; `unload` releases it."""
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]: ...
+    def kernel(self, name: str) -> Kernel: ...
+    def unload(self) -> None: ...
+
+
+class Event(Protocol):
+    """A point in a stream's work, with a time stamp."""
+
+    def elapsed_ns(self, since: Event) -> int:
+        """Nanoseconds from `since` to this event; both must have been recorded and reached."""
+        ...
+
+    def destroy(self) -> None: ...
+
+
+class Stream(Protocol):
+    """Work in order. On the host device work is done when the call that gave it returns."""
+
+    def record(self, event: Event) -> None: ...
+    def synchronize(self) -> None: ...
+    def destroy(self) -> None: ...
+
+
+class Executable(Protocol):
+    """An instantiated graph."""
+
+    def launch(self, stream: Stream) -> None: ...
+
+    def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+        """Give a kernel node new arguments, a new launch or another function; takes effect at the next launch."""
+        ...
+
+    def destroy(self) -> None: ...
+
+
+class Graph(Protocol):
+    """A graph under construction. `after` lists the nodes that must finish first."""
+
+    def add_kernel(
+        self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
+    ) -> Node: ...
+    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[Node]) -> Node:
+        """Set `size_bytes` bytes of `target` to `value` (0 to 255)."""
+        ...
+
+    def add_copy(
+        self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[Node]
+    ) -> Node: ...
+    def add_event_record(self, event: Event, after: Sequence[Node]) -> Node: ...
+    def instantiate(self) -> Executable: ...
+    def destroy(self) -> None: ...
+
+
+class Device(Protocol):
+    """A CUDA device or the host. Every call is allowed from any thread after `activate` was called on that thread."""
+
+    @property
+    def info(self) -> DeviceInfo: ...
+
+    def activate(self) -> None:
+        """Make the device usable on the calling thread (on CUDA: set the current context)."""
+        ...
+
+    def allocate(self, size_bytes: int) -> Memory:
+        """Allocate; DeviceError that names the size asked for and the size free when there is not enough."""
+        ...
+
+    def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
+        """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
+        ...
+
+    def pinned(self, array: np.ndarray[Any, Any]) -> PinnedArray: ...
+    def write(self, target: Memory, array: np.ndarray[Any, Any]) -> None:
+        """Copy a host array to the start of `target` and wait."""
+        ...
+
+    def read(self, source: Memory, array: np.ndarray[Any, Any]) -> None:
+        """Fill a C-contiguous host array from the start of `source` and wait."""
+        ...
+
+    def fill(self, target: Memory, value: int) -> None:
+        """Set every byte of `target` and wait."""
+        ...
+
+    def load_module(self, image: str | bytes) -> Module:
+        """Load PTX text, or CUBIN bytes on CUDA; KernelError with the line when it cannot be loaded."""
+        ...
+
+    def launch(
+        self,
+        kernel: Kernel,
+        grid: Sequence[int],
+        thread_block: Sequence[int],
+        args: Sequence[object],
+        shared_bytes: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        """Launch once, outside any graph. Each argument is a `Buffer`, a numpy scalar or a Python number."""
+        ...
+
+    def synchronize(self) -> None: ...
+    def create_stream(self) -> Stream: ...
+    def create_event(self) -> Event: ...
+    def create_graph(self) -> Graph: ...
+    def close(self) -> None: ...

@@ -1,0 +1,78 @@
+"""What Warploom tells a person when something is wrong, and the exceptions that carry it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Severity(StrEnum):
+    """How bad it is: an error keeps the block from running, a warning does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
+    """One problem, with the place where it can be mended.
+
+    `message` says what must hold and what was found; `remedy` what to do; `file` and `line` point into a kernel
+    or a patch file when the problem is there.
+    """
+
+    severity: Severity
+    message: str
+    node: str | None = None
+    port: str | None = None
+    remedy: str = ""
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = ".".join(part for part in (self.node, self.port) if part)
+        where = f" {place}:" if place else ""
+        remedy = f" ({self.remedy})" if self.remedy else ""
+        return f"{self.severity}:{where} {self.message}{remedy}"
+
+
+def error(message: str, **place: str | int | None) -> Diagnostic:
+    """Return an error diagnostic; `place` takes node, port, remedy, file and line."""
+    return Diagnostic(severity=Severity.ERROR, message=message, **place)  # type: ignore[arg-type]  # msgspec checks them
+
+
+def warning(message: str, **place: str | int | None) -> Diagnostic:
+    """Return a warning diagnostic; `place` takes node, port, remedy, file and line."""
+    return Diagnostic(severity=Severity.WARNING, message=message, **place)  # type: ignore[arg-type]  # msgspec checks them
+
+
+class WarploomError(Exception):
+    """Base of every error that Warploom raises on purpose; its text is meant for a person."""
+
+
+class PatchError(WarploomError):
+    """The patch or its file is wrong."""
+
+
+class KernelError(WarploomError):
+    """A kernel's source does not compile or load.
+
+    `file` and `line` name the first mistake when they are known.
+    """
+
+    def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(message)
+        self.file = file
+        self.line = line
+
+
+class DeviceError(WarploomError):
+    """The device refused or failed; after a fault on a GPU the process must end before it works again."""
+
+
+class GraphValidationError(WarploomError):
+    """The patch cannot become a graph; `errors` holds one diagnostic for each reason."""
+
+    def __init__(self, errors: list[Diagnostic]) -> None:
+        super().__init__("; ".join(str(item) for item in errors))
+        self.errors = errors

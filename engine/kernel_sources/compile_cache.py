@@ -1,0 +1,90 @@
+"""Compiled sources kept on disk, so that opening a patch again compiles nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from platformdirs import user_cache_dir
+
+from engine.kernel_sources.nvrtc import CompiledSource
+
+_log = logging.getLogger(__name__)
+_DIGEST_BYTES = 32
+_SUFFIX = ".compiled"
+
+
+class CompileCache:
+    """A folder of compiled sources by key, bounded in size: what was unused for longest goes first.
+
+    Every entry carries its checksum, so a damaged one is a miss. A folder that cannot be written makes every lookup a
+    miss and is logged; it never keeps a kernel from compiling.
+    """
+
+    def __init__(self, folder: Path | None = None, limit_bytes: int = 256 << 20) -> None:
+        self.folder = folder or Path(user_cache_dir("warploom")) / "nvrtc"
+        self.limit_bytes = limit_bytes
+
+    def get(self, key: str) -> CompiledSource | None:
+        """Return what was stored under `key`, or None."""
+        path = self.folder / (key + _SUFFIX)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        digest, body = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+        if hashlib.sha256(body).digest() != digest:
+            _log.warning("cached compile %s is damaged and is made again", path.name)
+            return None
+        try:
+            entry = msgspec.msgpack.decode(body, type=CompiledSource)
+        except msgspec.DecodeError:  # written by another version
+            return None
+        with contextlib.suppress(OSError):  # the time stamp only decides what is dropped first
+            os.utime(path)
+        return entry
+
+    def put(self, key: str, compiled: CompiledSource) -> None:
+        """Store one result; a reader sees all of it or nothing."""
+        body = msgspec.msgpack.encode(compiled)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.sha256(body).digest() + body)
+                Path(name).replace(self.folder / (key + _SUFFIX))
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+            self._trim()
+        except OSError as reason:
+            _log.warning("compile cache %s cannot be written: %s", self.folder, reason)
+
+    def _trim(self) -> None:
+        entries = []
+        for path in self.folder.glob("*" + _SUFFIX):
+            with contextlib.suppress(FileNotFoundError):  # another process trims too
+                status = path.stat()
+                entries.append((status.st_mtime_ns, status.st_size, path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self.limit_bytes:
+                return
+            path.unlink(missing_ok=True)
+            total -= size
+
+
+def cache_key(parts: Iterable[str | bytes]) -> str:
+    """Return a key that differs when any part differs; each part is counted with its length."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()

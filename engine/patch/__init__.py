@@ -1,0 +1,1 @@
+"""The document: nodes, connections and parameters, with undo and a file format."""

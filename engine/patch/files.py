@@ -1,0 +1,206 @@
+"""The `.loom` file: JSON with a schema version, sorted so that a diff shows what changed.
+
+::
+
+    {"schema": 1,
+     "nodes": [{"id": "blur", "type": "image.gaussian_blur", "version": 1, "position": [0, 0], "parameters": {...}}],
+     "connections": [{"source": "load.image", "target": "blur.image"}]}
+
+Unknown block types and unknown fields are kept as they are. A file is written beside its place and moved into it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.blocktypes.catalogue import Catalogue
+from engine.diagnostics import PatchError
+from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
+from engine.patch.document import Patch
+
+SCHEMA = 1
+SUFFIX = ".loom"
+_NODE_FIELDS = {"id", "type", "version", "title", "position", "parameters"}
+_PATCH_FIELDS = {"schema", "nodes", "connections"}
+
+
+def save_patch(patch: Patch, path: Path) -> None:
+    """Write the patch; PatchError when the file can't be written, and then the old file is still whole."""
+    text = dump_patch(patch)
+    try:
+        write_atomically(path, text.encode())
+    except OSError as problem:
+        raise PatchError(f"patch must be writable: {path}: {problem.strerror or problem}") from problem
+    patch.path = path
+    patch.history.mark_saved()
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that its place holds either the old or the new contents, whatever happens."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent or Path(), prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def load_patch(path: Path, catalogue: Catalogue | None = None) -> Patch:
+    """Read a patch; PatchError names the file, the place in it and what to do."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise PatchError(f"{path} must be a patch (UTF-8 JSON), got other data") from problem
+    except OSError as problem:
+        raise PatchError(f"patch must be readable: {path}: {problem.strerror or problem}") from problem
+    patch = parse_patch(text, str(path), catalogue)
+    patch.path = path
+    return patch
+
+
+def dump_patch(patch: Patch) -> str:
+    """Return the patch as the text of a file."""
+    nodes = [_dump_node(node) for _, node in sorted(patch.nodes.items())]
+    pairs = sorted((str(c.target), str(c.source)) for c in patch.connections)
+    document = {
+        **patch.extra,
+        "schema": SCHEMA,
+        "nodes": nodes,
+        "connections": [{"source": source, "target": target} for target, source in pairs],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = None) -> Patch:
+    """Return the patch in `text`; `name` is what messages call it."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise PatchError(f"{name}:{problem.lineno}: must be JSON: {problem.msg}") from problem
+    except RecursionError as problem:
+        raise PatchError(f"{name}: must be a patch, got JSON nested too deeply") from problem
+    if not isinstance(document, dict) or "schema" not in document:
+        raise PatchError(f'{name}: must be a patch: an object with "schema", "nodes" and "connections"')
+    if document["schema"] != SCHEMA:
+        raise PatchError(f"{name}: schema must be {SCHEMA}, got {document['schema']!r}; a newer Warploom may read it")
+    patch = Patch(catalogue)
+    patch.extra = {key: value for key, value in document.items() if key not in _PATCH_FIELDS}
+    nodes = [_parse_node(item, f"{name}: nodes[{i}]") for i, item in enumerate(_list(document, "nodes", name))]
+    changes: list[Change] = []
+    known: set[str] = set()
+    for node in nodes:
+        if node.id in known:
+            raise PatchError(f"{name}: node ids must differ, got {node.id!r} twice")
+        known.add(node.id)
+        changes.append(NodeAdded(_checked(node, patch, name)))
+    targets: set[PortRef] = set()
+    for index, item in enumerate(_list(document, "connections", name)):
+        connection = _parse_connection(item, f"{name}: connections[{index}]", known)
+        if connection.target in targets:
+            raise PatchError(f"{name}: input {connection.target} must have one connection, got two")
+        targets.add(connection.target)
+        changes.append(Connected(connection))
+    patch.restore(changes)
+    return patch
+
+
+def _list(document: dict[str, Any], key: str, name: str) -> list[Any]:
+    items = document.get(key, [])
+    if not isinstance(items, list):
+        raise PatchError(f'{name}: "{key}" must be a list, got {type(items).__name__}')
+    return items
+
+
+def _dump_node(node: Node) -> dict[str, Any]:
+    fields: dict[str, Any] = {**node.extra, "id": node.id, "type": node.type, "version": node.version}
+    if node.title:
+        fields["title"] = node.title
+    fields["position"] = [round(value, 2) for value in node.position]
+    fields["parameters"] = {name: _dump_value(value) for name, value in sorted(node.parameters.items())}
+    return fields
+
+
+def _dump_value(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        return {"dtype": value.dtype.str, "shape": list(value.shape), "base64": data}
+    return value
+
+
+def _parse_node(item: Any, where: str) -> Node:
+    if not isinstance(item, dict):
+        raise PatchError(f"{where} must be an object, got {type(item).__name__}")
+    for key in ("id", "type"):
+        if not isinstance(item.get(key), str) or not item[key] or "." in item["id"]:
+            raise PatchError(f'{where}: "{key}" must be a name, got {item.get(key)!r}')
+    position = item.get("position", [0, 0])
+    if not (isinstance(position, list) and len(position) == 2 and all(isinstance(v, (int, float)) for v in position)):
+        raise PatchError(f"{where} ({item['id']}): position must be two numbers, got {position!r}")
+    parameters = item.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise PatchError(f"{where} ({item['id']}): parameters must be an object, got {type(parameters).__name__}")
+    return Node(
+        id=item["id"],
+        type=item["type"],
+        version=item.get("version", 1),
+        title=str(item.get("title", "")),
+        position=(float(position[0]), float(position[1])),
+        parameters={key: _parse_value(value, f"{where} ({item['id']}.{key})") for key, value in parameters.items()},
+        extra={key: value for key, value in item.items() if key not in _NODE_FIELDS},
+    )
+
+
+def _parse_value(value: Any, where: str) -> Any:
+    if isinstance(value, dict) and "base64" in value:
+        try:
+            data = base64.b64decode(value["base64"], validate=True)
+            return np.frombuffer(data, np.dtype(value["dtype"])).reshape(value["shape"]).copy()
+        except (KeyError, TypeError, ValueError) as problem:
+            raise PatchError(f"{where} must be an array (dtype, shape, base64): {problem}") from problem
+    return value
+
+
+def _checked(node: Node, patch: Patch, name: str) -> Node:
+    """Bring parameter values to their declared types; a placeholder's values stay as they are."""
+    block_type = patch.catalogue.get(node.type)
+    if block_type is None:
+        return node
+    for key, value in node.parameters.items():
+        if key in block_type.parameters:
+            try:
+                node.parameters[key] = block_type.parameters[key].coerce(value)
+            except PatchError as problem:
+                raise PatchError(f"{name}: node {node.id}: {problem}") from None
+    return node
+
+
+def _parse_connection(item: Any, where: str, nodes: set[str]) -> Connection:
+    ends = []
+    for key in ("source", "target"):
+        text = item.get(key) if isinstance(item, dict) else None
+        node, dot, port = text.partition(".") if isinstance(text, str) else ("", "", "")
+        if not dot or not port:
+            raise PatchError(f'{where}: "{key}" must be "node.port", got {text!r}')
+        if node not in nodes:
+            raise PatchError(f"{where}: {key} must name a node of the patch, got {node!r}")
+        ends.append(PortRef(node, port))
+    return Connection(*ends)

@@ -1,0 +1,97 @@
+"""The undo history: one entry for each thing a person did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.patch.changes import Change, merge
+
+
+@dataclass
+class Edit:
+    """One undoable step: a name for the menu, and its changes in order.
+
+    Edits with the same `gesture` merge: all moves of one slider drag are one step.
+    """
+
+    name: str
+    changes: list[Change] = field(default_factory=list)
+    gesture: object = None
+
+
+class History:
+    """What can be undone and redone. It holds edits; the patch applies them."""
+
+    def __init__(self, limit: int = 1000) -> None:
+        self._done: list[Edit] = []
+        self._undone: list[Edit] = []
+        self._limit = limit
+        self._saved: Edit | None = None
+
+    @property
+    def undo_name(self) -> str | None:
+        """Name of the edit that undo would take back."""
+        return self._done[-1].name if self._done else None
+
+    @property
+    def redo_name(self) -> str | None:
+        """Name of the edit that redo would bring back."""
+        return self._undone[-1].name if self._undone else None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the edits done so far, oldest first."""
+        return [edit.name for edit in self._done]
+
+    @property
+    def is_saved(self) -> bool:
+        """True when the patch is as it was when it was last saved."""
+        return (self._done[-1] if self._done else None) is self._saved
+
+    def mark_saved(self) -> None:
+        """Remember this moment as the saved one; later changes of the same gesture are a step of their own."""
+        self._saved = self._done[-1] if self._done else None
+        if self._saved is not None:
+            self._saved.gesture = None
+
+    def record(self, edit: Edit) -> None:
+        """Add a finished edit; what had been undone can't be redone any more."""
+        if not edit.changes:
+            return
+        self._undone.clear()
+        last = self._done[-1] if self._done else None
+        if last is not None and edit.gesture is not None and last.gesture == edit.gesture:
+            last.changes = _merged(last.changes, edit.changes)
+            return
+        self._done.append(edit)
+        del self._done[: -self._limit]
+
+    def take_undo(self) -> Edit | None:
+        """Move the last edit to the redo side and return it."""
+        return self._move(self._done, self._undone)
+
+    def take_redo(self) -> Edit | None:
+        """Move the last undone edit back and return it."""
+        return self._move(self._undone, self._done)
+
+    @staticmethod
+    def _move(source: list[Edit], target: list[Edit]) -> Edit | None:
+        if not source:
+            return None
+        edit = source.pop()
+        edit.gesture = None  # a new drag after an undo is a new step
+        target.append(edit)
+        return edit
+
+
+def _merged(changes: list[Change], more: list[Change]) -> list[Change]:
+    result = list(changes)
+    for change in more:
+        for index, earlier in enumerate(result):
+            both = merge(earlier, change)
+            if both is not None:
+                result[index] = both
+                break
+        else:
+            result.append(change)
+    return result

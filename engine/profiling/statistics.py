@@ -1,0 +1,55 @@
+"""Running statistics of what is measured every frame."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+
+class Average:
+    """The mean of the last `window` values, in the values' unit."""
+
+    def __init__(self, window: int = 30) -> None:
+        self._values: deque[int] = deque(maxlen=window)
+
+    def add(self, value: int) -> None:
+        """Take one more value in."""
+        self._values.append(value)
+
+    @property
+    def mean(self) -> int | None:
+        """The mean, rounded; None before the first value."""
+        return round(sum(self._values) / len(self._values)) if self._values else None
+
+
+def percentile(values: Iterable[float], fraction: float) -> float:
+    """Return the smallest value that at least `fraction` of the values don't exceed; 0 for none."""
+    ordered = sorted(values)
+    if not ordered:
+        return 0.0
+    index = min(len(ordered) - 1, max(0, -(-len(ordered) * fraction // 1) - 1))
+    return ordered[int(index)]
+
+
+class SpanTimes:
+    """Averaged times by span label, and by node: a node's time is the sum of its kernels'."""
+
+    def __init__(self) -> None:
+        self._spans: dict[str, Average] = {}
+
+    def add(self, times_ns: dict[str, int]) -> None:
+        """Take one frame's times in."""
+        for label, time_ns in times_ns.items():
+            self._spans.setdefault(label, Average()).add(time_ns)
+
+    def clear(self) -> None:
+        """Forget everything: the graph is another one."""
+        self._spans.clear()
+
+    def by_node(self) -> dict[str, int]:
+        """Return nanoseconds by node id."""
+        totals: dict[str, int] = {}
+        for label, average in self._spans.items():
+            node = label.partition("/")[0]
+            totals[node] = totals.get(node, 0) + (average.mean or 0)
+        return totals

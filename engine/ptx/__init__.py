@@ -1,0 +1,8 @@
+"""PTX text to a typed tree, and what a caller must know of its kernels."""
+
+from engine.ptx.lexer import PtxSyntaxError
+from engine.ptx.parser import parse
+from engine.ptx.signature import KernelParameter, KernelSignature
+from engine.ptx.tree import Function, PtxModule
+
+__all__ = ["Function", "KernelParameter", "KernelSignature", "PtxModule", "PtxSyntaxError", "parse"]

@@ -1,0 +1,237 @@
+"""Parsing of function bodies: statements, nested scopes, source locations and branch tables."""
+
+from __future__ import annotations
+
+import re
+
+from engine.ptx.cursor import Cursor
+from engine.ptx.declarations import LINKAGES, variable, variables
+from engine.ptx.lexer import PtxSyntaxError
+from engine.ptx.operands import operand_list
+from engine.ptx.tree import (
+    Guard,
+    Instruction,
+    Label,
+    Operand,
+    Prototype,
+    Register,
+    SourceLocation,
+    Statement,
+    Symbol,
+    Variable,
+)
+
+_FAMILY = re.compile(r"(.*?)(\d+)$")
+
+
+class Scope:
+    """The names declared between one pair of braces."""
+
+    def __init__(self, parent: Scope | None, suffix: str) -> None:
+        self.parent = parent
+        self.suffix = suffix
+        #: Exact register names and, for `%r<10>`, the family's prefix with its count.
+        self.registers: set[str] = set()
+        self.families: dict[str, int] = {}
+        self.names: set[str] = set()
+
+    def holds_register(self, name: str) -> bool:
+        """Whether this scope declares the register."""
+        if name in self.registers:
+            return True
+        match = _FAMILY.match(name)
+        return match is not None and int(match[2]) < self.families.get(match[1], 0)
+
+
+class BodyParser:
+    """Parses one body into flat lists; read the attributes when `parse` has returned."""
+
+    def __init__(self, cursor: Cursor, files: dict[int, str]) -> None:
+        self._cursor = cursor
+        self._files = files
+        self._location: SourceLocation | None = None
+        self._scope: Scope | None = None
+        self._scopes = 0
+        self._families: dict[str, tuple[str, int]] = {}
+        self.body: list[Statement] = []
+        self.registers: dict[str, str] = {}
+        self.variables: list[Variable] = []
+        self.prototypes: dict[str, Prototype] = {}
+        self.targets: dict[str, tuple[str, ...]] = {}
+
+    def parse(self) -> None:
+        """Parse from the opening brace to the closing one."""
+        cursor = self._cursor
+        cursor.expect("{")
+        suffix = f"${self._scopes}" if self._scopes else ""
+        self._scopes += 1
+        outer, self._scope = self._scope, Scope(self._scope, suffix)
+        self._collect_labels()
+        while not cursor.accept("}"):
+            self._statement()
+        self._scope = outer
+
+    def _collect_labels(self) -> None:
+        """Declare this scope's labels first: a branch may name one that comes later."""
+        scope = self._scope
+        assert scope is not None
+        tokens, depth = self._cursor, 0
+        for token, following in tokens.ahead():
+            if token.text == "{":
+                depth += 1
+            elif token.text == "}":
+                depth -= 1
+                if depth < 0:
+                    return
+            elif depth == 0 and token.kind == "word" and following.text == ":":
+                scope.names.add(token.text)
+
+    def _statement(self) -> None:
+        cursor = self._cursor
+        token = cursor.token
+        if token.kind == "location":
+            self._location = _location(cursor.take().text, self._files, token.line)
+        elif token.kind == "file":
+            _file(cursor.take().text, self._files, token.line)
+        elif token.kind == "directive":
+            self._directive()
+        elif token.text == "{":
+            self.parse()
+        elif token.text == ";":
+            cursor.take()
+        elif token.kind == "word" and cursor.following.text == ":":
+            self._label()
+        else:
+            self._instruction()
+
+    def _label(self) -> None:
+        cursor = self._cursor
+        line, name = cursor.line, self._resolve_symbol(cursor.take().text)
+        cursor.expect(":")
+        if cursor.at(".callprototype"):
+            cursor.take()
+            self.prototypes[name] = self._prototype(name)
+        elif cursor.at(".branchtargets") or cursor.at(".calltargets"):
+            cursor.take()
+            names = [self._resolve_symbol(cursor.word("a label"))]
+            while cursor.accept(","):
+                names.append(self._resolve_symbol(cursor.word("a label")))
+            cursor.expect(";")
+            self.targets[name] = tuple(names)
+        else:
+            self.body.append(Label(name, line))
+
+    def _prototype(self, name: str) -> Prototype:
+        cursor = self._cursor
+        results = parameter_list(cursor) if cursor.at("(") else ()
+        cursor.expect("_")
+        parameters = parameter_list(cursor) if cursor.at("(") else ()
+        while not cursor.accept(";"):
+            cursor.take()  # .noreturn, .abi_preserve and the like
+        return Prototype(name, results, parameters)
+
+    def _directive(self) -> None:
+        cursor, scope = self._cursor, self._scope
+        assert scope is not None
+        linkage, name = "", cursor.directive("a directive")
+        if name in LINKAGES:
+            linkage, name = name, cursor.directive("a state space")
+        if name == "reg":
+            self._registers()
+        elif name in ("local", "shared", "param", "const", "global"):
+            for found in variables(cursor, name, linkage):
+                scope.names.add(found.name)
+                unique = found.name + scope.suffix
+                self.variables.append(_renamed(found, unique))
+        elif name == "pragma":
+            while not cursor.accept(";"):
+                cursor.take()
+        else:
+            raise PtxSyntaxError(f"PTX line {cursor.line}: .{name} must not stand in a function body", line=cursor.line)
+
+    def _registers(self) -> None:
+        cursor, scope = self._cursor, self._scope
+        assert scope is not None
+        ptx_type = cursor.directive("a register type")
+        if ptx_type in ("v2", "v4"):
+            raise PtxSyntaxError(
+                f"PTX line {cursor.line}: register must be scalar, got .{ptx_type}; declare its elements one by one",
+                line=cursor.line,
+            )
+        while True:
+            name = cursor.word("a register name")
+            if cursor.accept("<"):
+                count = cursor.integer()
+                cursor.expect(">")
+                scope.families[name] = count
+                self._families[name + scope.suffix] = (ptx_type, count)
+                for index in range(count):
+                    self.registers[f"{name}{index}{scope.suffix}"] = ptx_type
+            else:
+                scope.registers.add(name)
+                self.registers[name + scope.suffix] = ptx_type
+            if cursor.accept(";"):
+                return
+            cursor.expect(",")
+
+    def _instruction(self) -> None:
+        cursor = self._cursor
+        line, guard = cursor.line, None
+        if cursor.accept("@"):
+            negated = cursor.accept("!")
+            register = self._resolve(cursor.word("a predicate"))
+            if not isinstance(register, Register):
+                raise cursor.error("a predicate register after '@'")
+            guard = Guard(register, negated)
+        opcode, *modifiers = cursor.word("an opcode").split(".")
+        operands: list[Operand] = []
+        if not cursor.accept(";"):
+            operands.extend(operand_list(cursor, self._resolve, ";"))
+        self.body.append(Instruction(opcode, tuple(modifiers), tuple(operands), guard, line, self._location))
+
+    def _resolve(self, name: str) -> Register | Symbol:
+        scope = self._scope
+        while scope is not None:
+            if scope.holds_register(name):
+                return Register(name + scope.suffix)
+            if name in scope.names:
+                return Symbol(name + scope.suffix)
+            scope = scope.parent
+        # What no scope declares is a special register or a name of the module.
+        return Register(name) if name.startswith("%") or name == "WARP_SZ" else Symbol(name)
+
+    def _resolve_symbol(self, name: str) -> str:
+        return self._resolve(name).name
+
+
+def parameter_list(cursor: Cursor) -> tuple[Variable, ...]:
+    """Return the parameters in parentheses; `_` stands for an unnamed one."""
+    cursor.expect("(")
+    found: list[Variable] = []
+    while not cursor.accept(")"):
+        if found:
+            cursor.expect(",")
+        space = cursor.directive("a parameter")
+        found.append(variable(cursor, space))
+    return tuple(found)
+
+
+def _renamed(found: Variable, name: str) -> Variable:
+    return Variable(
+        name, found.space, found.ptx_type, found.count, found.alignment, found.line, found.linkage, found.initial
+    )
+
+
+def _location(text: str, files: dict[int, str], line: int) -> SourceLocation:
+    numbers = re.findall(r"\d+", text.split(",")[0].split("//")[0])
+    if len(numbers) < 3:
+        raise PtxSyntaxError(f"PTX line {line}: .loc must give file, line and column, got {text!r}", line=line)
+    file, source_line, column = (int(item) for item in numbers[:3])
+    return SourceLocation(files.get(file, ""), source_line, column)
+
+
+def _file(text: str, files: dict[int, str], line: int) -> None:
+    match = re.match(r'\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?', text)
+    if match is None:
+        raise PtxSyntaxError(f"PTX line {line}: .file must give an index and a name, got {text!r}", line=line)
+    files[int(match[1])] = f"{match[2]}/{match[3]}" if match[3] else match[2]

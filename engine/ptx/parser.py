@@ -1,0 +1,126 @@
+"""Parsing of whole PTX files."""
+
+from __future__ import annotations
+
+import re
+
+from engine.ptx.body import BodyParser, parameter_list
+from engine.ptx.cursor import Cursor
+from engine.ptx.declarations import LINKAGES, SPACES, variables
+from engine.ptx.lexer import PtxSyntaxError, tokenize
+from engine.ptx.signatures import signatures
+from engine.ptx.tree import Function, PtxModule, Variable
+
+_LIST_DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "reqnctapercluster")
+_FLAG_DIRECTIVES = ("noreturn", "explicitcluster", "blocksareclusters")
+_VALUE_DIRECTIVES = ("maxclusterrank", "abi_preserve", "abi_preserve_control")
+
+
+def parse(text: str) -> PtxModule:
+    """Return the tree of a PTX file; PtxSyntaxError with the line of the first mistake."""
+    return _ModuleParser(text).parse()
+
+
+class _ModuleParser:
+    def __init__(self, text: str) -> None:
+        self._cursor = Cursor(tokenize(text.rstrip("\0")))
+        self._files: dict[int, str] = {}
+        for index, name in re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, re.MULTILINE):
+            self._files[int(index)] = name  # file tables often follow the code that refers to them
+        self._version, self._target = (0, 0), ""
+        self._functions: dict[str, Function] = {}
+        self._variables: dict[str, Variable] = {}
+
+    def parse(self) -> PtxModule:
+        cursor = self._cursor
+        while cursor.token.kind != "end":
+            if cursor.token.kind in ("file", "location"):
+                cursor.take()
+            elif not cursor.accept(";"):
+                self._directive()
+        if self._version == (0, 0):
+            raise PtxSyntaxError("PTX line 1: text must begin with .version, got none", line=1)
+        return PtxModule(
+            self._version, self._target, self._functions, self._variables, signatures(self._functions, self._variables)
+        )
+
+    def _directive(self) -> None:
+        cursor, linkage = self._cursor, ""
+        line = cursor.line
+        name = cursor.directive("a directive")
+        while name in LINKAGES:
+            linkage, name = name, cursor.directive("a declaration")
+        if name == "version":
+            major, _, minor = cursor.take().text.partition(".")
+            self._version = (int(major), int(minor or 0))
+        elif name == "target":
+            self._target = cursor.word("a target")
+            while cursor.accept(","):
+                cursor.word("a target option")
+        elif name == "address_size":
+            if (bits := cursor.integer()) != 64:
+                raise PtxSyntaxError(f"PTX line {line}: .address_size must be 64, got {bits}", line=line)
+        elif name in ("entry", "func"):
+            self._function(name == "entry", linkage, line)
+        elif name in SPACES:
+            for found in variables(cursor, name, linkage):
+                previous = self._variables.get(found.name)
+                if previous is None or previous.linkage == "extern":
+                    self._variables[found.name] = found
+        elif name in ("pragma", "alias"):
+            while not cursor.accept(";"):
+                cursor.take()
+        else:
+            raise PtxSyntaxError(f"PTX line {line}: module must not hold .{name}", line=line)
+
+    def _function(self, is_entry: bool, linkage: str, line: int) -> None:
+        cursor = self._cursor
+        if cursor.at(".attribute"):
+            cursor.take()
+            while not cursor.accept(")"):
+                cursor.take()
+        results = parameter_list(cursor) if cursor.at("(") else ()
+        name = cursor.word("a function name")
+        parameters = parameter_list(cursor) if cursor.at("(") else ()
+        directives = self._performance_directives()
+        if cursor.accept(";"):
+            if name not in self._functions:
+                self._functions[name] = Function(name, is_entry, line, parameters, results, linkage=linkage)
+            return
+        body = BodyParser(cursor, self._files)
+        body.parse()
+        self._functions[name] = Function(
+            name,
+            is_entry,
+            line,
+            parameters,
+            results,
+            tuple(body.body),
+            body.registers,
+            tuple(body.variables),
+            body.prototypes,
+            body.targets,
+            directives,
+            linkage,
+        )
+
+    def _performance_directives(self) -> dict[str, tuple[int, ...]]:
+        cursor = self._cursor
+        found: dict[str, tuple[int, ...]] = {}
+        while cursor.token.kind == "directive":
+            name = cursor.directive("a directive")
+            if name in _LIST_DIRECTIVES:
+                values = [cursor.integer()]
+                while cursor.accept(","):
+                    values.append(cursor.integer())
+                found[name] = tuple(values)
+            elif name in _VALUE_DIRECTIVES:
+                found[name] = (cursor.integer(),)
+            elif name in _FLAG_DIRECTIVES:
+                found[name] = ()
+            elif name == "pragma":
+                cursor.take()
+                cursor.accept(";")
+            else:
+                raise cursor.error(f"a known directive instead of .{name}")
+        return found

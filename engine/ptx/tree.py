@@ -1,0 +1,226 @@
+"""The typed tree that the parser makes of PTX text: modules, functions, variables, instructions and operands.
+
+Scopes are resolved: every function has one flat body, and names declared in an inner `{ }` are renamed so that they
+are unique in their function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from engine.ptx.signature import KernelSignature
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A declared register, or a special register such as `%tid.x`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer immediate; negative values keep their sign."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """A floating-point immediate as bits: 32 of them for `0f`, 64 for `0d` and decimal literals."""
+
+    bits: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A variable, function, parameter, label or prototype; with `offset` bytes added when it is used as an address."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A memory operand `[base+offset]`; `coordinates` holds what follows the comma in texture and tensor operands."""
+
+    base: Register | Symbol | Integer
+    offset: int = 0
+    coordinates: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A brace list `{a, b}`."""
+
+    elements: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A parenthesised list: the arguments or results of a call."""
+
+    elements: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two destinations `a|p`."""
+
+    first: Operand
+    second: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """A negated predicate operand `!p`."""
+
+    register: Register
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """The destination `_`, which drops its value."""
+
+
+Operand = Register | Integer | Float | Symbol | Address | Vector | Group | Pair | Negated | Sink
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The predicate in front of an instruction: `@p` or `@!p`."""
+
+    register: Register
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """Where an instruction comes from, as `.loc` says."""
+
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: `opcode` is the first word (`ld`), `modifiers` the rest in order (`global`, `v4`, `f32`)."""
+
+    opcode: str
+    modifiers: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    guard: Guard | None
+    line: int
+    source: SourceLocation | None = None
+
+    @property
+    def text(self) -> str:
+        """The opcode with its modifiers, as written."""
+        return ".".join((self.opcode, *self.modifiers))
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place in a body that branches name."""
+
+    name: str
+    line: int
+
+
+Statement = Instruction | Label
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolValue:
+    """An initial value that is an address: `symbol+offset`, in the generic space when `generic` is set."""
+
+    name: str
+    offset: int = 0
+    generic: bool = False
+
+
+InitialValue = Integer | Float | SymbolValue
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable in `.global`, `.const`, `.shared`, `.local` or `.param` space.
+
+    `count` is the number of elements of `ptx_type`; 0 for an array without a size. `linkage` is "extern", "visible",
+    "weak", "common" or "".
+    """
+
+    name: str
+    space: str
+    ptx_type: str
+    count: int
+    alignment: int
+    line: int
+    linkage: str = ""
+    initial: tuple[InitialValue, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all elements."""
+        return self.count * type_size(self.ptx_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Prototype:
+    """A `.callprototype`: the shape of an indirect call."""
+
+    name: str
+    results: tuple[Variable, ...]
+    parameters: tuple[Variable, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel (`is_entry`) or a device function; `body` is None for a declaration.
+
+    `registers` maps a name to its PTX type. `variables` are the function's own `.local`, `.shared` and `.param`
+    variables. `targets` holds `.branchtargets` and `.calltargets` lists by label.
+    """
+
+    name: str
+    is_entry: bool
+    line: int
+    parameters: tuple[Variable, ...]
+    results: tuple[Variable, ...] = ()
+    body: tuple[Statement, ...] | None = None
+    registers: dict[str, str] = field(default_factory=dict)
+    variables: tuple[Variable, ...] = ()
+    prototypes: dict[str, Prototype] = field(default_factory=dict)
+    targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    directives: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    linkage: str = ""
+
+    @cached_property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """The body without its labels."""
+        return tuple(item for item in self.body or () if isinstance(item, Instruction))
+
+
+@dataclass(frozen=True)
+class PtxModule:
+    """One parsed PTX file."""
+
+    version: tuple[int, int]
+    target: str
+    functions: dict[str, Function]
+    variables: dict[str, Variable]
+    signatures: dict[str, KernelSignature]
+
+
+_SIZES = {"pred": 1, "b128": 16, "f16x2": 4, "bf16x2": 4, "bf16": 2, "tf32": 4}
+
+
+def type_size(ptx_type: str) -> int:
+    """Bytes of one element of a PTX type; opaque references count as 8."""
+    if ptx_type in _SIZES:
+        return _SIZES[ptx_type]
+    digits = ptx_type.lstrip("busf")
+    return int(digits) // 8 if digits.isdigit() else 8

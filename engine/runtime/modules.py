@@ -1,0 +1,93 @@
+"""The module cache: each kernel file is compiled and loaded once for the device, until it changes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.blocktypes.description import Kernel as KernelName
+from engine.device.protocol import Device, Kernel, Module
+from engine.diagnostics import KernelError
+from engine.kernel_sources.image import KernelImage
+from engine.kernel_sources.loader import find_kernel, load_image
+
+
+@dataclass(frozen=True)
+class LoadedModule:
+    """A kernel file as it is loaded on the device."""
+
+    image: KernelImage
+    module: Module
+
+
+class ModuleCache:
+    """Kernels by file and entry point. Any thread may call it; a file is compiled by one of them.
+
+    A file that was loaded once stays usable: when a later version of it does not compile, `problems` holds why, and
+    the last good version is what `kernel` returns.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._loaded: dict[Path, LoadedModule] = {}
+        self._replaced: list[LoadedModule] = []
+        self._entries: dict[Path, set[str]] = {}  # the entry points that were asked for
+        self._lock = threading.RLock()
+        self.problems: dict[Path, KernelError] = {}
+
+    def kernel(self, name: KernelName, folders: Iterable[str] = ()) -> Kernel:
+        """Return a kernel, compiling and loading its file when needed; KernelError says what is wrong with it."""
+        path = self.path(name, folders)
+        with self._lock:
+            loaded = self._loaded.get(path)
+            if loaded is None:
+                loaded = self._loaded[path] = self._load(path)
+            loaded.image.signature(name.entry)
+            self._entries.setdefault(path, set()).add(name.entry)
+            return loaded.module.kernel(name.entry)
+
+    @staticmethod
+    def path(name: KernelName, folders: Iterable[str] = ()) -> Path:
+        """Return the file that a kernel comes from; KernelError when there is none."""
+        return find_kernel(name.file, [Path(folder) for folder in folders])
+
+    def reload(self, files: frozenset[Path]) -> bool:
+        """Load anew every kernel file that is among `files` or includes one of them; return whether any was.
+
+        What was loaded before stays loaded until `unload_replaced`, since a graph may use it.
+        """
+        with self._lock:
+            affected = [p for p, loaded in self._loaded.items() if files & {p, *loaded.image.dependencies}]
+            for path in affected:
+                try:
+                    fresh = self._load(path)
+                    for entry in self._entries.get(path, ()):
+                        fresh.image.signature(entry)
+                except KernelError as problem:
+                    self.problems[path] = problem
+                else:
+                    self.problems.pop(path, None)
+                    self._replaced.append(self._loaded[path])
+                    self._loaded[path] = fresh
+            return bool(affected)
+
+    def unload_replaced(self) -> None:
+        """Unload old versions; no graph may use them any more."""
+        with self._lock:
+            for loaded in self._replaced:
+                loaded.module.unload()
+            self._replaced.clear()
+
+    def close(self) -> None:
+        """Unload everything."""
+        self.unload_replaced()
+        for loaded in self._loaded.values():
+            loaded.module.unload()
+        self._loaded.clear()
+
+    def _load(self, path: Path) -> LoadedModule:
+        architecture = self._device.info.architecture
+        image = load_image(path, architecture)
+        return LoadedModule(image, self._device.load_module(image.payload(architecture)))

@@ -1,0 +1,96 @@
+"""Outputs: reading buffers back, and saving what viewers, save blocks and unconnected outputs hold."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from engine.blocktypes.description import Display
+from engine.compiler.instantiate import CompiledGraph
+from engine.device.protocol import Device
+from engine.diagnostics import PatchError
+from engine.patch.changes import PortRef
+from engine.patch.files import write_atomically
+from engine.runtime.messages import Saved
+from engine.types import uchar4
+
+
+def read_buffer(compiled: CompiledGraph, device: Device, port: PortRef) -> np.ndarray[Any, Any]:
+    """Return a copy of a port's or internal buffer's contents; vectors get an axis of their own, last."""
+    layout = compiled.plan.layouts[port]
+    array = np.empty(layout.shape, layout.dtype.numpy)
+    device.read(compiled.memory[compiled.plan.buffers.owner_of[port]], array)
+    return array
+
+
+def displays(compiled: CompiledGraph, node: str | None = None) -> list[tuple[str, Display]]:
+    """Return what viewers and save blocks show, by node, in the order of node ids."""
+    blocks = sorted(compiled.plan.description.nodes, key=lambda block: block.id)
+    return [(b.id, d) for b in blocks if node in (None, b.id) for d in b.description.displays]
+
+
+def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
+    """Return the output ports that feed nothing."""
+    fed = set(compiled.plan.description.source_of.values())
+    ports = (
+        PortRef(block.id, spec.name)
+        for block in compiled.plan.description.nodes
+        for spec in block.description.ports
+        if not spec.is_input
+    )
+    return sorted((port for port in ports if port not in fed), key=str)
+
+
+def save_outputs(
+    compiled: CompiledGraph, device: Device, *, folder: Path | None, base: Path, node: str | None = None
+) -> list[Saved]:
+    """Save outputs and return them; those with no file to go to are listed with no path.
+
+    With `folder`, viewers, save blocks and unconnected outputs all go there, under names of their own. Without it only
+    save blocks are written, to their own paths, relative ones starting at `base`.
+    """
+    saved = []
+    for node_id, display in displays(compiled, node):
+        port = PortRef(node_id, display.buffer)
+        layout = compiled.plan.layouts[port]
+        suffix = ".png" if layout.dtype == uchar4 and len(layout.shape) == 2 else ".npy"
+        path = _target(node_id, display, suffix, folder, base)
+        if path is not None:
+            _write(path, read_buffer(compiled, device, port), node_id)
+        saved.append(Saved(node_id, display.buffer, str(layout.dtype), layout.shape, str(path) if path else None))
+    for port in leaf_outputs(compiled) if node is None else ():
+        layout = compiled.plan.layouts[port]
+        path = folder / f"{port.node}.{port.port}.npy" if folder else None
+        if path is not None:
+            _write(path, read_buffer(compiled, device, port), port.node)
+        saved.append(Saved(port.node, port.port, str(layout.dtype), layout.shape, str(path) if path else None))
+    return saved
+
+
+def _target(node: str, display: Display, suffix: str, folder: Path | None, base: Path) -> Path | None:
+    if folder is not None:
+        name = Path(display.path).name if display.path else node + suffix
+        return folder / name
+    return base / display.path if display.path else None
+
+
+def _write(path: Path, array: np.ndarray[Any, Any], node: str) -> None:
+    data = io.BytesIO()
+    try:
+        if path.suffix.lower() == ".npy":
+            np.save(data, array)
+        else:
+            image = Image.fromarray(array)
+            kind = Image.registered_extensions().get(path.suffix.lower())
+            image.convert("RGB").save(data, kind) if kind == "JPEG" else image.save(data, kind)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data.getvalue())
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise PatchError(
+            f"node {node}: output must be writable as {path}, got {problem}; use a .png, .jpg or .npy name in a folder "
+            "that exists"
+        ) from problem

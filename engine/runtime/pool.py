@@ -1,0 +1,75 @@
+"""The buffer pool: device memory in power-of-two buckets, given back for reuse instead of to the driver."""
+
+from __future__ import annotations
+
+import threading
+
+from engine.device.protocol import Device, Memory
+
+#: Above this size an allocation is exact: a rounded one would waste too much.
+LARGEST_BUCKET = 1 << 30
+SMALLEST_BUCKET = 256
+
+
+def bucket_bytes(size_bytes: int) -> int:
+    """Return how much is allocated for a buffer: the next power of two up to 1 GB, exactly its size above."""
+    if size_bytes > LARGEST_BUCKET:
+        return size_bytes
+    return max(SMALLEST_BUCKET, 1 << (size_bytes - 1).bit_length()) if size_bytes else SMALLEST_BUCKET
+
+
+class BufferPool:
+    """Hands out zeroed memory and takes it back. Any thread may call it."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._free: dict[int, list[Memory]] = {}
+        self._used: dict[int, Memory] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of the allocations that are in use."""
+        with self._lock:
+            return sum(memory.size_bytes for memory in self._used.values())
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes that the pool holds on the device, in use or not."""
+        with self._lock:
+            free = sum(memory.size_bytes for memories in self._free.values() for memory in memories)
+            return free + sum(memory.size_bytes for memory in self._used.values())
+
+    def acquire(self, size_bytes: int) -> Memory:
+        """Return zeroed memory of at least this size; DeviceError with figures when the device has no more."""
+        size = bucket_bytes(size_bytes)
+        with self._lock:
+            free = self._free.get(size)
+            memory = free.pop() if free else None
+        if memory is None:
+            memory = self._device.allocate(size)
+        self._device.fill(memory, 0)
+        with self._lock:
+            self._used[memory.pointer] = memory
+        return memory
+
+    def release(self, memory: Memory) -> None:
+        """Take memory back; it must have come from this pool and not be used by a graph any more."""
+        with self._lock:
+            del self._used[memory.pointer]
+            self._free.setdefault(memory.size_bytes, []).append(memory)
+
+    def trim(self) -> None:
+        """Give memory that is not in use back to the device."""
+        with self._lock:
+            idle = [memory for memories in self._free.values() for memory in memories]
+            self._free.clear()
+        for memory in idle:
+            memory.free()
+
+    def close(self) -> None:
+        """Free everything."""
+        self.trim()
+        for memory in self._used.values():
+            memory.free()
+        self._used.clear()

@@ -1,0 +1,225 @@
+"""Updates: brings the running graph to what the patch says, at the least level that is correct.
+
+Slow work (describing, compiling kernels, building) is a job on a worker thread beside the running graph. While it is
+under way, live parameters still reach the running graph; every other change waits until the job is done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+
+from engine.compiler.buffers import Lifetime
+from engine.compiler.instantiate import CompiledGraph
+from engine.diagnostics import Diagnostic
+from engine.patch.changes import Change, Connected, Disconnected, NodeAdded, NodeRemoved, ParameterChanged, PortRef
+from engine.profiling.levels import ProfilingLevel
+from engine.runtime.context import CudaContext
+from engine.runtime.messages import UpdateLevel, UpdateRecord
+from engine.runtime.preparation import Prepared, kernels_of, prepare
+
+#: A job runs on the worker; what it returns is called on the engine's thread and gives the level that it applied.
+Finish = Callable[[], UpdateLevel]
+
+
+class Updates:
+    """The running graph, what is wrong with the patch, and how one becomes the other. One thread calls it."""
+
+    def __init__(self, context: CudaContext, profiling: ProfilingLevel) -> None:
+        self.context = context
+        self.profiling = profiling
+        self.compiled: CompiledGraph | None = None
+        self._records: list[UpdateRecord] = []
+        #: Everything that is wrong with the patch and its kernels now.
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+        self._block_problems: list[Diagnostic] = []
+        self._rebuild = False
+        self._worker = ThreadPoolExecutor(1, "warploom-prepare")
+        self._job: Future[Finish] | None = None
+        self._job_cause = ""
+        self._job_start_ns = 0
+        self._deferred: deque[Change] = deque()
+        self._parameters_since_job: dict[tuple[str, str], object] = {}
+
+    @property
+    def preparing(self) -> bool:
+        """True while a job is under way."""
+        return self._job is not None
+
+    @property
+    def pending(self) -> bool:
+        """True while something has changed that no frame has followed yet."""
+        dirty = self.context.dirty
+        return self.preparing or dirty.structure or bool(dirty.parameters or dirty.kernel_files)
+
+    def set_profiling(self, profiling: ProfilingLevel) -> None:
+        """Measure at another level from the next rebuild on, which this asks for."""
+        if profiling is not self.profiling:
+            self.profiling = profiling
+            self.rebuild(f"profiling {profiling.name.lower()}")
+
+    def rebuild(self, cause: str) -> None:
+        """Build anew although the patch's structure is as it was."""
+        self._rebuild = True
+        self.context.dirty.mark_structure(cause)
+
+    def apply(self, change: Change) -> None:
+        """Follow a change of the patch, now or when the job that is under way is done."""
+        if self._job is not None and not self._is_immediate(change):
+            self._deferred.append(change)
+        else:
+            self.context.apply(change)
+
+    def run(self, frame: int, *, wait: bool) -> UpdateLevel:
+        """Bring the graph up to date, as far as that is possible without waiting, or wholly with `wait`.
+
+        Returns the highest level applied; each update above HOT leaves a record.
+        """
+        level = UpdateLevel.NONE
+        while True:
+            if self._job is None:
+                self._begin(wait)
+            if self._job is None or not (wait or self._job.done()):
+                break
+            level = max(level, self._finish(frame))
+        return max(level, self._update_parameters())
+
+    def take_records(self) -> tuple[UpdateRecord, ...]:
+        """Return the updates above HOT since the last call."""
+        taken = tuple(self._records)
+        self._records.clear()
+        return taken
+
+    def close(self) -> None:
+        """Wait for the job under way and give the graph back."""
+        if self._job is not None:
+            self._job.result()()
+            self._job = None
+        self._worker.shutdown()
+        if self.compiled is not None:
+            self._release(self.compiled)
+            self.compiled = None
+
+    def _is_immediate(self, change: Change) -> bool:
+        if not isinstance(change, ParameterChanged):
+            return False
+        waiting = any(change.node in _nodes(other) for other in self._deferred)
+        known = change.node in self.context.registry.placed
+        return known and not waiting and self.context.registry.is_live(change.node, change.parameter)
+
+    def _begin(self, wait: bool) -> None:
+        dirty = self.context.dirty
+        job: Callable[[], Finish]
+        if dirty.kernel_files:
+            files = dirty.take_kernel_files()
+            self._job_cause = ", ".join(sorted(path.name for path in files)) + " saved"
+
+            def job() -> Finish:
+                self.context.device.activate()
+                reloaded = self.context.modules.reload(files)
+                return lambda: self._swap_code(reloaded)
+
+        elif dirty.structure:
+            self._job_cause = dirty.take_structure()
+            running = self.compiled.nodes if self.compiled else frozenset[str]()
+            keep = self.compiled.plan if self.compiled and not self._rebuild else None
+            profiling, self._rebuild = self.profiling, False
+
+            def job() -> Finish:
+                prepared = prepare(self.context, running, keep, profiling)
+                return lambda: self._swap_graph(prepared)
+
+        else:
+            return
+        self._job_start_ns = time.perf_counter_ns()
+        self._parameters_since_job.clear()
+        self._job = self._worker.submit(job)
+        if wait:
+            self._job.exception()  # wait here; `_finish` raises what it raised
+
+    def _finish(self, frame: int) -> UpdateLevel:
+        assert self._job is not None
+        job, self._job = self._job, None
+        level = job.result()()
+        self.diagnostics = (*self._block_problems, *self.context.stale_kernels())
+        if level > UpdateLevel.HOT:
+            cost_ns = time.perf_counter_ns() - self._job_start_ns
+            self._records.append(UpdateRecord(level, self._job_cause, cost_ns, frame))
+        while self._deferred:
+            self.context.apply(self._deferred.popleft())
+        return level
+
+    def _swap_graph(self, prepared: Prepared) -> UpdateLevel:
+        self._block_problems = prepared.diagnostics
+        if prepared.same_graph is not None and self.compiled is not None:
+            return self._refresh_contents(prepared)
+        if prepared.compiled is None:
+            return UpdateLevel.NONE
+        old, self.compiled = self.compiled, prepared.compiled
+        self.context.states.commit(prepared.states, self.context.registry.placed)
+        if old is not None:
+            self._release(old)
+        self.context.modules.unload_replaced()
+        self.compiled.set_parameters(self._parameters_since_job)
+        return UpdateLevel.COLD
+
+    def _refresh_contents(self, prepared: Prepared) -> UpdateLevel:
+        assert self.compiled is not None and prepared.same_graph is not None
+        old = self.compiled.plan.description.by_id
+        changed = False
+        for node in prepared.same_graph.description.nodes:
+            for name, contents in node.description.contents.items():
+                if old[node.id].description.contents[name] is not contents:
+                    self.context.device.write(self.compiled.memory[PortRef(node.id, name)], contents)
+                    changed = True
+        self.compiled.plan = replace(self.compiled.plan, description=prepared.same_graph.description)
+        return UpdateLevel.WARM if changed else UpdateLevel.NONE
+
+    def _swap_code(self, reloaded: bool) -> UpdateLevel:
+        if self._block_problems:
+            self.context.dirty.mark_structure(self._job_cause)  # a block that was left out may be ready now
+        if not reloaded or self.compiled is None:
+            return UpdateLevel.NONE
+        fresh = kernels_of(self.context, self.compiled.plan)
+        changed = {n.operation: fresh[n.operation] for n in self.compiled.kernels if fresh[n.operation] is not n.kernel}
+        if not changed:
+            return UpdateLevel.NONE
+        for node in self.compiled.kernels:
+            kernel = changed.get(node.operation, node.kernel)
+            layout = [(p.offset, p.size_bytes, p.ptx_type) for p in kernel.parameters]
+            x, y, z = node.config.thread_block
+            if layout != [(p.offset, p.size_bytes, p.ptx_type) for p in node.kernel.parameters] or (
+                x * y * z > kernel.max_threads
+            ):
+                self.rebuild(f"{self._job_cause} with other parameters")
+                return UpdateLevel.NONE
+        self.compiled.swap_kernels(changed)
+        self.context.modules.unload_replaced()
+        return UpdateLevel.CODE
+
+    def _update_parameters(self) -> UpdateLevel:
+        changed = self.context.dirty.take_parameters()
+        if self._job is not None:
+            self._parameters_since_job |= changed
+        if not changed or self.compiled is None:
+            return UpdateLevel.NONE
+        return UpdateLevel.HOT if self.compiled.set_parameters(changed) else UpdateLevel.NONE
+
+    def _release(self, graph: CompiledGraph) -> None:
+        for owner, buffer in graph.plan.buffers.allocations.items():
+            if buffer.lifetime is not Lifetime.STATE:
+                self.context.pool.release(graph.memory[owner])
+        graph.destroy()
+
+
+def _nodes(change: Change) -> tuple[str, ...]:
+    match change:
+        case NodeAdded(node) | NodeRemoved(node):
+            return (node.id,)
+        case Connected(c) | Disconnected(c):
+            return (c.source.node, c.target.node)
+        case _:
+            return (change.node,)

@@ -1,0 +1,73 @@
+// Birth of particles into a ring buffer: particle number n goes to slot n % count, where it replaces number n - count.
+#include "frame.cuh"
+#include "particle.cuh"
+#include "random.cuh"
+#include "vector.cuh"
+
+struct Nozzle {
+    float radius;  // of the disc that particles leave from
+    float height;  // of that disc above the floor
+    float speed;   // away from the disc, metres a second
+    float spread;  // half angle of the cone, degrees
+    float swirl;   // speed around the axis at the rim, metres a second
+};
+
+__device__ inline Particle born(const Nozzle& nozzle, float life, unsigned int key) {
+    Random random(key);
+    // A square root spreads points evenly over a disc's area; likewise for directions in a cone, about its axis.
+    const float place = sqrtf(random.next());
+    float place_sin, place_cos;
+    sincospif(2.0f * random.next(), &place_sin, &place_cos);
+    const float tilt = sqrtf(random.next()) * nozzle.spread / 180.0f;
+    float tilt_sin, tilt_cos;
+    sincospif(tilt, &tilt_sin, &tilt_cos);
+    float turn_sin, turn_cos;
+    sincospif(2.0f * random.next(), &turn_sin, &turn_cos);
+    const float speed = nozzle.speed * (0.8f + 0.4f * random.next());
+    const float around = nozzle.swirl * place;
+
+    Particle particle;
+    particle.position = {nozzle.radius * place * place_cos, nozzle.height, nozzle.radius * place * place_sin};
+    particle.velocity = {
+        speed * tilt_sin * turn_cos - around * place_sin,
+        speed * tilt_cos,
+        speed * tilt_sin * turn_sin + around * place_cos,
+    };
+    particle.age = 0.0f;
+    particle.life = life * (0.6f + 0.4f * random.next());
+    return particle;
+}
+
+// One thread a slot. Numbers floor(time * rate) up to floor((time + time_step) * rate) are born in this frame.
+extern "C" __global__ void emit_particles(
+    Particle* __restrict__ particles,
+    const Frame* __restrict__ frame,
+    float rate,
+    float life,
+    float radius,
+    float height,
+    float speed,
+    float spread,
+    float swirl,
+    int seed,
+    int count) {
+    const int slot = blockIdx.x * blockDim.x + threadIdx.x;
+    if (slot >= count) return;
+    // In double: after an hour the numbers are beyond what a float can count.
+    const double time = frame->time;
+    const long long first = static_cast<long long>(floor(time * rate));
+    const long long end = static_cast<long long>(floor((time + frame->time_step) * rate));
+    const int first_slot = static_cast<int>(first % count);
+    const int steps = slot >= first_slot ? slot - first_slot : slot - first_slot + count;
+    const long long number = first + steps;
+    if (number >= end) return;
+
+    const unsigned int key = hash(static_cast<unsigned int>(number)) ^ hash(seed + frame->seed * 0x9E3779B9u);
+    Particle particle = born({radius, height, speed, spread, swirl}, life, key);
+    // It is born within the frame, not at its start. Integration adds a whole time step, so take away what is too much:
+    // without this, particles leave in puffs, one a frame.
+    const float too_early = fmaxf(static_cast<float>(number / static_cast<double>(rate) - time), 0.0f);
+    particle.age = -too_early;
+    particle.position = particle.position - particle.velocity * too_early;
+    particles[slot] = particle;
+}

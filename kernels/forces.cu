@@ -1,0 +1,61 @@
+// What changes particles' velocities.
+#include "frame.cuh"
+#include "particle.cuh"
+#include "vector.cuh"
+
+// A sine of period 1 made of two parabolas: smooth enough for turbulence at a fraction of the cost.
+__device__ inline float wave(float x) {
+    const float t = 2.0f * (x - floorf(x)) - 1.0f;
+    return 4.0f * t * (fabsf(t) - 1.0f);
+}
+
+// An Arnold-Beltrami-Childress flow. No component depends on its own coordinate, so the field has no sources: it stirs
+// particles without gathering them, as curl noise does.
+__device__ inline float3 swirls(float3 p) {
+    return {
+        wave(p.z) + 0.7f * wave(p.y + 0.25f),
+        0.9f * wave(p.x) + wave(p.z + 0.25f),
+        0.7f * wave(p.y) + 0.9f * wave(p.x + 0.25f),
+    };
+}
+
+__device__ inline float3 turbulence(float3 p, float scale, float time) {
+    const float3 drift = {0.11f * time, -0.17f * time, 0.13f * time};
+    const float3 large = swirls(p * (1.0f / scale) + drift);
+    const float3 q = {p.y, p.z, p.x};
+    const float3 turned = swirls(q * (2.3f / scale) - drift);
+    return large + float3{turned.z, turned.x, turned.y} * 0.5f;
+}
+
+extern "C" __global__ void apply_forces(
+    Particle* __restrict__ particles,
+    const Frame* __restrict__ frame,
+    float gravity,
+    float drag,
+    float wind_x,
+    float wind_z,
+    float turbulence_strength,
+    float turbulence_scale,
+    float attraction,
+    float attractor_height,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    if (!is_alive(particles[i])) return;
+    const float3 position = particles[i].position;
+    const float3 velocity = particles[i].velocity;
+    const float time_step = frame->time_step;
+
+    float3 acceleration = {0.0f, gravity, 0.0f};
+    if (turbulence_strength != 0.0f)
+        acceleration =
+            acceleration + turbulence(position, turbulence_scale, frame->time) * turbulence_strength;
+    // Softened, so that a particle on the attractor is not thrown out.
+    const float3 toward = float3{0.0f, attractor_height, 0.0f} - position;
+    acceleration = acceleration + toward * (attraction * rsqrtf(dot(toward, toward) + 0.25f));
+
+    // Drag draws towards the air's velocity, exactly: this stays stable for any drag and time step.
+    const float3 air = {wind_x, 0.0f, wind_z};
+    const float kept = expf(-drag * time_step);
+    particles[i].velocity = air + (velocity + acceleration * time_step - air) * kept;
+}

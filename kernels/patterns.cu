@@ -1,0 +1,83 @@
+// Images made from nothing.
+#include "frame.cuh"
+#include "random.cuh"
+#include "vector.cuh"
+
+extern "C" __global__ void checkerboard(
+    float4* __restrict__ out, float cell, float dark, float light, int width, int height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    const int column = static_cast<int>(floorf(x / cell));
+    const int row = static_cast<int>(floorf(y / cell));
+    const float value = (column + row) % 2 == 0 ? light : dark;
+    out[static_cast<size_t>(y) * width + x] = {value, value, value, 1.0f};
+}
+
+extern "C" __global__ void gradient(
+    float4* __restrict__ out,
+    float angle,
+    float red_from,
+    float green_from,
+    float blue_from,
+    float red_to,
+    float green_to,
+    float blue_to,
+    int width,
+    int height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    float along_y, along_x;
+    sincospif(angle / 180.0f, &along_y, &along_x);
+    // 0 and 1 lie on the two corners (or edges) that are farthest apart in this direction.
+    const float u = (x + 0.5f) / width - 0.5f;
+    const float v = (y + 0.5f) / height - 0.5f;
+    const float t = saturate((u * along_x + v * along_y) / (fabsf(along_x) + fabsf(along_y)) + 0.5f);
+    const float3 color = lerp(float3{red_from, green_from, blue_from}, float3{red_to, green_to, blue_to}, t);
+    out[static_cast<size_t>(y) * width + x] = {color.x, color.y, color.z, 1.0f};
+}
+
+__device__ inline float lattice_value(int x, int y, int z, unsigned int seed) {
+    return uniform(hash(x + hash(y + hash(z + hash(seed)))));
+}
+
+// Value noise: random values on whole coordinates, joined smoothly. In [0, 1).
+__device__ inline float value_noise(float3 p, unsigned int seed) {
+    const float3 base = {floorf(p.x), floorf(p.y), floorf(p.z)};
+    const int x = static_cast<int>(base.x), y = static_cast<int>(base.y), z = static_cast<int>(base.z);
+    const float u = smooth_step(0.0f, 1.0f, p.x - base.x);
+    const float v = smooth_step(0.0f, 1.0f, p.y - base.y);
+    const float w = smooth_step(0.0f, 1.0f, p.z - base.z);
+    float layer[2];
+    for (int k = 0; k < 2; ++k) {
+        const float upper = lerp(lattice_value(x, y, z + k, seed), lattice_value(x + 1, y, z + k, seed), u);
+        const float lower = lerp(lattice_value(x, y + 1, z + k, seed), lattice_value(x + 1, y + 1, z + k, seed), u);
+        layer[k] = lerp(upper, lower, v);
+    }
+    return lerp(layer[0], layer[1], w);
+}
+
+extern "C" __global__ void noise(
+    float4* __restrict__ out,
+    const Frame* __restrict__ frame,
+    float cell,
+    int octaves,
+    float speed,
+    int seed,
+    int width,
+    int height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    float3 p = {x / cell, y / cell, frame->time * speed};
+    float value = 0.0f, weight = 0.5f, total = 0.0f;
+    for (int octave = 0; octave < octaves; ++octave) {
+        value += weight * value_noise(p, seed + octave);
+        total += weight;
+        weight *= 0.5f;
+        p = p * 2.0f;
+    }
+    value /= total;
+    out[static_cast<size_t>(y) * width + x] = {value, value, value, 1.0f};
+}

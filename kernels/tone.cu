@@ -1,0 +1,58 @@
+// Adjustments of single pixels.
+#include "color.cuh"
+
+// Contrast turns about middle grey: 18 % reflectance stays what it is.
+__device__ inline float adjust_tone(float x, float gain, float contrast, float inverse_gamma) {
+    const float middle_grey = 0.18f;
+    const float contrasted = fmaxf((x * gain - middle_grey) * contrast + middle_grey, 0.0f);
+    return inverse_gamma == 1.0f ? contrasted : powf(contrasted, inverse_gamma);
+}
+
+extern "C" __global__ void tone(
+    const float4* __restrict__ image,
+    float4* __restrict__ out,
+    float exposure,
+    float contrast,
+    float saturation,
+    float gamma,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const float gain = exp2f(exposure);
+    const float inverse_gamma = 1.0f / gamma;
+    const float4 color = image[i];
+    const float4 toned = {
+        adjust_tone(color.x, gain, contrast, inverse_gamma),
+        adjust_tone(color.y, gain, contrast, inverse_gamma),
+        adjust_tone(color.z, gain, contrast, inverse_gamma),
+        color.w,
+    };
+    const float grey = luminance(toned);
+    out[i] = {
+        fmaxf(lerp(grey, toned.x, saturation), 0.0f),
+        fmaxf(lerp(grey, toned.y, saturation), 0.0f),
+        fmaxf(lerp(grey, toned.z, saturation), 0.0f),
+        color.w,
+    };
+}
+
+extern "C" __global__ void invert(const float4* __restrict__ image, float4* __restrict__ out, float amount, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const float4 color = image[i];
+    out[i] = {
+        lerp(color.x, 1.0f - color.x, amount),
+        lerp(color.y, 1.0f - color.y, amount),
+        lerp(color.z, 1.0f - color.z, amount),
+        color.w,
+    };
+}
+
+extern "C" __global__ void grayscale(
+    const float4* __restrict__ image, float4* __restrict__ out, float amount, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const float4 color = image[i];
+    const float grey = luminance(color);
+    out[i] = {lerp(color.x, grey, amount), lerp(color.y, grey, amount), lerp(color.z, grey, amount), color.w};
+}

@@ -1,0 +1,402 @@
+"""What every device does alike: each fact holds on the host and, where there is one, on a CUDA device."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from engine.device.arguments import KernelArguments
+from engine.device.open import open_device
+from engine.device.protocol import Device, Kernel, LaunchConfig
+from engine.diagnostics import DeviceError, KernelError, WarploomError
+
+# Hand-written for the oldest architecture and an old PTX version, which every driver takes.
+PTX = """.version 7.5
+.target sm_75
+.address_size 64
+
+// data[i] = data[i] * factor + i, for i < n
+.visible .entry ramp(.param .u64 data, .param .f32 factor, .param .u32 n)
+{
+    .reg .pred %p<2>;
+    .reg .f32 %f<5>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [data];
+    ld.param.f32 %f1, [factor];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra DONE;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.f32 %f2, [%rd4];
+    cvt.rn.f32.u32 %f3, %r5;
+    fma.rn.f32 %f4, %f2, %f1, %f3;
+    st.global.f32 [%rd4], %f4;
+DONE:
+    ret;
+}
+
+// data[i] = factor, for i < n
+.visible .entry constant(.param .u64 data, .param .f32 factor, .param .u32 n)
+{
+    .reg .pred %p<2>;
+    .reg .f32 %f<2>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [data];
+    ld.param.f32 %f1, [factor];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra DONE;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    st.global.f32 [%rd4], %f1;
+DONE:
+    ret;
+}
+
+// reverses the n elements of each thread block through dynamic shared memory
+.extern .shared .align 4 .b8 scratch[];
+.visible .entry reverse(.param .u64 data)
+{
+    .reg .f32 %f<3>;
+    .reg .b32 %r<12>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [data];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %ctaid.x;
+    mad.lo.s32 %r4, %r3, %r2, %r1;
+    mul.wide.u32 %rd3, %r4, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    shl.b32 %r5, %r1, 2;
+    mov.u32 %r6, scratch;
+    add.s32 %r7, %r6, %r5;
+    st.shared.f32 [%r7], %f1;
+    bar.sync 0;
+    sub.s32 %r8, %r2, %r1;
+    add.s32 %r9, %r8, -1;
+    shl.b32 %r10, %r9, 2;
+    add.s32 %r11, %r6, %r10;
+    ld.shared.f32 %f2, [%r11];
+    st.global.f32 [%rd4], %f2;
+    ret;
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn; the CUDA one is skipped, with the reason, where there is none."""
+    try:
+        opened = open_device(request.param)
+    except DeviceError as reason:
+        pytest.skip(str(reason))
+    yield opened
+    opened.close()
+
+
+def ramp(data: np.ndarray, factor: float) -> np.ndarray:
+    """What the kernel of that name does, with numpy: one fused multiply-add an element, rounded once."""
+    return (data.astype(np.float64) * np.float64(np.float32(factor)) + np.arange(data.size)).astype(np.float32)
+
+
+def linear(n: int) -> LaunchConfig:
+    """Enough thread blocks of 64 for `n` elements."""
+    return LaunchConfig((max(1, (n + 63) // 64), 1, 1), (64, 1, 1))
+
+
+def test_the_device_says_what_it_is(device: Device) -> None:
+    """Name, title and what to compile for."""
+    info = device.info
+    assert info.title
+    assert info.memory_bytes > 0
+    assert info.cores > 0
+    assert info.architecture.startswith("compute_" if info.name == "host" else "sm_")
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 5), (2, 3, 7), (0,), ()])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int64, np.float16])
+def test_an_upload_downloads_as_it_was(device: Device, shape: tuple[int, ...], dtype: type) -> None:
+    """Dtype, shape and every byte come back, for empty arrays too."""
+    array = np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape)
+    buffer = device.upload(array)
+    back = buffer.download()
+    buffer.free()
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back, array)
+
+
+def test_strided_arrays_upload_in_their_own_order(device: Device) -> None:
+    """A transposed array arrives transposed."""
+    array = np.arange(12, dtype=np.float32).reshape(3, 4).T
+    np.testing.assert_array_equal(device.upload(array).download(), array)
+
+
+def test_fill_sets_every_byte(device: Device) -> None:
+    """And nothing else is between 0 and 255."""
+    buffer = device.upload(np.zeros(1001, np.uint8))
+    device.fill(buffer.memory, 255)
+    np.testing.assert_array_equal(buffer.download(), np.full(1001, 255, np.uint8))
+
+
+def test_more_than_the_memory_holds_is_refused(device: Device) -> None:
+    """Reading or writing past the end would touch other memory."""
+    memory = device.allocate(16)
+    with pytest.raises(DeviceError):
+        device.write(memory, np.zeros(17, np.uint8))
+    with pytest.raises(DeviceError):
+        device.read(memory, np.zeros(17, np.uint8))
+    memory.free()
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 1000])
+def test_a_launch_does_what_the_kernel_says(device: Device, n: int) -> None:
+    """Against numpy, at sizes around the thread block's."""
+    module = device.load_module(PTX)
+    data = np.random.default_rng(n).standard_normal(n).astype(np.float32)
+    buffer = device.upload(data)
+    config = linear(n)
+    device.launch(module.kernel("ramp"), config.grid, (64,), [buffer, 1.5, n])
+    np.testing.assert_array_equal(buffer.download(), ramp(data, 1.5))
+    module.unload()
+
+
+def test_dynamic_shared_memory_is_given_to_each_thread_block(device: Device) -> None:
+    """Every block of 32 elements is reversed by itself."""
+    module = device.load_module(PTX)
+    buffer = device.upload(np.arange(128, dtype=np.float32))
+    device.launch(module.kernel("reverse"), (4,), (32,), [buffer], shared_bytes=128)
+    expected = np.arange(128, dtype=np.float32).reshape(4, 32)[:, ::-1].ravel()
+    np.testing.assert_array_equal(buffer.download(), expected)
+
+
+def test_a_module_tells_its_kernels_and_their_parameters(device: Device) -> None:
+    """With PTX, by name, place and type."""
+    module = device.load_module(PTX)
+    assert set(module.kernel_names) == {"ramp", "constant", "reverse"}
+    kernel = module.kernel("ramp")
+    assert kernel.name == "ramp"
+    assert kernel.max_threads >= 256
+    assert [(p.name, p.offset, p.size_bytes, p.ptx_type) for p in kernel.parameters] == [
+        ("data", 0, 8, "u64"),
+        ("factor", 8, 4, "f32"),
+        ("n", 12, 4, "u32"),
+    ]
+
+
+def test_a_kernel_that_is_not_there_is_an_error(device: Device) -> None:
+    """It is named."""
+    with pytest.raises(WarploomError, match="blur"):
+        device.load_module(PTX).kernel("blur")
+
+
+@pytest.mark.parametrize(
+    "image", ["", "no PTX at all", PTX.replace("fma.rn.f32 %f4, %f2, %f1, %f3;", "frobnicate.f32 %f4;")]
+)
+def test_a_bad_module_is_a_kernel_error(device: Device, image: str) -> None:
+    """And the device works on."""
+    with pytest.raises(KernelError):
+        device.load_module(image)
+    assert device.upload(np.ones(1)).download()[0] == 1
+
+
+def test_wrong_arguments_are_refused(device: Device) -> None:
+    """Too few, or of a kind that does not fit."""
+    kernel = device.load_module(PTX).kernel("ramp")
+    buffer = device.upload(np.zeros(4, np.float32))
+    with pytest.raises(DeviceError, match="kernel takes 3 arguments, got 2"):
+        device.launch(kernel, (1,), (4,), [buffer, 1.0])
+    with pytest.raises(DeviceError, match="argument factor must be a 4-byte value, got a buffer"):
+        device.launch(kernel, (1,), (4,), [buffer, buffer, 4])
+
+
+def test_a_thread_block_too_large_is_refused(device: Device) -> None:
+    """CUDA's limit is 1024 threads; it holds on the host too, so that a patch runs everywhere."""
+    kernel = device.load_module(PTX).kernel("ramp")
+    with pytest.raises(DeviceError, match="1024"):
+        device.launch(kernel, (1,), (1025,), [device.upload(np.zeros(4, np.float32)), 1.0, 4])
+
+
+class Scene:
+    """A graph: fill with zeros, run `kernel` on it, copy it to a pinned array, with an event on either side."""
+
+    def __init__(self, device: Device, kernel: Kernel, n: int, factor: float) -> None:
+        self.n = n
+        self.stream = device.create_stream()
+        self.start, self.end = device.create_event(), device.create_event()
+        self.memory = device.allocate(4 * n)
+        self.result = device.pinned(np.full(n, -1, np.float32))
+        self.kernel, self.config = kernel, linear(n)
+        self.arguments = KernelArguments(kernel.parameters, [self.memory, factor, n])
+        self.graph = device.create_graph()
+        first = self.graph.add_event_record(self.start, [])
+        fill = self.graph.add_memset(self.memory, 0, 4 * n, [first])
+        self.node = self.graph.add_kernel(kernel, self.config, self.arguments, [fill, first])
+        copy = self.graph.add_copy(self.result, self.memory, 4 * n, [self.node])
+        self.graph.add_event_record(self.end, [copy])
+        self.executable = self.graph.instantiate()
+
+    def run(self) -> list[float]:
+        self.executable.launch(self.stream)
+        self.stream.synchronize()
+        return [float(x) for x in self.result.array]
+
+
+def test_a_graph_runs_its_nodes_in_order_at_every_launch(device: Device) -> None:
+    """Fill, kernel and copy give the same result twice, and the events say how long it took."""
+    scene = Scene(device, device.load_module(PTX).kernel("ramp"), 5, 2.0)
+    assert scene.run() == [0, 1, 2, 3, 4]
+    scene.result.array[:] = -1
+    assert scene.run() == [0, 1, 2, 3, 4]
+    assert 0 <= scene.end.elapsed_ns(scene.start) < 1e9
+
+
+def test_an_update_passes_on_new_values_at_the_next_launch(device: Device) -> None:
+    """Values written into the argument block count once the node is updated."""
+    scene = Scene(device, device.load_module(PTX).kernel("constant"), 3, 2.0)
+    assert scene.run() == [2, 2, 2]
+    for value in (4.0, 0.5):
+        scene.arguments.set(1, value)
+        scene.executable.update_kernel(scene.node, scene.kernel, scene.config, scene.arguments)
+        assert scene.run() == [value] * 3
+
+
+def test_an_update_swaps_the_function(device: Device) -> None:
+    """To a kernel of another module and back, while the graph stays instantiated."""
+    module, other = device.load_module(PTX), device.load_module(PTX)
+    scene = Scene(device, module.kernel("constant"), 3, 7.0)
+    assert scene.run() == [7, 7, 7]
+    scene.executable.update_kernel(scene.node, other.kernel("ramp"), scene.config, scene.arguments)
+    assert scene.run() == [0, 1, 2]
+    scene.executable.update_kernel(scene.node, module.kernel("constant"), scene.config, scene.arguments)
+    assert scene.run() == [7, 7, 7]
+
+
+def test_an_update_changes_the_launch_and_the_argument_block(device: Device) -> None:
+    """One thread instead of a block of them leaves the rest as the fill made it."""
+    scene = Scene(device, device.load_module(PTX).kernel("constant"), 4, 7.0)
+    scene.executable.update_kernel(scene.node, scene.kernel, LaunchConfig((1, 1, 1), (1, 1, 1)), scene.arguments)
+    assert scene.run() == [7, 0, 0, 0]
+    arguments = KernelArguments(scene.kernel.parameters, [scene.memory, 5.0, 2])
+    scene.executable.update_kernel(scene.node, scene.kernel, scene.config, arguments)
+    assert scene.run() == [5, 5, 0, 0]
+
+
+def test_an_unfit_update_changes_nothing(device: Device) -> None:
+    """The last good launch keeps running."""
+    scene = Scene(device, device.load_module(PTX).kernel("constant"), 2, 3.0)
+    with pytest.raises(DeviceError):
+        scene.executable.update_kernel(scene.node, scene.kernel, LaunchConfig((1, 1, 1), (2048, 1, 1)), scene.arguments)
+    assert scene.run() == [3, 3]
+
+
+def test_an_executable_outlives_its_graph_and_the_unloading_of_its_module(device: Device) -> None:
+    """Both are kept as long as they are needed."""
+    module = device.load_module(PTX)
+    scene = Scene(device, module.kernel("constant"), 2, 3.0)
+    scene.graph.destroy()
+    module.unload()
+    assert scene.run() == [3, 3]
+    scene.arguments.set(1, 4.0)
+    scene.executable.update_kernel(scene.node, scene.kernel, scene.config, scene.arguments)
+    assert scene.run() == [4, 4]
+    scene.executable.destroy()
+
+
+def test_pinned_arrays_are_read_at_every_launch(device: Device) -> None:
+    """What was written between two launches is what the second one copies."""
+    source = device.pinned(np.arange(7, dtype=np.float32))
+    middle, target = device.allocate(28), device.pinned(np.zeros(7, np.float32))
+    graph = device.create_graph()
+    copied = graph.add_copy(middle, source, 28, [])
+    graph.add_copy(target, middle, 28, [copied])
+    executable, stream = graph.instantiate(), device.create_stream()
+    for offset in (0, 10):
+        source.array[:] = np.arange(7) + offset
+        executable.launch(stream)
+        stream.synchronize()
+        np.testing.assert_array_equal(target.array, np.arange(7) + offset)
+
+
+def test_device_to_device_copies_and_partial_fills_touch_only_their_bytes(device: Device) -> None:
+    """The rest stays as it was."""
+    source, target = device.upload(np.arange(8, dtype=np.uint8)), device.upload(np.full(8, 9, np.uint8))
+    graph = device.create_graph()
+    fill = graph.add_memset(source.memory, 200, 2, [])
+    graph.add_copy(target.memory, source.memory, 5, [fill])
+    graph.add_copy(target.memory, source.memory, 0, [])
+    stream = device.create_stream()
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(target.download(), np.array([200, 200, 2, 3, 4, 9, 9, 9], np.uint8))
+
+
+def test_copies_and_fills_past_the_end_are_refused(device: Device) -> None:
+    """When the node is added, which is when it can still be mended."""
+    memory, pinned = device.allocate(8), device.pinned(np.zeros(4, np.uint8))
+    graph = device.create_graph()
+    with pytest.raises(DeviceError):
+        graph.add_memset(memory, 0, 9, [])
+    with pytest.raises(DeviceError):
+        graph.add_copy(memory, pinned, 5, [])
+    with pytest.raises(DeviceError):
+        graph.add_copy(pinned, memory, 5, [])
+
+
+def test_the_device_works_on_any_thread_that_activated_it(device: Device) -> None:
+    """As the engine's thread does."""
+    results: list[float] = []
+
+    def work() -> None:
+        device.activate()
+        scene = Scene(device, device.load_module(PTX).kernel("constant"), 1, 6.0)
+        results.extend(scene.run())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert results == [6]
+
+
+def test_streams_record_events(device: Device) -> None:
+    """A later event is not before an earlier one."""
+    stream, first, second = device.create_stream(), device.create_event(), device.create_event()
+    stream.record(first)
+    stream.record(second)
+    stream.synchronize()
+    device.synchronize()
+    assert second.elapsed_ns(first) >= 0
+    for thing in (first, second, stream):
+        thing.destroy()
+
+
+def test_memory_is_refused_once_it_was_freed(device: Device) -> None:
+    """Its address may be another buffer's by then."""
+    memory = device.allocate(8)
+    memory.free()
+    for use in (lambda: memory.pointer, memory.free, lambda: device.fill(memory, 0)):
+        with pytest.raises(DeviceError):
+            use()
+
+
+def test_nothing_can_be_allocated_that_has_no_bytes(device: Device) -> None:
+    """The driver has no such allocation either."""
+    with pytest.raises(DeviceError, match="at least 1 byte, got 0"):
+        device.allocate(0)

@@ -1,0 +1,69 @@
+"""Devices are opened by name, and what cannot be opened says why."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from engine.device.open import list_devices, open_device
+from engine.diagnostics import DeviceError
+
+
+def test_the_host_is_always_usable_and_listed_last() -> None:
+    """Its status holds what its info says."""
+    host = list_devices()[-1]
+    device = open_device("host")
+    try:
+        assert (host.name, host.usable, host.reason) == ("host", True, "")
+        assert host.architecture == device.info.architecture
+        assert host.cores == device.info.cores
+    finally:
+        device.close()
+
+
+def test_a_device_that_cannot_be_used_says_why() -> None:
+    """Every entry is either usable or has a reason."""
+    for status in list_devices():
+        assert status.usable == (not status.reason)
+        if not status.usable:
+            with pytest.raises(DeviceError, match=r"device cuda:\d must be usable, got: .*host.* always works"):
+                open_device(status.name)
+
+
+def test_auto_opens_the_first_that_works() -> None:
+    """Which is the host where no GPU is."""
+    device = open_device("auto")
+    try:
+        assert device.info.name == next(status.name for status in list_devices() if status.usable)
+    finally:
+        device.close()
+
+
+@pytest.mark.parametrize("name", ["", "gpu", "cuda:x", "cuda:-1", "CUDA:0", "host "])
+def test_an_unknown_name_lists_the_known_ones(name: str) -> None:
+    """The message says what to write instead."""
+    with pytest.raises(DeviceError, match=f'device must be "auto", "host" or "cuda:0" .*got "{name}"'):
+        open_device(name)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "reason"),
+    [
+        ("cuda.bindings", "the CUDA bindings are not installed"),
+        ("", "NVIDIA driver|finds no GPU"),
+    ],
+)
+def test_without_bindings_or_gpu_the_reason_is_plain(hidden: str, reason: str) -> None:
+    """No traceback, whatever is missing: bindings hidden, or every GPU hidden from the driver."""
+    code = (
+        "import importlib.util as u, re\n"
+        f"find = u.find_spec\nu.find_spec = lambda name, *a: None if name == {hidden!r} else find(name, *a)\n"
+        "from engine.device.open import _list_cuda\n"
+        f"(status,) = _list_cuda()\nassert not status.usable and re.search({reason!r}, status.reason), status\n"
+    )
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

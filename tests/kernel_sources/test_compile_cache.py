@@ -1,0 +1,69 @@
+"""What was compiled once is found again, and a damaged or full cache does no harm."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from engine.kernel_sources.compile_cache import CompileCache, cache_key
+from engine.kernel_sources.nvrtc import CompiledSource
+
+ENTRY = CompiledSource("ptx", b"\x7fELF\0\xff", "a warning")
+
+
+@pytest.mark.parametrize("entry", [ENTRY, CompiledSource("", None, "")])
+def test_what_was_stored_is_found_again(tmp_path: Path, entry: CompiledSource) -> None:
+    """CUBIN bytes, a missing CUBIN and the log all come back."""
+    CompileCache(tmp_path).put("key", entry)
+    assert CompileCache(tmp_path).get("key") == entry
+    assert CompileCache(tmp_path).get("other") is None
+
+
+def test_any_damage_is_a_miss(tmp_path: Path) -> None:
+    """A changed byte or a shortened file is never returned as a result."""
+    cache = CompileCache(tmp_path)
+    cache.put("key", ENTRY)
+    (path,) = tmp_path.iterdir()
+    good = path.read_bytes()
+    for index in random.Random(7).sample(range(len(good)), 20):
+        path.write_bytes(good[:index] + bytes([good[index] ^ 1]) + good[index + 1 :])
+        assert cache.get("key") is None
+        path.write_bytes(good[:index])
+        assert cache.get("key") is None
+    cache.put("key", ENTRY)
+    assert cache.get("key") == ENTRY
+
+
+def test_the_longest_unused_entries_go_first(tmp_path: Path) -> None:
+    """A lookup counts as use; the folder stays below its limit."""
+    cache = CompileCache(tmp_path, limit_bytes=2500)
+    for index, key in enumerate("abc"):
+        cache.put(key, CompiledSource("x" * 600, None, ""))
+        os.utime(tmp_path / f"{key}.compiled", (index, index))
+    assert cache.get("a") is not None
+    cache.put("d", CompiledSource("x" * 600, None, ""))
+    assert {key for key in "abcd" if cache.get(key)} == {"a", "c", "d"}
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 2500
+
+
+def test_no_temporary_files_are_left(tmp_path: Path) -> None:
+    """Writing leaves one file an entry."""
+    CompileCache(tmp_path).put("key", ENTRY)
+    assert [path.name for path in tmp_path.iterdir()] == ["key.compiled"]
+
+
+def test_a_folder_that_cannot_be_written_only_costs_the_cache(tmp_path: Path) -> None:
+    """A file where the folder should be is the portable way to make writing fail."""
+    (tmp_path / "file").write_text("")
+    cache = CompileCache(tmp_path / "file" / "cache")
+    cache.put("key", ENTRY)
+    assert cache.get("key") is None
+
+
+def test_keys_keep_parts_apart() -> None:
+    """Moving a byte from one part to the next gives another key."""
+    keys = {cache_key(parts) for parts in (["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], ["c", "ab"])}
+    assert len(keys) == 5

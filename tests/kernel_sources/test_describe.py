@@ -1,0 +1,139 @@
+"""Directions, names and types of a kernel's parameters are found by reading it, and not guessed when they cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.kernel_sources.compile_cache import CompileCache
+from engine.kernel_sources.describe import describe_kernels, source_parameter_names
+from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.manifest import KernelManifest, read_manifest, write_manifest
+
+PTX_HEAD = ".version 7.8\n.target sm_75\n.address_size 64\n"
+
+
+def describe(folder: Path, body: str, architecture: str = "compute_75", name: str = "k.cu") -> KernelManifest:
+    """Describe the one kernel of a file with this text."""
+    (folder / name).write_text(body)
+    (manifest,) = describe_kernels(load_image(folder / name, architecture, CompileCache(folder / "cache")))
+    return manifest
+
+
+def directions(manifest: KernelManifest) -> dict[str, str]:
+    """The directions by parameter name."""
+    return {parameter.name: parameter.direction for parameter in manifest.parameters}
+
+
+@pytest.mark.parametrize("architecture", ["compute_75", "compute_90", "sm_100"])
+def test_directions_follow_loads_stores_and_atomics(tmp_path: Path, architecture: str) -> None:
+    """In both dialects of PTX that the compiler writes, through index arithmetic and address conversions."""
+    manifest = describe(
+        tmp_path,
+        'extern "C" __global__ void k(const float* x, float* y, float* z, int* counter, int n, long stride) {\n'
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i >= n) return;\n"
+        "    y[i] += x[i * stride];\n"
+        "    z[i - 1] = x[i];\n"
+        "    atomicAdd(counter, 1);\n"
+        "}\n",
+        architecture,
+    )
+    assert directions(manifest) == {"x": "in", "y": "inout", "z": "out", "counter": "inout", "n": "in", "stride": "in"}
+    assert [p.is_pointer for p in manifest.parameters] == [True, True, True, True, False, False]
+    assert manifest.needs_review is False
+
+
+def test_a_pointer_chosen_at_run_time_counts_for_both(tmp_path: Path) -> None:
+    """Whatever may be written is an output."""
+    manifest = describe(
+        tmp_path,
+        'extern "C" __global__ void k(float* a, float* b, const float* x, int which) {\n'
+        "    float* target = which ? a : b;\n"
+        "    target[threadIdx.x] = x[threadIdx.x];\n"
+        "}\n",
+    )
+    assert directions(manifest) == {"a": "out", "b": "out", "x": "in", "which": "in"}
+
+
+def test_a_pointer_that_goes_elsewhere_is_unknown(tmp_path: Path) -> None:
+    """Stored in memory or passed to a function that is not inlined: anything may happen to it there."""
+    manifest = describe(
+        tmp_path,
+        "__device__ __noinline__ float pick(const float* p, int i) { return p[i]; }\n"
+        'extern "C" __global__ void k(const float* passed, float** table, float* stored, float* out) {\n'
+        "    table[threadIdx.x] = stored;\n"
+        "    stored[0] = 1;\n"
+        "    out[threadIdx.x] = pick(passed, threadIdx.x);\n"
+        "}\n",
+    )
+    assert directions(manifest) == {"passed": "unknown", "table": "out", "stored": "unknown", "out": "out"}
+    assert manifest.needs_review is True
+
+
+def test_asynchronous_copies_read_their_source(tmp_path: Path) -> None:
+    """`cp.async` names the shared target first."""
+    manifest = describe(
+        tmp_path,
+        PTX_HEAD.replace("sm_75", "sm_80")
+        + ".visible .entry k(.param .u64 source, .param .u64 unused)\n{\n"
+        + "    .shared .align 16 .b8 tile[16];\n    .reg .b32 %r<2>;\n    .reg .b64 %rd<2>;\n"
+        + "    ld.param.u64 %rd1, [source];\n    mov.u32 %r1, tile;\n"
+        + "    cp.async.ca.shared.global [%r1], [%rd1], 16;\n    ret;\n}\n",
+        name="k.ptx",
+    )
+    assert directions(manifest) == {"source": "in", "unused": "in"}
+    assert [p.is_pointer for p in manifest.parameters] == [True, False]
+
+
+def test_types_and_limits_are_those_of_the_ptx(tmp_path: Path) -> None:
+    """Element types where the accesses name one, launch bounds and shared memory as declared."""
+    manifest = describe(
+        tmp_path,
+        'extern "C" __global__ void __launch_bounds__(128) k(const unsigned char* x, double* y, float f) {\n'
+        "    __shared__ double tile[100];\n    tile[threadIdx.x % 100] = x[threadIdx.x];\n    __syncthreads();\n"
+        "    y[threadIdx.x] = tile[(threadIdx.x * 7) % 100] * f;\n"
+        "}\n",
+    )
+    assert [(p.ptx_type, p.element_type, p.alignment) for p in manifest.parameters] == [
+        ("u64", "u8", 8),
+        ("u64", "f64", 8),
+        ("f32", None, 4),
+    ]
+    assert (manifest.name, manifest.max_threads, manifest.shared_memory_static) == ("k", 128, 800)
+    assert (manifest.target_sm, manifest.uses_dynamic_shared, manifest.generated) == ("sm_75", False, True)
+
+
+def test_a_described_ptx_loads_with_its_manifest(tmp_path: Path) -> None:
+    """What is written beside the PTX is what the loader then finds."""
+    body = PTX_HEAD + ".visible .entry k(.param .u64 data)\n{\n    ret;\n}\n"
+    manifest = describe(tmp_path, body, name="k.ptx")
+    write_manifest(tmp_path / "k.json", manifest)
+    assert read_manifest(tmp_path / "k.json") == manifest
+    assert load_image(tmp_path / "k.ptx", "compute_75").manifest == manifest
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("__global__ void k(float* a, int n) {}", ["a", "n"]),
+        (
+            "__global__ void other(int q) {}\n__global__ void k(const float *__restrict__ a /* , b */, int n) {}",
+            ["a", "n"],
+        ),
+        ("__global__ void __launch_bounds__(64) k(\n  float a[],  // first\n  Pair pair)\n{}", ["a", "pair"]),
+        ("__global__ void k() {}", []),
+        ("void k(int a) {}", []),
+        ("__global__ void kk(int a) {}", []),
+    ],
+)
+def test_names_come_from_the_source(source: str, names: list[str]) -> None:
+    """Comments, qualifiers and other kernels do not get in the way."""
+    assert source_parameter_names(source, "k") == names
+
+
+def test_names_of_the_ptx_stand_in_where_the_source_is_too_clever(tmp_path: Path) -> None:
+    """A macro hides the parameters: there is a name for each all the same."""
+    manifest = describe(tmp_path, '#define ARGS int* a, int b\nextern "C" __global__ void k(ARGS) { a[0] = b; }\n')
+    assert directions(manifest) == {"k_param_0": "out", "k_param_1": "in"}

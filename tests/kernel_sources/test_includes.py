@@ -1,0 +1,41 @@
+"""Included files are found as the compiler finds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.kernel_sources.includes import find_includes
+
+
+def test_includes_are_followed_through_headers_and_cycles(tmp_path: Path) -> None:
+    """Each file is found once, also when two headers include each other."""
+    kernels = tmp_path / "kernels"
+    kernels.mkdir()
+    (tmp_path / "a.cuh").write_text('#include "b.cuh"\n')
+    (tmp_path / "b.cuh").write_text('  #  include "a.cuh"\n#include <shared.h>\n')
+    (kernels / "shared.h").write_text("#pragma once\n")
+    includes = find_includes('#include "a.cuh"\n', tmp_path / "k.cu", [kernels])
+    assert list(includes.files) == [tmp_path / "a.cuh", tmp_path / "b.cuh", kernels / "shared.h"]
+    assert includes.missing == ()
+
+
+def test_quotes_look_beside_the_including_file_first(tmp_path: Path) -> None:
+    """A header includes its neighbour, not the namesake in an include folder."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.h").write_text('#include "value.h"')
+    (tmp_path / "sub" / "value.h").write_text("")
+    (tmp_path / "value.h").write_text("")
+    includes = find_includes('#include "sub/a.h"', tmp_path / "k.cu", [tmp_path])
+    assert list(includes.files) == [tmp_path / "sub" / "a.h", tmp_path / "sub" / "value.h"]
+
+
+def test_angle_brackets_do_not_look_beside_the_file(tmp_path: Path) -> None:
+    """Only include folders count for them."""
+    (tmp_path / "value.h").write_text("")
+    assert find_includes("#include <value.h>", tmp_path / "k.cu", []).missing == ("value.h",)
+
+
+def test_names_that_no_folder_has_are_missing(tmp_path: Path) -> None:
+    """Toolkit headers are named once each."""
+    source = "#include <cuda_fp16.h>\n#include <cuda_fp16.h>\n#include <cub/cub.cuh>\n"
+    assert find_includes(source, tmp_path / "k.cu", [tmp_path]).missing == ("cuda_fp16.h", "cub/cub.cuh")

@@ -1,0 +1,199 @@
+"""A kernel file becomes an image, and every way it can be wrong is told with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.diagnostics import KernelError
+from engine.kernel_sources import cuda_file
+from engine.kernel_sources.compile_cache import CompileCache
+from engine.kernel_sources.files import KERNELS_FOLDER
+from engine.kernel_sources.loader import find_kernel, load_image
+from engine.kernel_sources.nvrtc import CompiledSource, compile_cuda
+
+SCALE = """#include "factor.cuh"
+extern "C" __global__ void scale(float* data, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) data[i] *= FACTOR;
+}
+"""
+PTX = """.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry fill(.param .u64 data, .param .f32 value)
+{
+    .reg .b64 %rd<3>;
+    .reg .f32 %f<2>;
+    ld.param.u64 %rd1, [data];
+    ld.param.f32 %f1, [value];
+    cvta.to.global.u64 %rd2, %rd1;
+    st.global.f32 [%rd2], %f1;
+    ret;
+}
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> CompileCache:
+    """A cache of this test's own."""
+    return CompileCache(tmp_path / "cache")
+
+
+@pytest.fixture
+def scale(tmp_path: Path) -> Path:
+    """A CUDA C++ kernel with a header of its own."""
+    (tmp_path / "factor.cuh").write_text("#define FACTOR 2.0f\n")
+    path = tmp_path / "scale.cu"
+    path.write_text(SCALE)
+    return path
+
+
+def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record the architecture of each compile that is really done."""
+    done: list[str] = []
+
+    def compile_and_note(source: str, path: Path, architecture: str, folders: Sequence[Path]) -> CompiledSource:
+        done.append(architecture)
+        return compile_cuda(source, path, architecture, folders)
+
+    monkeypatch.setattr(cuda_file, "compile_cuda", compile_and_note)
+    return done
+
+
+def test_a_cuda_file_becomes_an_image(scale: Path, cache: CompileCache) -> None:
+    """Its signature has the parameters' sizes in order; the file and its header are what to watch."""
+    image = load_image(scale, "sm_90", cache)
+    assert list(image.signatures) == ["scale"]
+    assert [p.size_bytes for p in image.signature("scale").parameters] == [8, 4]
+    assert image.dependencies == (scale, scale.with_name("factor.cuh"))
+    assert image.payload("sm_90") == image.cubin
+    assert image.payload("compute_75") == image.ptx
+
+
+def test_a_second_load_compiles_nothing(scale: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stored result is the same image."""
+    done = compiles(monkeypatch)
+    first = load_image(scale, "compute_75", cache)
+    assert load_image(scale, "compute_75", CompileCache(cache.folder)) == first
+    assert done == ["compute_75"]
+
+
+def test_a_changed_header_compiles_again(scale: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is the new header's: 3 is 0x40400000 in PTX."""
+    done = compiles(monkeypatch)
+    load_image(scale, "compute_75", cache)
+    scale.with_name("factor.cuh").write_text("#define FACTOR 3.0f\n")
+    assert "0f40400000" in load_image(scale, "compute_75", cache).ptx
+    assert done == ["compute_75", "compute_75"]
+
+
+def test_each_architecture_is_stored_apart(scale: Path, cache: CompileCache) -> None:
+    """A host image is never taken for a GPU's."""
+    assert load_image(scale, "compute_75", cache).cubin is None
+    assert load_image(scale, "sm_90", cache).cubin is not None
+
+
+def test_a_damaged_cache_compiles_again(scale: Path, cache: CompileCache) -> None:
+    """The image is what it was."""
+    first = load_image(scale, "sm_90", cache)
+    for path in cache.folder.iterdir():
+        path.write_bytes(path.read_bytes()[:-1])
+    assert load_image(scale, "sm_90", cache).ptx == first.ptx
+
+
+def test_toolkit_headers_are_there_without_a_toolkit(tmp_path: Path, cache: CompileCache) -> None:
+    """NVRTC brings cuda_fp16.h itself."""
+    path = tmp_path / "half.cu"
+    path.write_text(
+        "#include <cuda_fp16.h>\n"
+        'extern "C" __global__ void widen(const __half* x, float* y) { y[threadIdx.x] = __half2float(x[0]); }\n'
+    )
+    assert "cvt.f32.f16" in load_image(path, "compute_75", cache).ptx
+
+
+def test_kernels_may_include_from_the_library(
+    tmp_path: Path, cache: CompileCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel of one's own finds the headers that come with Warploom."""
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "one.cuh").write_text("#define ONE 1\n")
+    monkeypatch.setattr(cuda_file, "KERNELS_FOLDER", library)
+    path = tmp_path / "k.cu"
+    path.write_text('#include "one.cuh"\nextern "C" __global__ void k(int* a) { a[0] = ONE; }\n')
+    assert load_image(path, "compute_75", cache).dependencies == (path, library / "one.cuh")
+
+
+def test_a_cuda_file_without_kernels_is_an_error(tmp_path: Path, cache: CompileCache) -> None:
+    """The message says how a kernel is declared."""
+    path = tmp_path / "empty.cu"
+    path.write_text("float twice(float x) { return 2 * x; }\n")
+    with pytest.raises(KernelError, match=r'empty\.cu must define a kernel \(extern "C" __global__ .*got none'):
+        load_image(path, "compute_75", cache)
+
+
+def test_a_wrong_entry_point_lists_the_right_ones(tmp_path: Path, cache: CompileCache) -> None:
+    """A mangled name comes with its remedy."""
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void blur(int* a) { a[0] = 1; }\n")
+    with pytest.raises(KernelError, match=r'entry point blur must be one of _Z4blurPi in k\.cu; declare it extern "C"'):
+        load_image(path, "compute_75", cache).signature("blur")
+
+
+def test_a_ptx_file_loads_as_it_is(tmp_path: Path, cache: CompileCache) -> None:
+    """With no manifest beside it, PTX alone is enough; the manifest to come is watched already."""
+    path = tmp_path / "fill.ptx"
+    path.write_text(PTX)
+    image = load_image(path, "sm_90", cache)
+    assert (image.payload("sm_90"), image.payload("compute_75")) == (PTX, PTX)
+    assert [(p.name, p.offset, p.ptx_type) for p in image.signature("fill").parameters] == [
+        ("data", 0, "u64"),
+        ("value", 8, "f32"),
+    ]
+    assert image.manifest is None
+    assert image.dependencies == (path, tmp_path / "fill.json")
+
+
+def test_wrong_ptx_is_an_error_with_its_file(tmp_path: Path, cache: CompileCache) -> None:
+    """The file's name is in the message."""
+    path = tmp_path / "bad.ptx"
+    path.write_text("this is not PTX\n")
+    with pytest.raises(KernelError, match=r"^bad\.ptx") as caught:
+        load_image(path, "compute_75", cache)
+    assert caught.value.file == str(path)
+
+
+def test_unreadable_files_are_kernel_errors(tmp_path: Path, cache: CompileCache) -> None:
+    """Missing, of another kind, or not text: each says so."""
+    with pytest.raises(KernelError, match=r"must be readable, got: No such file"):
+        load_image(tmp_path / "gone.cu", "compute_75", cache)
+    with pytest.raises(KernelError, match=r"kernel file must end in \.cu or \.ptx, got k\.txt"):
+        load_image(tmp_path / "k.txt", "compute_75", cache)
+    path = tmp_path / "binary.cu"
+    path.write_bytes(b"// line 1\n// \xff\n")
+    with pytest.raises(KernelError, match=r"binary\.cu must be UTF-8 text") as caught:
+        load_image(path, "compute_75", cache)
+    assert caught.value.line == 2
+
+
+def test_find_kernel_takes_the_first_folder_that_has_it(tmp_path: Path) -> None:
+    """A patch's own kernels come before the library's; the suffix may be left out."""
+    for folder in ("mine", "theirs"):
+        (tmp_path / folder / "image").mkdir(parents=True)
+        (tmp_path / folder / "image" / "blur.cu").write_text("")
+    search = [tmp_path / "mine", tmp_path / "theirs"]
+    (tmp_path / "theirs" / "only.ptx").write_text("")
+    assert find_kernel("image/blur.cu", search) == tmp_path / "mine" / "image" / "blur.cu"
+    assert find_kernel("image/blur", search) == tmp_path / "mine" / "image" / "blur.cu"
+    assert find_kernel("only", search) == tmp_path / "theirs" / "only.ptx"
+    assert find_kernel(str(tmp_path / "theirs" / "only.ptx")) == tmp_path / "theirs" / "only.ptx"
+
+
+def test_find_kernel_lists_where_it_looked(tmp_path: Path) -> None:
+    """So that a person sees which folder was meant."""
+    with pytest.raises(KernelError) as caught:
+        find_kernel("nowhere.cu", [tmp_path])
+    assert str(caught.value) == f"kernel nowhere.cu must be in one of {tmp_path}, {KERNELS_FOLDER}, found in none"

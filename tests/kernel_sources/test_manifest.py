@@ -1,0 +1,125 @@
+"""A manifest is read with every field, and a wrong one says what is wrong where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.diagnostics import KernelError
+from engine.kernel_sources.compile_cache import CompileCache
+from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.manifest import KernelManifest, ManifestParameter, read_manifest, write_manifest
+
+PTX = """.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry fill(.param .u64 data, .param .f32 value)
+{
+    ret;
+}
+"""
+FULL: dict[str, Any] = {
+    "name": "fill",
+    "version": "1.2",
+    "category": "Memory",
+    "summary": "Fill with a value.",
+    "tags": ["memory"],
+    "parameters": [
+        {
+            "index": 0,
+            "name": "target",
+            "ptx_type": "u64",
+            "is_pointer": True,
+            "alignment": 8,
+            "element_type": "f32",
+            "direction": "out",
+            "semantic": "buffer",
+            "shape_rule": "same(N)",
+        },
+        {"index": 1, "name": "value", "ptx_type": "f32"},
+    ],
+    "max_threads": 256,
+    "req_threads": [256, 1, 1],
+    "block_size": 256,
+    "shared_memory_static": 1024,
+    "uses_dynamic_shared": False,
+    "generated": True,
+    "needs_review": True,
+    "ptx_version": "7.8",
+    "target_sm": "sm_75",
+}
+
+
+def load(folder: Path, manifest: str) -> KernelManifest | None:
+    """Load fill.ptx with this manifest beside it."""
+    (folder / "fill.ptx").write_text(PTX)
+    (folder / "fill.json").write_text(manifest)
+    return load_image(folder / "fill.ptx", "compute_75", CompileCache(folder / "cache")).manifest
+
+
+def test_every_field_is_read(tmp_path: Path) -> None:
+    """The image carries what the JSON says."""
+    manifest = load(tmp_path, json.dumps(FULL))
+    assert manifest is not None
+    assert {name: getattr(manifest, name) for name in FULL if name != "parameters"} == {
+        name: value for name, value in FULL.items() if name != "parameters"
+    }
+    first = manifest.parameters[0]
+    assert {name: getattr(first, name) for name in FULL["parameters"][0]} == FULL["parameters"][0]
+    assert manifest.parameters[1].direction == "unknown"
+
+
+def test_only_name_and_parameters_are_needed_and_unknown_fields_do_no_harm(tmp_path: Path) -> None:
+    """A manifest of a later version still loads."""
+    parameters = [{"index": 0, "name": "a"}, {"index": 1, "name": "b", "novelty": 3}]
+    manifest = load(tmp_path, json.dumps({"name": "fill", "parameters": parameters, "later": {"x": 1}}))
+    assert manifest == KernelManifest(
+        name="fill", parameters=[ManifestParameter(index=0, name="a"), ManifestParameter(index=1, name="b")]
+    )
+
+
+def test_broken_json_says_its_line(tmp_path: Path) -> None:
+    """A missing comma is found where it is missing."""
+    with pytest.raises(KernelError, match=r"fill\.json must be valid JSON, got a mistake in line 3") as caught:
+        load(tmp_path, '{\n  "name": "fill"\n  "parameters": []\n}')
+    assert caught.value.file == str(tmp_path / "fill.json")
+    assert caught.value.line == 3
+
+
+def test_cut_off_json_is_one_clear_error(tmp_path: Path) -> None:
+    """As a half-written file is."""
+    with pytest.raises(KernelError, match=r"fill\.json must be valid JSON"):
+        load(tmp_path, '{"name": "fi')
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": 3}, r"expected `str`, got `int` - at `\$\.name`"),
+        (
+            {"parameters": [{"index": 0, "name": "a", "direction": "sideways"}]},
+            r"parameters\[0\]\.direction|\.direction",
+        ),
+        ({"name": "spill"}, r"name in fill\.json must be an entry point of the PTX \(fill\), got spill"),
+        ({"parameters": FULL["parameters"][:1]}, r"must have the indices 0 to 1 that fill takes, got \[0\]"),
+        ({"parameters": [FULL["parameters"][0]] * 2}, r"must have the indices 0 to 1 that fill takes, got \[0, 0\]"),
+    ],
+)
+def test_a_wrong_value_says_what_must_hold(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    """The field is named and so is what was found."""
+    with pytest.raises(KernelError, match=message):
+        load(tmp_path, json.dumps(FULL | change))
+
+
+def test_a_written_manifest_reads_back(tmp_path: Path) -> None:
+    """Writing leaves out what is not known."""
+    manifest = KernelManifest(name="k", parameters=[ManifestParameter(index=0, name="a", direction="inout")])
+    write_manifest(tmp_path / "k.json", manifest)
+    assert read_manifest(tmp_path / "k.json") == manifest
+    assert json.loads((tmp_path / "k.json").read_text()) == {
+        "name": "k",
+        "parameters": [{"index": 0, "name": "a", "direction": "inout"}],
+    }

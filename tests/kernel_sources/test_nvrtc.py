@@ -1,0 +1,116 @@
+"""CUDA C++ becomes PTX and CUBIN, and a mistake becomes an error with its place."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.diagnostics import KernelError
+from engine.kernel_sources import nvrtc
+from engine.kernel_sources.nvrtc import compile_cuda
+
+FILE = Path("/folder with spaces/scale.cu")
+SCALE = """
+extern "C" __global__ void scale(float* data, float factor, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) data[i] *= factor;
+}
+"""
+
+
+def test_a_virtual_architecture_gives_ptx_only() -> None:
+    """The host device takes PTX; there is no CUBIN to be had for compute_75."""
+    compiled = compile_cuda(SCALE, FILE, "compute_75", [])
+    assert compiled.cubin is None
+    assert ".target sm_75" in compiled.ptx
+    assert ".entry scale(" in compiled.ptx
+    assert "\0" not in compiled.ptx
+
+
+def test_a_real_architecture_gives_cubin_and_ptx_from_one_compile() -> None:
+    """A CUBIN is an ELF file; the PTX of the same compile names the same architecture."""
+    compiled = compile_cuda(SCALE, FILE, "sm_90", [])
+    assert compiled.cubin is not None
+    assert compiled.cubin[:4] == b"\x7fELF"
+    assert ".target sm_90" in compiled.ptx
+
+
+def test_line_information_names_the_file() -> None:
+    """A profiler finds its way back to the source."""
+    assert str(FILE) in compile_cuda(SCALE, FILE, "compute_75", []).ptx
+
+
+def test_helpers_need_no_device_qualifier() -> None:
+    """A plain function in a kernel file is a device function."""
+    source = "float twice(float x) { return 2 * x; }\n" + SCALE.replace("*= factor", "= twice(data[i])")
+    assert ".entry scale(" in compile_cuda(source, FILE, "compute_75", []).ptx
+
+
+def test_an_error_has_the_message_file_and_line_of_the_first_mistake() -> None:
+    """Warnings before it and mistakes after it do not hide the first error."""
+    source = SCALE.replace("int i =", "int unused; int i =").replace("*= factor", "*= faktor").replace("i < n", "i < m")
+    with pytest.raises(KernelError) as caught:
+        compile_cuda(source, FILE, "compute_75", [])
+    text = str(caught.value)
+    assert caught.value.file == str(FILE)
+    assert caught.value.line == 4
+    assert text.startswith("scale.cu must compile, got 2 errors:\nscale.cu(4): identifier")
+    assert 'identifier "faktor" is undefined' in text
+    assert "if (i < m) data[i] *= faktor;" in text
+    assert "unused" not in text
+    assert "detected in the compilation" not in text
+
+
+def test_an_error_in_a_header_is_placed_in_the_header(tmp_path: Path) -> None:
+    """The place to mend is the header's line, not the include."""
+    header = tmp_path / "half.cuh"
+    header.write_text("inline float half_of(float x) {\n    return x / two;\n}\n")
+    with pytest.raises(KernelError) as caught:
+        compile_cuda('#include "half.cuh"\n' + SCALE, FILE, "compute_75", [tmp_path])
+    assert caught.value.file == str(header)
+    assert caught.value.line == 2
+    assert str(caught.value).startswith("scale.cu must compile, got 1 error:\nhalf.cuh(2): ")
+
+
+def test_a_missing_header_is_an_error_with_its_line() -> None:
+    """The include that failed is named."""
+    with pytest.raises(KernelError, match=r'cannot open source file "nowhere\.h"') as caught:
+        compile_cuda('\n#include "nowhere.h"\n' + SCALE, FILE, "compute_75", [])
+    assert caught.value.line == 2
+
+
+def test_many_mistakes_are_counted_but_not_all_listed() -> None:
+    """Only the first few help."""
+    source = 'extern "C" __global__ void k() {\n' + "".join(f"a{i} = 0;\n" for i in range(9)) + "}"
+    with pytest.raises(KernelError) as caught:
+        compile_cuda(source, FILE, "compute_75", [])
+    text = str(caught.value)
+    assert text.startswith("scale.cu must compile, got 9 errors:")
+    assert '"a4"' in text
+    assert '"a5"' not in text
+    assert text.endswith("and 4 more")
+
+
+def test_warnings_go_to_the_log() -> None:
+    """A warning does not stop the kernel."""
+    compiled = compile_cuda(SCALE.replace("int i =", "int unused; int i ="), FILE, "compute_75", [])
+    assert 'variable "unused" was declared but never referenced' in compiled.log
+    assert compile_cuda(SCALE, FILE, "compute_75", []).log == ""
+
+
+def test_an_unknown_architecture_is_explained() -> None:
+    """The compiler's reason is passed on; there is no line to point at."""
+    with pytest.raises(KernelError, match=r"scale\.cu must compile, got: .*architecture") as caught:
+        compile_cuda(SCALE, FILE, "sm_1", [])
+    assert caught.value.line is None
+
+
+def test_a_missing_compiler_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without NVRTC the message says what to install."""
+    nvrtc._nvrtc.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
+        with pytest.raises(KernelError, match="pip install cuda-python nvidia-cuda-nvrtc"):
+            compile_cuda(SCALE, FILE, "compute_75", [])
