@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
-from engine.runtime.messages import Observe
+from engine.diagnostics import Diagnostic
+from engine.runtime.messages import FrameReport, Observe, Preview, Saved, UpdateRecord
 
 if TYPE_CHECKING:
     from engine import Engine
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
 class Bridge(QObject):
     """One timer per display frame. It never waits: what the engine has not finished comes with a later frame."""
 
-    report = Signal(object)  # FrameReport
-    preview = Signal(object)  # Preview
-    happened = Signal(object)  # Saved, UpdateRecord, or Diagnostic: what was asked for could not be done
+    report = Signal(FrameReport)
+    preview = Signal(Preview)
+    updated = Signal(UpdateRecord)
+    saved = Signal(Saved)
+    #: Something that was asked for could not be done.
+    failed = Signal(Diagnostic)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -68,7 +72,13 @@ class Bridge(QObject):
             if preview is not None:
                 self.preview.emit(preview)
         for event in engine.take_events():
-            self.happened.emit(event)
+            match event:
+                case UpdateRecord():
+                    self.updated.emit(event)
+                case Saved():
+                    self.saved.emit(event)
+                case Diagnostic():
+                    self.failed.emit(event)
 
     def _post_observed(self) -> None:
         if self._engine is not None:

@@ -11,13 +11,13 @@ from engine.runtime.messages import ProfilingLevel, Reset, SaveOutputs
 if TYPE_CHECKING:
     from app.window import MainWindow
 
+#: Commands that need a selected block.
+NEEDS_SELECTION = ("cut", "copy", "duplicate", "delete", "fit_selection", "open_kernel")
 #: Commands that need an open patch.
 NEEDS_PATCH = (
-    "save save_as undo redo cut copy paste duplicate delete select_all add_block fit fit_selection play step reset "
-    "save_outputs restart_engine open_kernel close"
-).split()
-#: Commands that need a selected block.
-NEEDS_SELECTION = "cut copy duplicate delete fit_selection open_kernel".split()
+    *("save", "save_as", "close", "undo", "redo", "paste", "select_all", "add_block", "fit"),
+    *("play", "step", "reset", "save_outputs", "restart_engine"),
+)
 
 _PROFILING = {
     ProfilingLevel.NONE: ("Off", "Show states only"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,6 +14,11 @@ from rich.table import Table
 from engine.blocktypes.block import Block
 from engine.blocktypes.catalogue import default_catalogue
 from engine.device.open import list_devices
+from engine.diagnostics import PatchError
+from engine.kernel_sources.describe import describe_kernels
+from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.manifest import write_manifest
+from engine.runtime.check import ARCHITECTURE
 
 _PLAIN: dict[str, Any] = {"box": None, "pad_edge": False, "header_style": "bold"}
 
@@ -102,3 +108,24 @@ def show_devices(as_json: bool) -> None:
         usable = "yes" if status.usable else f"no: {status.reason}"
         table.add_row(status.name, status.title, usable, memory, str(status.cores or ""))
     Console().print(table)
+
+
+def show_kernel(file: Path, write_json: bool) -> None:
+    """Print a kernel file's entry points; with `write_json`, write NAME.json beside it.
+
+    PatchError when the file holds several entry points and one JSON file can't describe them all.
+    """
+    manifests = describe_kernels(load_image(file, ARCHITECTURE))
+    console = Console(highlight=False)
+    for manifest in manifests:
+        console.print(f"[bold]{manifest.name}[/bold]  at most {manifest.max_threads} threads", soft_wrap=True)
+        table = Table("", "parameter", "type", "elements", "direction", **_PLAIN)
+        for p in manifest.parameters:
+            table.add_row(str(p.index), p.name, p.ptx_type or "", p.element_type or "", p.direction)
+        console.print(table)
+    if write_json:
+        if len(manifests) != 1:
+            raise PatchError(f"{file} must hold one entry point to be described by one .json, got {len(manifests)}")
+        target = file.with_suffix(".json")
+        write_manifest(target, manifests[0])
+        console.print(f"wrote {target}")

@@ -16,7 +16,9 @@ def window_stylesheet(theme: Colours) -> str:
 #faint, #summary {{ color: {theme.text_dim}; }}
 #figures {{ color: {theme.text_dim}; font-size: {SMALL}px; }}
 #engineBadge #figures {{ color: {theme.text}; font-size: {SMALL + 1}px; }}
-#blockTitle {{ font-size: {_TITLE}px; font-weight: 600; border-color: transparent; background: transparent; padding: 2px 0; }}
+#blockTitle {{
+    font-size: {_TITLE}px; font-weight: 600; border-color: transparent; background: transparent; padding: 2px 0;
+}}
 #blockTitle:hover, #blockTitle:focus {{ border-color: {theme.border}; padding: 2px 4px; }}
 #message[state="error"] {{ color: {theme.error}; }}
 #message[state="warning"] {{ color: {theme.warning}; }}
@@ -24,12 +26,14 @@ def window_stylesheet(theme: Colours) -> str:
 #viewerFooter {{ background: {theme.dock}; border-top: 1px solid {theme.border}; }}
 #viewerFooter QToolButton, #rowReset {{ background: transparent; border-color: transparent; padding: 2px; }}
 #viewerFooter QToolButton:hover, #rowReset:hover {{ background: {theme.control_hover}; }}
-PictureView {{ background: {theme.canvas}; }}
 #welcome, #welcomePage {{ background: {theme.canvas}; }}
 #pageTitle {{ font-size: {_PAGE_TITLE}px; font-weight: 600; }}
 #sectionTitle {{ font-weight: 600; color: {theme.text_dim}; }}
 #cardTitle {{ font-weight: 600; }}
 #link {{ background: transparent; border-color: transparent; text-align: left; padding: 4px 0; color: {theme.text}; }}
 #link:hover {{ color: {theme.accent}; }}
+#problemCount {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.warning}; }}
+#problemCount[errors="true"] {{ color: {theme.error}; }}
+#problemCount:hover {{ background: {theme.control_hover}; }}
 QStatusBar::item {{ border: none; }}
 """

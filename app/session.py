@@ -24,8 +24,8 @@ MakeEngine = Callable[[Patch, ProfilingLevel], "Engine"]
 class Session(QObject):
     """One patch at a time, with its engine. Engines are closed beside the UI: nothing here waits for one."""
 
-    #: Another patch is open (or none: None); its engine has started.
-    replaced = Signal(object)
+    #: Another patch is open, or none; its engine has started.
+    replaced = Signal()
     #: The same patch has another engine.
     engine_changed = Signal()
     #: The patch, its undo history or its saved mark changed; at most once per turn of the event loop.
@@ -73,7 +73,7 @@ class Session(QObject):
         if patch is not None:
             self._unsubscribe = patch.subscribe(self._on_change)
             self._start_engine(patch)
-        self.replaced.emit(patch)
+        self.replaced.emit()
         self.notify()
 
     def save(self, path: Path) -> None:

@@ -30,8 +30,9 @@ _COLUMNS = 3
 class Welcome(QScrollArea):
     """Shown while no patch is open."""
 
-    open_requested = Signal(object)  # Path of a patch to go on with
-    example_requested = Signal(object)  # Path of an example
+    #: Go on with a patch.
+    open_requested = Signal(Path)
+    example_requested = Signal(Path)
     new_requested = Signal()
     browse_requested = Signal()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices
-from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QPushButton, QSizePolicy, QStackedWidget, QWidget
 
 from app.actions import Actions
 from app.bridge import Bridge
@@ -30,9 +30,7 @@ from app.theme.icons import icon
 from app.welcome import Welcome
 from app.widgets.engine_badge import EngineBadge
 from engine.diagnostics import Diagnostic
-from engine.patch.document import Patch
-from engine.runtime.messages import FrameReport
-from engine.runtime.outbox import Happening
+from engine.runtime.messages import FrameReport, Saved
 
 _MESSAGE_MS = 8000
 
@@ -42,6 +40,7 @@ class MainWindow(QMainWindow):
 
     def __init__(self, make_engine: MakeEngine, folder: Path) -> None:
         super().__init__()
+        self.setWindowTitle("Warploom[*]")
         self._folder = folder
         self.state = load_state(folder)
         self.session = Session(make_engine, self)
@@ -67,11 +66,11 @@ class MainWindow(QMainWindow):
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self._make_menus_and_bars()
         self._keys = ControlKeys(self)
-        QApplication.instance().installEventFilter(self._keys)  # type: ignore[union-attr]  # there is an application
+        QApplication.instance().installEventFilter(self._keys)
         self._wire()
         self._restore_layout()
         self.set_theme(self.state.theme)
-        self._on_replaced(None)
+        self._on_replaced()
 
     # Commands that concern the window itself
 
@@ -113,6 +112,11 @@ class MainWindow(QMainWindow):
         self.viewers.refresh_icons()
         self.inspector.show_nodes(self.inspector.nodes)
         self._show_running(self.session.running)
+
+    def show_problems(self) -> None:
+        """Bring the problem list to the front."""
+        self._docks["problems"].show()
+        self._docks["problems"].raise_()
 
     def show_shortcuts(self) -> None:
         """List the commands that have keys."""
@@ -156,7 +160,7 @@ class MainWindow(QMainWindow):
         self.state.layout = bytes(self.saveState().data())
         self.session.close()
         self._recovery.close()
-        QApplication.instance().removeEventFilter(self._keys)  # type: ignore[union-attr]  # there is an application
+        QApplication.instance().removeEventFilter(self._keys)
         try:
             save_state(self.state, self._folder)
         except OSError as problem:
@@ -184,8 +188,11 @@ class MainWindow(QMainWindow):
         toolbar.addWidget(self.badge)
         self.addToolBar(toolbar)
         view.addAction(toolbar.toggleViewAction())
-        self._problem_count = QLabel()
-        self._problem_count.setObjectName("faint")
+        self._problem_count = QPushButton(flat=True)
+        self._problem_count.setObjectName("problemCount")
+        self._problem_count.setToolTip("Show the problems")
+        self._problem_count.clicked.connect(self.show_problems)
+        self._problem_count.hide()
         self.statusBar().addPermanentWidget(self._problem_count)
         self.statusBar().setSizeGripEnabled(False)
 
@@ -198,7 +205,9 @@ class MainWindow(QMainWindow):
         session.running_changed.connect(self._show_running)
         bridge.report.connect(self._on_report)
         bridge.preview.connect(self.viewers.show_preview)
-        bridge.happened.connect(self._on_happened)
+        bridge.updated.connect(self.log.add_update)
+        bridge.saved.connect(self._on_saved)
+        bridge.failed.connect(self._on_failed)
         self.viewers.visible_changed.connect(bridge.observe)
         self.viewers.failed.connect(self.show_fault)
         canvas.selection_changed.connect(self._on_selection)
@@ -232,7 +241,8 @@ class MainWindow(QMainWindow):
 
     # Following session and engine
 
-    def _on_replaced(self, patch: Patch | None) -> None:
+    def _on_replaced(self) -> None:
+        patch = self.session.patch
         for part in (self.inspector, self.problems, self.viewers):
             part.set_patch(patch)
         self.badge.clear()
@@ -256,29 +266,34 @@ class MainWindow(QMainWindow):
             action = self.actions_by_id[command]
             action.setText(f"{word} {name}".replace("&&", "&") if name else word)
             action.setEnabled(name is not None)
+        self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")
         self.setWindowModified(self.session.is_modified)
-        self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom")
 
     def _on_selection(self, nodes: list[str]) -> None:
         self.inspector.show_nodes(nodes)
         self.actions_by_id.set_enabled(NEEDS_SELECTION, bool(nodes))
 
     def _on_report(self, report: FrameReport) -> None:
-        if report.running != self.session.running:
-            pass
         self.canvas.show_report(report)
         self.inspector.show_report(report)
         self.problems.show_diagnostics(report.diagnostics)
         self.badge.show_report(report)
 
-    def _on_happened(self, event: Happening) -> None:
-        self.log.add_event(event)
-        if isinstance(event, Diagnostic):
-            self.statusBar().showMessage(str(event), _MESSAGE_MS)
+    def _on_saved(self, saved: Saved) -> None:
+        self.log.add_saved(saved)
+        self.statusBar().showMessage(f"Saved {saved.path}", _MESSAGE_MS)
+
+    def _on_failed(self, diagnostic: Diagnostic) -> None:
+        self.log.add_diagnostic(diagnostic)
+        self.statusBar().showMessage(str(diagnostic), _MESSAGE_MS)
 
     def _on_problem_count(self, errors: int, warnings: int) -> None:
-        self._docks["problems"].setWindowTitle(count_text(errors, warnings))
-        self._problem_count.setText(count_text(errors, warnings) if errors + warnings else "")
+        count = errors + warnings
+        self._docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
+        self._problem_count.setText(count_text(errors, warnings))
+        self._problem_count.setProperty("errors", "true" if errors else "false")
+        self._problem_count.style().polish(self._problem_count)
+        self._problem_count.setVisible(bool(count))
 
     def _show_running(self, running: bool) -> None:
         self.actions_by_id["play"].setIcon(icon("pause" if running else "play"))

@@ -18,6 +18,16 @@ __device__ inline float encode_srgb(float x) {
     return x <= 0.0031308f ? 12.92f * x : curve;
 }
 
+// 2^stops, for stops in -126..127. Every pixel works it out again, so it is a few multiplications and no library call: the
+// Taylor series about the nearest whole number, whose power of two goes straight into the exponent. Good to 2e-7.
+__device__ inline float gain_of(float stops) {
+    const float whole = floorf(stops + 0.5f);
+    const float t = 0.69314718f * (stops - whole);
+    const float series =
+        1.0f + t * (1.0f + t * (0.5f + t * (1.0f / 6 + t * (1.0f / 24 + t * (1.0f / 120 + t * (1.0f / 720))))));
+    return series * __int_as_float((static_cast<int>(whole) + 127) << 23);
+}
+
 __device__ inline unsigned char to_byte(float x) { return static_cast<unsigned char>(saturate(x) * 255.0f + 0.5f); }
 
 // Linear RGBA, of which what lies outside 0..1 is cut off, to an sRGB pixel.

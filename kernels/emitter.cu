@@ -6,13 +6,16 @@
 
 struct Nozzle {
     float radius;  // of the disc that particles leave from
-    float height;  // of that disc above the floor
-    float speed;   // away from the disc, metres a second
-    float spread;  // half angle of the cone, degrees
-    float swirl;   // speed around the axis at the rim, metres a second
+    float height;  // of that disc
+    int jets;      // evenly around the axis
+    float turn;    // of the jets around the axis, degrees a second
+    float lean;    // of the jets away from the axis, degrees
+    float spread;  // half angle of each jet's cone, degrees
+    float speed;   // along the jet, metres a second
+    float swirl;   // speed around the axis at the disc's rim, metres a second
 };
 
-__device__ inline Particle born(const Nozzle& nozzle, float life, unsigned int key) {
+__device__ inline Particle born(const Nozzle& nozzle, float life, long long number, double time, unsigned int key) {
     Random random(key);
     // A square root spreads points evenly over a disc's area; likewise for directions in a cone, about its axis.
     const float place = sqrtf(random.next());
@@ -23,16 +26,23 @@ __device__ inline Particle born(const Nozzle& nozzle, float life, unsigned int k
     sincospif(tilt, &tilt_sin, &tilt_cos);
     float turn_sin, turn_cos;
     sincospif(2.0f * random.next(), &turn_sin, &turn_cos);
-    const float speed = nozzle.speed * (0.8f + 0.4f * random.next());
-    const float around = nozzle.swirl * place;
 
+    // The jet's own axes: it leans outwards from the vertical, at its place around the circle.
+    const double turns = static_cast<double>(number % nozzle.jets) / nozzle.jets + nozzle.turn * time / 360.0;
+    float jet_sin, jet_cos, lean_sin, lean_cos;
+    sincospif(2.0f * static_cast<float>(turns - floor(turns)), &jet_sin, &jet_cos);
+    sincospif(nozzle.lean / 180.0f, &lean_sin, &lean_cos);
+    const float3 along = {lean_sin * jet_cos, lean_cos, lean_sin * jet_sin};
+    const float3 outward = {lean_cos * jet_cos, -lean_sin, lean_cos * jet_sin};
+    const float3 sideways = {-jet_sin, 0.0f, jet_cos};
+
+    const float speed = nozzle.speed * (0.9f + 0.2f * random.next());
+    const float around = nozzle.swirl * place;
     Particle particle;
     particle.position = {nozzle.radius * place * place_cos, nozzle.height, nozzle.radius * place * place_sin};
-    particle.velocity = {
-        speed * tilt_sin * turn_cos - around * place_sin,
-        speed * tilt_cos,
-        speed * tilt_sin * turn_sin + around * place_cos,
-    };
+    particle.velocity =
+        (along * tilt_cos + outward * (tilt_sin * turn_cos) + sideways * (tilt_sin * turn_sin)) * speed +
+        float3{-place_sin, 0.0f, place_cos} * around;
     particle.age = 0.0f;
     particle.life = life * (0.6f + 0.4f * random.next());
     return particle;
@@ -46,8 +56,11 @@ extern "C" __global__ void emit_particles(
     float life,
     float radius,
     float height,
-    float speed,
+    int jets,
+    float turn,
+    float lean,
     float spread,
+    float speed,
     float swirl,
     int seed,
     int count) {
@@ -63,10 +76,12 @@ extern "C" __global__ void emit_particles(
     if (number >= end) return;
 
     const unsigned int key = hash(static_cast<unsigned int>(number)) ^ hash(seed + frame->seed * 0x9E3779B9u);
-    Particle particle = born({radius, height, speed, spread, swirl}, life, key);
+    const double birth = fmax(number / static_cast<double>(rate), time);
+    const Nozzle nozzle = {radius, height, jets, turn, lean, spread, speed, swirl};
+    Particle particle = born(nozzle, life, number, birth, key);
     // It is born within the frame, not at its start. Integration adds a whole time step, so take away what is too much:
     // without this, particles leave in puffs, one a frame.
-    const float too_early = fmaxf(static_cast<float>(number / static_cast<double>(rate) - time), 0.0f);
+    const float too_early = static_cast<float>(birth - time);
     particle.age = -too_early;
     particle.position = particle.position - particle.velocity * too_early;
     particles[slot] = particle;

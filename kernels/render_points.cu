@@ -4,6 +4,7 @@
 // carries both sums that a pixel needs: its light (low half) and its light times the colour's place on the ramp (high
 // half). The mean place then gives the pixel's colour.
 #include "camera.cuh"
+#include "color.cuh"
 #include "frame.cuh"
 #include "palette.cuh"
 #include "particle.cuh"
@@ -73,7 +74,7 @@ extern "C" __global__ void splat_points(
     const float ripeness = saturate(particle.age / particle.life);
     const float speed = sqrtf(dot(particle.velocity, particle.velocity));
     const float ramp = color_by_speed ? saturate(1.0f - speed / fastest) : ripeness;
-    const float fading = smooth_step(0.0f, 0.03f, ripeness) * (1.0f - ripeness) * (1.0f - ripeness);
+    const float fading = smooth_step(0.0f, 0.05f, ripeness) * smooth_step(1.0f, 0.3f, ripeness);
     const float light = brightness * share * fading * LIGHT_UNIT;
     const float inverse_square = 1.0f / (radius * radius);
     for (int row = top; row <= bottom; ++row) {
@@ -170,7 +171,7 @@ extern "C" __global__ void develop_picture(
     const int x = blockIdx.x * blockDim.x + threadIdx.x;
     const int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;
-    const float gain = exp2f(exposure);
+    const float gain = gain_of(exposure);
     // Night above, a little lighter towards the middle.
     const float u = 2.0f * (x + 0.5f) / width - 1.0f;
     const float v = 2.0f * (y + 0.5f) / height - 1.0f;

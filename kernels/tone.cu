@@ -18,7 +18,7 @@ extern "C" __global__ void tone(
     int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const float gain = exp2f(exposure);
+    const float gain = gain_of(exposure);
     const float inverse_gamma = 1.0f / gamma;
     const float4 color = image[i];
     const float4 toned = {

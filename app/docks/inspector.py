@@ -211,6 +211,7 @@ class _Row(QWidget):
         self.label.setMinimumWidth(72)
         self.label.setBuddy(editor)
         self.reset = QToolButton(autoRaise=True)
+        self.reset.setObjectName("rowReset")
         self.reset.setIcon(icon("reset"))
         self.reset.setToolTip(f"Reset to {_short(spec.default)}")
         self.reset.setAccessibleName(f"Reset {spec.name}")

@@ -15,7 +15,6 @@ from app.theme import colours
 from app.widgets.empty_state import EmptyState
 from engine.diagnostics import Diagnostic, Severity
 from engine.runtime.messages import Saved, UpdateRecord
-from engine.runtime.outbox import Happening
 
 _LIMIT = 2000
 _Index = QModelIndex | QPersistentModelIndex
@@ -120,18 +119,19 @@ class Log(EmptyState):
         """How many entries pass the filter."""
         return self._filtered.rowCount()
 
-    def add_event(self, event: Happening) -> None:
-        """Add what the engine says happened."""
-        match event:
-            case UpdateRecord(level, cause, cost_ns):
-                self._add(Kind.UPDATE, level.name, cause, format_time(cost_ns))
-            case Saved(node, port, dtype, shape, path):
-                what = f"{node}.{port}, {dtype} {format_shape(shape)}"
-                self._add(Kind.FILE, "Saved", f"{path} ({what})" if path else what)
-            case Diagnostic(severity=Severity.ERROR):
-                self._add(Kind.ERROR, "Error", str(event).partition(": ")[2])
-            case Diagnostic():
-                self._add(Kind.WARNING, "Warning", str(event).partition(": ")[2])
+    def add_update(self, update: UpdateRecord) -> None:
+        """Add an update: what it was, why, and what it cost."""
+        self._add(Kind.UPDATE, update.level.name, update.cause, format_time(update.cost_ns))
+
+    def add_saved(self, saved: Saved) -> None:
+        """Add a file that was saved."""
+        what = f"{saved.node}.{saved.port}, {saved.dtype} {format_shape(saved.shape)}"
+        self._add(Kind.FILE, "Saved", f"{saved.path} ({what})" if saved.path else what)
+
+    def add_diagnostic(self, diagnostic: Diagnostic) -> None:
+        """Add what the engine could not do."""
+        kind = Kind.ERROR if diagnostic.severity is Severity.ERROR else Kind.WARNING
+        self._add(kind, kind.value.capitalize(), str(diagnostic).partition(": ")[2])
 
     def add_message(self, text: str) -> None:
         """Add a message."""

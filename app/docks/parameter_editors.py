@@ -157,7 +157,7 @@ class ChoiceEditor(ParameterEditor):
         self.combo.setPlaceholderText("various")
         self.combo.setAccessibleName(spec.name)
         self.combo.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.combo.textActivated.connect(self.edited)
+        self.combo.textActivated.connect(self.edited.emit)
         self.row.addWidget(self.combo, 1)
 
     def show_values(self, values: Sequence[Any]) -> None:

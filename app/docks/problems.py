@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
+from app.format import plural
 from app.theme import colours
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
@@ -36,7 +37,8 @@ class Problems(EmptyState):
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
+        header.setMaximumSectionSize(480)
         self.list.itemActivated.connect(self._on_activated)
         self._shown: tuple[Diagnostic, ...] = ()
         self._patch: Patch | None = None
@@ -86,5 +88,6 @@ class Problems(EmptyState):
 
 
 def count_text(errors: int, warnings: int) -> str:
-    """Return a dock's title with the number of problems, such as "Problems (2)"."""
-    return f"Problems ({errors + warnings})" if errors + warnings else "Problems"
+    """Return the number of problems, such as "2 errors, 1 warning"; nothing when there are none."""
+    counted = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
+    return ", ".join(counted)

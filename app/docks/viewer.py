@@ -42,7 +42,6 @@ class Viewer(QWidget):
         column.addWidget(self._footer)
         self._rate = FrameRate()
         self._drawn_s = 0.0
-        self._point: tuple[int, int] | None = None
         self._footer.hide()
         self.picture.probed.connect(self._on_probed)
         self.picture.view_changed.connect(self._show_status)
@@ -78,6 +77,10 @@ class Viewer(QWidget):
         if name and not image.save(name):
             self.failed.emit(f"picture must be writable as an image: {name}")
 
+    def set_hint(self, hint: str) -> None:
+        """Say something else while there is no picture."""
+        self._page.set_hint(hint)
+
     def refresh_icons(self) -> None:
         """Draw the icons again, in the colours of the present theme."""
         for name, button in self._icon_buttons.items():
@@ -108,8 +111,8 @@ class Viewer(QWidget):
             row.addWidget(button)
         return footer
 
-    def _on_probed(self, point: tuple[int, int] | None) -> None:
-        self._point = point
+    def _on_probed(self) -> None:
+        point = self.picture.probe
         colour = self.picture.pixel(*point) if point else None
         if point is None or colour is None:
             self._probe.setText("")

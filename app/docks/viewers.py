@@ -21,7 +21,7 @@ _WAITING = "Waiting for the first picture …"
 
 
 @cache
-def shows_pictures(block_type: type[Block]) -> bool:
+def shows_pictures(block_type: Callable[[], Block]) -> bool:
     """True for a block type that shows a picture, as its defaults describe it."""
     try:
         return any(display.path is None for display in describe(block_type()).displays)
@@ -33,7 +33,7 @@ class ViewerDocks(QObject):
     """Keeps one dock a viewer node, tabbed together; without a viewer node one dock says how to get one."""
 
     #: The viewers that can be seen changed: a frozenset of node ids.
-    visible_changed = Signal(object)
+    visible_changed = Signal(frozenset)
     failed = Signal(str)
 
     def __init__(self, window: QMainWindow) -> None:
@@ -86,7 +86,7 @@ class ViewerDocks(QObject):
     def _add(self, node: str) -> None:
         assert self._patch is not None
         block_type = self._patch.block_type(node)
-        if block_type is None or not shows_pictures(block_type):
+        if block_type is None or not shows_pictures(block_type):  # type: ignore[arg-type]  # a class is hashable
             return
         dock = self._make_dock(f"viewer:{node}", self._patch.title(node), Viewer(self._hint(node)))
         # Qt counts a tab behind another one as not visible, which is what is meant here.

@@ -29,6 +29,7 @@ class NumberBox(QDoubleSpinBox):
         self.setDecimals(0 if whole else 12)
         self.setRange(-_UNBOUNDED if minimum is None else minimum, _UNBOUNDED if maximum is None else maximum)
         self.setKeyboardTracking(False)
+        self.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         if unit:

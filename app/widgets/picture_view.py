@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
+
+from app.theme import colours
 
 MAX_SCALE = 64.0
 MIN_SCALE = 1 / 64
@@ -16,8 +18,8 @@ MIN_SCALE = 1 / 64
 class PictureView(QWidget):
     """Shows the newest picture; scales are screen pixels for each picture pixel."""
 
-    #: The pixel under the pointer: (x, y), or None when the pointer is elsewhere.
-    probed = Signal(object)
+    #: `probe` changed: another pixel is under the pointer, or it has another value.
+    probed = Signal()
     #: Scale or fitting changed.
     view_changed = Signal()
 
@@ -49,6 +51,11 @@ class PictureView(QWidget):
         return self._fitted
 
     @property
+    def probe(self) -> tuple[int, int] | None:
+        """The pixel under the pointer as (x, y); None when the pointer is elsewhere."""
+        return None if self._pointer is None else self._pixel_at(self._pointer)
+
+    @property
     def scale(self) -> float:
         """Screen pixels for each picture pixel."""
         if not self._fitted:
@@ -69,7 +76,7 @@ class PictureView(QWidget):
         self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
         self.update()
         if self._pointer is not None:
-            self.probed.emit(self._pixel_at(self._pointer))
+            self.probed.emit()
 
     def clear(self) -> None:
         """Show nothing."""
@@ -105,9 +112,10 @@ class PictureView(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the picture."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(colours.current().canvas))
         if self._pixels is None:
             return
-        painter = QPainter(self)
         # Enlarged, single pixels are what a person wants to see.
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1.0)
         painter.drawImage(self._target(), self._image)
@@ -134,7 +142,7 @@ class PictureView(QWidget):
             self._grabbed = event.position()
             self._changed()
         self._pointer = event.position()
-        self.probed.emit(self._pixel_at(self._pointer))
+        self.probed.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """End to pan."""
@@ -150,7 +158,7 @@ class PictureView(QWidget):
     def leaveEvent(self, event: object) -> None:
         """Forget the pointer."""
         self._pointer = None
-        self.probed.emit(None)
+        self.probed.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the picture fitted."""
@@ -173,13 +181,14 @@ class PictureView(QWidget):
 
     def _to_picture(self, point: QPointF) -> QPointF:
         centre = self._fitted_centre() if self._fitted else self._centre
-        return centre + (point - self._middle()) / self._widget_scale()
+        offset = (point - self._middle()) / self._widget_scale()
+        return QPointF(centre.x() + offset.x(), centre.y() + offset.y())
 
     def _target(self) -> QRectF:
         scale = self._widget_scale()
         centre = self._fitted_centre() if self._fitted else self._centre
-        size = QSize(self._image.width(), self._image.height())
-        return QRectF(self._middle() - centre * scale, QRectF(0, 0, size.width() * scale, size.height() * scale).size())
+        size = QSizeF(self._image.width() * scale, self._image.height() * scale)
+        return QRectF(self._middle() - centre * scale, size)
 
     def _pixel_at(self, point: QPointF) -> tuple[int, int] | None:
         where = self._to_picture(point)

@@ -11,8 +11,9 @@ class Emitter(
 ):
     """Let particles be born, frame by frame.
 
-    Particles leave a disc upwards, in a cone, and may swirl around its axis. They live in a ring: when all `count`
-    places are taken, the oldest makes room, so rate times life should not be much more than count. The buffer keeps its
+    Particles leave a disc in jets that may turn around its axis, which is vertical; one jet without lean is a simple
+    fountain. They live in a ring: when all `count` places are taken, the oldest makes room, so rate times life should
+    not be much more than count. The buffer keeps its
     contents from frame to frame; connect Forces and Integrate, which change it in place, to make the particles move.
     """
 
@@ -20,11 +21,14 @@ class Emitter(
     count: int = param(100_000, min=1, max=4_000_000, unit="particles", structural=True, doc="Places in the ring.")
     rate: float = param(25_000.0, min=0, max=1_000_000, unit="1/s", doc="Births a second.")
     life: float = param(4.5, min=0.1, max=30, unit="s", doc="Longest life; each particle gets 60 to 100 % of it.")
-    radius: float = param(0.35, min=0, max=5, unit="m", doc="Radius of the disc they leave from.")
+    radius: float = param(0.12, min=0, max=5, unit="m", doc="Radius of the disc they leave from.")
     height: float = param(0.0, min=-5, max=5, unit="m", doc="Height of that disc.")
-    speed: float = param(6.2, min=0, max=30, unit="m/s", doc="Speed away from the disc, give or take 20 %.")
-    spread: float = param(9.0, min=0, max=180, unit="degrees", doc="Half angle of the cone; 180 is all around.")
-    swirl: float = param(1.6, min=-20, max=20, unit="m/s", doc="Speed around the axis at the disc's rim.")
+    jets: int = param(5, min=1, max=24, doc="Number of jets, evenly around the axis.")
+    turn: float = param(75.0, min=-720, max=720, unit="degrees/s", doc="How fast the jets go round the axis.")
+    lean: float = param(20.0, min=0, max=90, unit="degrees", doc="Angle of the jets away from the axis.")
+    spread: float = param(2.5, min=0, max=180, unit="degrees", doc="Half angle of a jet's cone; 180 is all around.")
+    speed: float = param(6.0, min=0, max=30, unit="m/s", doc="Speed along the jet, give or take 10 %.")
+    swirl: float = param(0.0, min=-20, max=20, unit="m/s", doc="Speed around the axis at the disc's rim.")
     seed: int = param(1, min=0, max=1000, doc="Which pseudo-random particles they are.")
 
     kernel = Kernel("emitter.cu", entry="emit_particles")
@@ -41,8 +45,11 @@ class Emitter(
                 self.life,
                 self.radius,
                 self.height,
-                self.speed,
+                self.jets,
+                self.turn,
+                self.lean,
                 self.spread,
+                self.speed,
                 self.swirl,
                 self.seed,
                 self.particles.size,

@@ -24,6 +24,15 @@ from engine.device.arguments import KernelArguments
 from engine.device.protocol import Device, Event, Graph, Kernel, LaunchConfig, Memory, Node, PinnedArray
 from engine.diagnostics import DeviceError, GraphValidationError, error
 from engine.patch.changes import PortRef
+from engine.ptx.signature import KernelParameter
+
+
+@dataclass(frozen=True)
+class TypedKernel:
+    """A loaded kernel with its parameters as its source types them, which a CUBIN alone does not tell."""
+
+    kernel: Kernel
+    parameters: tuple[KernelParameter, ...]
 
 
 @dataclass
@@ -33,7 +42,7 @@ class KernelNode:
     node: str
     operation: int
     handle: Node
-    kernel: Kernel
+    kernel: TypedKernel
     config: LaunchConfig
     arguments: KernelArguments
     parameters: dict[str, list[int]]
@@ -53,7 +62,7 @@ class Resources:
     """What the graph uses and did not make: memory by owner, kernels and parameter values by node, frame uniforms."""
 
     memory: Mapping[PortRef, Memory]
-    kernels: Mapping[int, Kernel]  # by operation index
+    kernels: Mapping[int, TypedKernel]  # by operation index
     values: Mapping[str, Mapping[str, object]]  # live parameters, by node and name
     frame: PinnedArray
 
@@ -142,7 +151,8 @@ def _add_kernel(
     resources: Resources,
     after: Sequence[Node],
 ) -> Node:
-    kernel, config = resources.kernels[index], plan.launches[index]
+    typed, config = resources.kernels[index], plan.launches[index]
+    kernel = typed.kernel
     threads = config.thread_block[0] * config.thread_block[1] * config.thread_block[2]
     if threads > kernel.max_threads:
         raise _refused(
@@ -150,7 +160,7 @@ def _add_kernel(
         )
     values = [_value(plan, operation, argument, resources) for argument in entry.arguments]
     try:
-        arguments = KernelArguments(kernel.parameters, values)
+        arguments = KernelArguments(typed.parameters, values)
     except DeviceError as problem:
         raise _refused(operation, f"kernel {kernel.name}: {problem}") from None
     parameters: dict[str, list[int]] = {}
@@ -158,7 +168,7 @@ def _add_kernel(
         if isinstance(argument, ParameterArgument):
             parameters.setdefault(argument.name, []).append(position)
     handle = built.graph.add_kernel(kernel, config, arguments, after)
-    built.kernels.append(KernelNode(operation.node, index, handle, kernel, config, arguments, parameters))
+    built.kernels.append(KernelNode(operation.node, index, handle, typed, config, arguments, parameters))
     return handle
 
 

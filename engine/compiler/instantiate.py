@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.compiler.buffers import Lifetime
-from engine.compiler.build import BuiltGraph, KernelNode, Span
+from engine.compiler.build import BuiltGraph, KernelNode, Span, TypedKernel
 from engine.compiler.plan import Plan
 from engine.compiler.scheduling import UploadFrame
-from engine.device.protocol import Executable, Graph, Kernel, Memory, Stream
+from engine.device.protocol import Executable, Graph, Memory, Stream
 from engine.patch.changes import PortRef
 
 
@@ -57,7 +57,7 @@ class CompiledGraph:
             self._update(kernel)
         return len(touched)
 
-    def swap_kernels(self, kernels: Mapping[int, Kernel]) -> None:
+    def swap_kernels(self, kernels: Mapping[int, TypedKernel]) -> None:
         """Give kernel nodes, by operation index, another function with the same parameters."""
         for node in self.kernels:
             if node.operation in kernels:
@@ -65,7 +65,7 @@ class CompiledGraph:
                 self._update(node)
 
     def _update(self, node: KernelNode) -> None:
-        self.executable.update_kernel(node.handle, node.kernel, node.config, node.arguments)
+        self.executable.update_kernel(node.handle, node.kernel.kernel, node.config, node.arguments)
 
     def launch(self, stream: Stream) -> None:
         """Launch the whole graph once."""

@@ -90,7 +90,9 @@ def _node_layouts(description: GraphDescription, node: BlockNode, known: Layouts
     if problems:
         return {}, problems
     for spec in node.description.ports:
-        if not spec.is_input:
+        if spec.is_input:
+            problems += _check_input_shape(node, spec, layouts)
+        else:
             try:
                 layouts[PortRef(node.id, spec.name)] = _output_layout(node, spec, layouts)
             except (ShapeRuleError, TypeError) as problem:
@@ -102,6 +104,21 @@ def _node_layouts(description: GraphDescription, node: BlockNode, known: Layouts
         except ShapeRuleError as problem:
             problems.append(error(f"buffer {buffer.name}: {problem}", node=node.id, remedy="see the block's help"))
     return ({}, problems) if problems else (layouts, [])
+
+
+def _check_input_shape(node: BlockNode, spec: PortSpec, layouts: Layouts) -> list[Diagnostic]:
+    """An input that has a shape rule must be of that shape; the default rule, "same", asks for nothing."""
+    layout = layouts.get(PortRef(node.id, spec.name))
+    if layout is None or spec.shape == "same":
+        return []
+    try:
+        expected = evaluate_shape(spec.shape, shape_context(node, layouts))
+    except ShapeRuleError as problem:
+        return [error(str(problem), node=node.id, port=spec.name, remedy="see the block's help")]
+    if layout.shape == expected:
+        return []
+    text = f"input must be of shape {list(expected)} by its rule {spec.shape}, got {list(layout.shape)}"
+    return [error(text, node=node.id, port=spec.name, remedy="connect a buffer of that shape")]
 
 
 def _output_layout(node: BlockNode, spec: PortSpec, layouts: Layouts) -> Layout:

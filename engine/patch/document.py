@@ -151,7 +151,8 @@ class Patch:
         with self.edit(name):
             for node in other.nodes.values():
                 x, y = node.position
-                ids[node.id] = self._free_id(node.id)
+                taken = node.id in self.nodes
+                ids[node.id] = self._free_id(re.sub(r"_\d+$", "", node.id)) if taken else node.id
                 copy = msgspec.structs.replace(node, id=ids[node.id], position=(x + offset[0], y + offset[1]))
                 self._do(name, NodeAdded(copy))
             for connection in other.connections:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from engine.patch.document import Patch
 SCHEMA = 1
 SUFFIX = ".loom"
 _NODE_FIELDS = {"id", "type", "version", "title", "position", "parameters"}
+# A pair of numbers over four lines, as `json` indents it; a JSON string holds no line break that could look like one.
+_SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
 _PATCH_FIELDS = {"schema", "nodes", "connections"}
 
 
@@ -87,7 +90,8 @@ def dump_patch(patch: Patch) -> str:
         "nodes": nodes,
         "connections": [{"source": source, "target": target} for target, source in pairs],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    return _SPREAD_PAIR.sub(r"[\1, \2]", text) + "\n"
 
 
 def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = None) -> Patch:

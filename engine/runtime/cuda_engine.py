@@ -191,13 +191,12 @@ class CudaEngine:
     ) -> FrameReport:
         now = time.perf_counter_ns()
         diagnostics = self.updates.diagnostics
-        is_due = now - self._reported_ns >= REPORT_INTERVAL_NS
-        if fresh or is_due or level > UpdateLevel.HOT or diagnostics is not self._told:
-            compiled = self.updates.compiled
+        compiled = self.updates.compiled
+        structure = level > UpdateLevel.HOT or diagnostics is not self._told
+        measured = self.updates.profiling >= ProfilingLevel.SUMMARY
+        if structure or (measured and (fresh or now - self._reported_ns >= REPORT_INTERVAL_NS)):
             self._reported_ns, self._told = now, diagnostics
             self._nodes = node_reports(self.context, compiled, diagnostics, self._spans.by_node())
-            if level > UpdateLevel.HOT or fresh:
-                self._buffers = buffer_reports(compiled)
             self._statistics = EngineStatistics(
                 device=self.device.info.name,
                 blocks=len(self.context.registry.placed),
@@ -207,6 +206,8 @@ class CudaEngine:
                 pool_used_bytes=self.context.pool.used_bytes,
                 pool_allocated_bytes=self.context.pool.allocated_bytes,
             )
+        if structure:
+            self._buffers = buffer_reports(compiled)
         for record in records:
             self.outbox.put_event(record)
         report = FrameReport(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.blocktypes.description import Kernel as KernelName
-from engine.device.protocol import Device, Kernel, Module
+from engine.compiler.build import TypedKernel
+from engine.device.protocol import Device, Module
 from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_kernel, load_image
@@ -20,6 +21,14 @@ class LoadedModule:
 
     image: KernelImage
     module: Module
+    kernels: dict[str, TypedKernel] = field(default_factory=dict)
+
+    def kernel(self, entry: str) -> TypedKernel:
+        """Return an entry point, the same object every time."""
+        if entry not in self.kernels:
+            signature = self.image.signature(entry)
+            self.kernels[entry] = TypedKernel(self.module.kernel(entry), signature.parameters)
+        return self.kernels[entry]
 
 
 class ModuleCache:
@@ -33,20 +42,17 @@ class ModuleCache:
         self._device = device
         self._loaded: dict[Path, LoadedModule] = {}
         self._replaced: list[LoadedModule] = []
-        self._entries: dict[Path, set[str]] = {}  # the entry points that were asked for
         self._lock = threading.RLock()
         self.problems: dict[Path, KernelError] = {}
 
-    def kernel(self, name: KernelName, folders: Iterable[str] = ()) -> Kernel:
+    def kernel(self, name: KernelName, folders: Iterable[str] = ()) -> TypedKernel:
         """Return a kernel, compiling and loading its file when needed; KernelError says what is wrong with it."""
         path = self.path(name, folders)
         with self._lock:
             loaded = self._loaded.get(path)
             if loaded is None:
                 loaded = self._loaded[path] = self._load(path)
-            loaded.image.signature(name.entry)
-            self._entries.setdefault(path, set()).add(name.entry)
-            return loaded.module.kernel(name.entry)
+            return loaded.kernel(name.entry)
 
     @staticmethod
     def path(name: KernelName, folders: Iterable[str] = ()) -> Path:
@@ -63,8 +69,8 @@ class ModuleCache:
             for path in affected:
                 try:
                     fresh = self._load(path)
-                    for entry in self._entries.get(path, ()):
-                        fresh.image.signature(entry)
+                    for entry in self._loaded[path].kernels:
+                        fresh.kernel(entry)  # what is in use must still be there
                 except KernelError as problem:
                     self.problems[path] = problem
                 else:

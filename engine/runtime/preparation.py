@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 from engine.blocktypes.description import KernelEntry
 from engine.compiler.buffers import Lifetime
-from engine.compiler.build import Resources, build_graph
+from engine.compiler.build import Resources, TypedKernel, build_graph
 from engine.compiler.instantiate import CompiledGraph, instantiate
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.compiler.scheduling import FRAME, Operation
 from engine.compiler.shapes import Layout
-from engine.device.protocol import Kernel, Memory
+from engine.device.protocol import Memory
 from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, WarploomError, error
 from engine.patch.changes import PortRef
 from engine.runtime.context import CudaContext
@@ -84,7 +84,7 @@ def same_structure(old: Plan, new: Plan) -> bool:
     )
 
 
-def kernels_of(context: CudaContext, plan: Plan) -> dict[int, Kernel]:
+def kernels_of(context: CudaContext, plan: Plan) -> dict[int, TypedKernel]:
     """Return the loaded kernel of every operation that launches one."""
     kernels = {}
     for index, operation in enumerate(plan.operations):

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from engine.compiler.buffers import Lifetime
+from engine.compiler.build import TypedKernel
 from engine.compiler.instantiate import CompiledGraph
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Change, Connected, Disconnected, NodeAdded, NodeRemoved, ParameterChanged, PortRef
@@ -189,11 +190,8 @@ class Updates:
             return UpdateLevel.NONE
         for node in self.compiled.kernels:
             kernel = changed.get(node.operation, node.kernel)
-            layout = [(p.offset, p.size_bytes, p.ptx_type) for p in kernel.parameters]
             x, y, z = node.config.thread_block
-            if layout != [(p.offset, p.size_bytes, p.ptx_type) for p in node.kernel.parameters] or (
-                x * y * z > kernel.max_threads
-            ):
+            if not _same_layout(kernel, node.kernel) or x * y * z > kernel.kernel.max_threads:
                 self.rebuild(f"{self._job_cause} with other parameters")
                 return UpdateLevel.NONE
         self.compiled.swap_kernels(changed)
@@ -213,6 +211,12 @@ class Updates:
             if buffer.lifetime is not Lifetime.STATE:
                 self.context.pool.release(graph.memory[owner])
         graph.destroy()
+
+
+def _same_layout(a: TypedKernel, b: TypedKernel) -> bool:
+    """True when one argument block serves both; names don't matter."""
+    layouts = [[(p.offset, p.size_bytes, p.ptx_type) for p in kernel.parameters] for kernel in (a, b)]
+    return layouts[0] == layouts[1]
 
 
 def _nodes(change: Change) -> tuple[str, ...]:

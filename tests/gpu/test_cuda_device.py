@@ -273,7 +273,7 @@ def test_kernels_and_streams_of_another_device_are_refused(device: Device, cubin
     with pytest.raises(DeviceError, match="kernel blur must be loaded on the CUDA device"):
         device.launch(stranger, (1,), (1,), [])
     with pytest.raises(DeviceError, match="stream must be a CUDA device's"):
-        device.launch(kernel, (1,), (1,), [], stream=SimpleNamespace())  # type: ignore[arg-type]  # the point of the test
+        device.launch(kernel, (1,), (1,), [], stream=SimpleNamespace())
 
 
 def test_closing_gives_back_what_was_left_over(device: Device) -> None:

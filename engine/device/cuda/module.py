@@ -83,8 +83,10 @@ class CudaModule:
         )
         declared = _declared(image)
         self._kernels: dict[str, CudaKernel] = {}
-        for function in functions:
-            name = check(driver.cuFuncGetName(function), "cuFuncGetName").decode()
+        for listed in functions:
+            name = check(driver.cuFuncGetName(listed), "cuFuncGetName").decode()
+            # An enumerated function is not loaded yet; asked for by name it is.
+            function = check(driver.cuModuleGetFunction(handle, name.encode()), f"loading kernel {name}")
             signature = declared.get(name)
             parameters = signature.parameters if signature else _parameters(function, name)
             self._kernels[name] = CudaKernel(self._image, function, name, parameters)

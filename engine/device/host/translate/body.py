@@ -51,12 +51,16 @@ class Body:
         self.function = function
         self.layout = layout
         self.kernel = kernel
-        self.code = Code()
+        self.code: Code = Code()
         self.accesses: Accesses
         self.local: dict[str, int] = {}
         self.local_bytes = 0
         #: Pointers to the `.param` variables of device functions and calls.
         self.param_pointers: dict[str, str] = {}
+        for variable in function.variables:
+            if variable.space == "param":
+                size = max(variable.size_bytes, 8)
+                self.param_pointers[variable.name] = self.code.slot(f"[{size} x i8]", "param", 16)
         self.targets = function.targets
         self.exit_label = "thread.exit"
         self._registers: dict[str, tuple[str, str]] = {}

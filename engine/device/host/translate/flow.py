@@ -21,8 +21,10 @@ from engine.ptx.tree import (
 
 # Opcodes whose first operand is read.
 _NO_RESULT = frozenset(
-    "st red bra brx ret exit call membar fence trap brkpt nanosleep prefetch prefetchu cp bar barrier pmevent "
-    "discard applypriority stmatrix wmma_store mbarrier griddepcontrol setmaxnreg".split()
+    (
+        *("st", "red", "bra", "brx", "ret", "exit", "call", "membar", "fence", "trap", "brkpt", "nanosleep"),
+        *("prefetch", "prefetchu", "cp", "pmevent", "discard", "applypriority", "stmatrix", "griddepcontrol"),
+    )
 )
 
 

@@ -3,10 +3,165 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from engine.ptx.tree import Function
+from engine.device.host.translate.points import is_point
+from engine.diagnostics import KernelError
+from engine.ptx.tree import (
+    Address,
+    Function,
+    Group,
+    Guard,
+    Instruction,
+    Label,
+    Negated,
+    Operand,
+    Pair,
+    Register,
+    Statement,
+    Symbol,
+    Vector,
+)
 
 
 def inline_suspending(kernel: Function, functions: Mapping[str, Function]) -> Function:
-    """Return the kernel with every call of a function that may wait replaced by that function's body."""
-    return kernel
+    """Return the kernel with every call of a function that may wait replaced by that function's body.
+
+    Guards of waiting instructions and of inlined calls become branches around them.
+    """
+    waiting = _waiting(functions)
+    return _Inliner(kernel, functions, waiting).run()
+
+
+def _waiting(functions: Mapping[str, Function]) -> set[str]:
+    """Return the names of the functions that wait, themselves or in a function that they call."""
+    found = {name for name, item in functions.items() if any(is_point(entry) for entry in item.instructions)}
+    changed = True
+    while changed:
+        changed = False
+        for name, item in functions.items():
+            if name not in found and any(_callee(entry) in found for entry in item.instructions):
+                found.add(name)
+                changed = True
+    return found
+
+
+def _callee(instruction: Instruction) -> str | None:
+    if instruction.opcode != "call":
+        return None
+    for operand in instruction.operands[:2]:
+        if isinstance(operand, Symbol):
+            return operand.name
+    return None
+
+
+class _Inliner:
+    def __init__(self, kernel: Function, functions: Mapping[str, Function], waiting: set[str]) -> None:
+        self._kernel = kernel
+        self._functions = functions
+        self._waiting = waiting
+        self._registers = dict(kernel.registers)
+        self._variables = list(kernel.variables)
+        self._prototypes = dict(kernel.prototypes)
+        self._targets = dict(kernel.targets)
+        self._count = 0
+        self._shared_params: set[str] = set()
+
+    def run(self) -> Function:
+        body = self._expand(list(self._kernel.body or ()), (self._kernel.name,))
+        variables = [
+            replace(item, space="local") if item.name in self._shared_params else item for item in self._variables
+        ]
+        return replace(
+            self._kernel,
+            body=tuple(body),
+            registers=self._registers,
+            variables=tuple(variables),
+            prototypes=self._prototypes,
+            targets=self._targets,
+        )
+
+    def _expand(self, body: list[Statement], chain: tuple[str, ...]) -> list[Statement]:
+        done: list[Statement] = []
+        for item in body:
+            if isinstance(item, Label):
+                done.append(item)
+                continue
+            name = _callee(item)
+            inlined = name in self._waiting
+            if item.guard is None or not (inlined or is_point(item)):
+                done.extend(self._call(item, name, chain) if inlined and name is not None else [item])
+                continue
+            after = self._fresh("skip")
+            opposite = Guard(item.guard.register, not item.guard.negated)
+            done.append(Instruction("bra", (), (Symbol(after),), opposite, item.line, item.source))
+            plain = replace(item, guard=None)
+            done.extend(self._call(plain, name, chain) if inlined and name is not None else [plain])
+            done.append(Label(after, item.line))
+        return done
+
+    def _fresh(self, hint: str) -> str:
+        self._count += 1
+        return f"${hint}${self._count}"
+
+    def _call(self, call: Instruction, name: str, chain: tuple[str, ...]) -> list[Statement]:
+        callee = self._functions[name]
+        if name in chain:
+            raise KernelError(
+                f"PTX line {call.line}: function {name} must not call itself, because it waits for other threads; "
+                "use a loop",
+                line=call.line,
+            )
+        groups = [operand for operand in call.operands if isinstance(operand, Group)]
+        given = [operand for group in groups for operand in group.elements]
+        formal = [*callee.results, *callee.parameters]
+        if len(given) != len(formal) or not all(isinstance(operand, Symbol) for operand in given):
+            raise KernelError(f"PTX line {call.line}: call of {name} must pass .param variables", line=call.line)
+        suffix = self._fresh(name)
+        names = {variable.name: str(operand.name) for variable, operand in zip(formal, given, strict=True)}  # type: ignore[union-attr]  # all are symbols
+        self._shared_params.update(names.values())
+        for variable in callee.variables:
+            if variable.space in ("local", "param"):
+                names[variable.name] = variable.name + suffix
+                self._variables.append(replace(variable, name=variable.name + suffix))
+            elif variable.space == "shared" and variable not in self._variables:
+                self._variables.append(variable)
+        for register, kind in callee.registers.items():
+            self._registers[register + suffix] = kind
+        labels = {item.name for item in callee.body or () if isinstance(item, Label)}
+        names.update((label, label + suffix) for label in labels)
+        names.update((table, table + suffix) for table in (*callee.targets, *callee.prototypes))
+        for table, entries in callee.targets.items():
+            self._targets[table + suffix] = tuple(names.get(entry, entry) for entry in entries)
+        for prototype, shape in callee.prototypes.items():
+            self._prototypes[prototype + suffix] = shape
+        end = self._fresh("return")
+        renamed = [_renamed(item, names, callee.registers, suffix, end) for item in callee.body or ()]
+        return [*self._expand(renamed, (*chain, name)), Label(end, call.line)]
+
+
+def _renamed(item: Statement, names: dict[str, str], registers: dict[str, str], suffix: str, end: str) -> Statement:
+    if isinstance(item, Label):
+        return Label(names[item.name], item.line)
+
+    def operand(value: Operand) -> Operand:
+        if isinstance(value, Register):
+            return Register(value.name + suffix) if value.name in registers else value
+        if isinstance(value, Symbol):
+            return Symbol(names.get(value.name, value.name), value.offset)
+        if isinstance(value, Negated):
+            return Negated(Register(value.register.name + suffix))
+        if isinstance(value, Address):
+            return Address(operand(value.base), value.offset, tuple(map(operand, value.coordinates)))  # type: ignore[arg-type]  # a base stays a base
+        if isinstance(value, Vector):
+            return Vector(tuple(map(operand, value.elements)))
+        if isinstance(value, Group):
+            return Group(tuple(map(operand, value.elements)))
+        if isinstance(value, Pair):
+            return Pair(operand(value.first), operand(value.second))
+        return value
+
+    guard = item.guard and Guard(Register(item.guard.register.name + suffix), item.guard.negated)
+    if item.opcode == "ret":
+        return Instruction("bra", (), (Symbol(end),), guard, item.line, item.source)
+    return replace(item, operands=tuple(map(operand, item.operands)), guard=guard)

@@ -133,11 +133,7 @@ def _device_function(function: Function, layout: Layout, kernel: str, callees: d
     body = Body(function, layout, kernel)
     body.callees = callees
     names = [variable.name for variable in (*function.results, *function.parameters)]
-    body.param_pointers = {name: f"%formal.{index}" for index, name in enumerate(names)}
-    slots = ""
-    for index, variable in enumerate(item for item in function.variables if item.space == "param"):
-        body.param_pointers[variable.name] = f"%param.{index}"
-        slots += f"  %param.{index} = alloca [{max(variable.size_bytes, 8)} x i8], align 16\n"
+    body.param_pointers.update((name, f"%formal.{index}") for index, name in enumerate(names))
     body.accesses = Accesses(body, {}, branch_free=False, is_entry=False)
     flow = build(function, lambda _instruction: False)
     blocks.translate(body, flow, 0, "thread.return")
@@ -151,7 +147,7 @@ def _device_function(function: Function, layout: Layout, kernel: str, callees: d
     entry = "\n".join(body.code.entry)
     lines = "\n".join(body.code.lines)
     return (
-        f"define internal i1 {function_name(kernel, function.name)}({frame()}{formal}) #0 {{\nentry:\n{local}{slots}"
+        f"define internal i1 {function_name(kernel, function.name)}({frame()}{formal}) #0 {{\nentry:\n{local}"
         f"{entry}\n{registers}{carry}  br label %{blocks.label(0)}\n{lines}\n"
         "thread.return:\n  ret i1 false\nthread.exit:\n  ret i1 true\n}\n"
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.device.host.translate import runtime
+from engine.device.host.translate import resolvers, runtime
 from engine.device.host.translate.body import quoted
 from engine.device.host.translate.kernel import translate_kernel
 from engine.diagnostics import KernelError
@@ -32,7 +32,7 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
     kernels = [translate_kernel(module, signature, addresses) for signature in module.signatures.values()]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
-    parts = [f'target triple = "{triple}"', runtime.text()]
+    parts = [f'target triple = "{triple}"', runtime.text(), resolvers.text()]
     parts += [_variable(item, variables, addresses) for item in variables.values()]
     parts += [kernel.text for kernel in kernels]
     parts.append(

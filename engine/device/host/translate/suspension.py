@@ -1,15 +1,166 @@
-"""Kernels whose threads wait for each other."""
+"""Kernels whose threads wait for each other.
+
+The kernel is cut at the points where a thread waits. Each piece, a *phase*, runs from the start or from one point to
+the next points, for all threads of a thread block in a plain loop. What a thread needs later is kept in arrays with
+one element for each thread. The scheduler then runs the phase that follows the point all threads have reached.
+"""
 
 from __future__ import annotations
 
-from engine.device.host.translate.body import Layout
-from engine.device.host.translate.flow import Flow
-from engine.ptx.tree import Function, Instruction
+from engine.device.host.translate import abi, blocks, resolvers, scheduler
+from engine.device.host.translate.accesses import Accesses
+from engine.device.host.translate.body import Body, Layout, quoted, width
+from engine.device.host.translate.flow import Block, Flow
+from engine.device.host.translate.points import RESULTS, Point, is_point, point_of
+from engine.device.host.translate.provenance import Root, roots
+from engine.device.host.translate.recompute import recomputable
+from engine.device.host.translate.table import OPCODES
+from engine.device.host.translate.threads import memory_prologue, thread_loop
+from engine.ptx.tree import Function
+
+suspends = is_point
+
+PHASE_FRAME = (
+    "ptr %launch, ptr %params, ptr %worker, ptr %scratch, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z, "
+    "i32 %x0, i32 %x1, i32 %y0, i32 %y1, i32 %z0, i32 %z1"
+)
 
 
-def suspends(instruction: Instruction) -> bool:
-    return False
+class _Scratch:
+    """The layout of one worker's scratch memory: states, exchange and result arrays, saved registers, local memory."""
+
+    def __init__(self) -> None:
+        self.size = resolvers.result(RESULTS)
+        self._slots: dict[str, int] = {}
+
+    def slot(self, name: str, size: int) -> int:
+        """Return where the array of a saved register lies."""
+        if name not in self._slots:
+            self._slots[name] = self.size
+            self.size += size * abi.MAX_THREADS
+        return self._slots[name]
+
+
+class _Phases:
+    """Writes the phases of one kernel."""
+
+    def __init__(self, kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> None:
+        self.kernel = kernel
+        self.layout = layout
+        self.callees = callees
+        self.flow = flow
+        self.waiting = [block for block in flow.blocks if block.suspends]
+        self.points: dict[int, Point] = {block.index: point_of(block.instructions[-1]) for block in self.waiting}
+        self.numbers = {block.index: number for number, block in enumerate(self.waiting, 1)}
+        self.scratch = _Scratch()
+        self.recomputed = recomputable(kernel)
+        self.roots: dict[str, Root | None] = roots(kernel, layout.parameters, set(layout.module))
+        local = Body(kernel, layout, kernel.name).local_bytes
+        self.local_bytes = -(-local // 16) * 16
+        self.local_at = self.scratch.slot("local memory", self.local_bytes)
+
+    def name(self, number: int) -> str:
+        return f"@{quoted(f'{self.kernel.name}|phase.{number}')}"
+
+    def write(self, number: int) -> str:
+        """Return phase `number`: 0 from the start, else from after that point."""
+        body = Body(self.kernel, self.layout, self.kernel.name)
+        body.callees = self.callees
+        body.accesses = Accesses(body, self.roots, branch_free=False, is_entry=True)
+        start = 0
+        if number:
+            block = self.waiting[number - 1]
+            start = block.index + 1
+            self._restore(body, self.points[block.index], self.flow.blocks[start].live_in)
+        body.code.jump(blocks.label(start))
+        blocks.translate(body, self.flow, start, "thread.exit", lambda block: self._suspend(body, block))
+        before = f"""  %linear.row = mul i32 %tid.z, %ny
+  %linear.row2 = add i32 %linear.row, %tid.y
+  %linear.start = mul i32 %linear.row2, %nx
+  %linear = add i32 %linear.start, %tid.x
+  %local.index = mul i32 %linear, {self.local_bytes}
+  %local.all = getelementptr i8, ptr %scratch, i64 {self.local_at}
+  %local = getelementptr i8, ptr %local.all, i32 %local.index
+{resolvers.element("state.at", resolvers.STATE, "%linear")}"""
+        after = f"  store i32 {scheduler.EXITED}, ptr %state.at\n"
+        ranges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
+        loop = thread_loop(body, before, after, ranges, "phase.done")
+        entry = "\n".join(body.code.entry)
+        prologue = memory_prologue() + "\n".join(body.accesses.prologue)
+        return (
+            f"define internal void {self.name(number)}({PHASE_FRAME}) #0 {{\nentry:\n{entry}\n"
+            f"  br label %start\nstart:\n{prologue}\n{loop}phase.done:\n  ret void\n}}\n"
+        )
+
+    def _place(self, body: Body, offset: int, kind: str) -> str:
+        base = body.code.value(f"getelementptr i8, ptr %scratch, i64 {offset}")
+        return body.code.value(f"getelementptr {kind}, ptr {base}, i32 %linear")
+
+    def _suspend(self, body: Body, block: Block) -> None:
+        """Save what is needed later, hand over the operands and stop this thread."""
+        code, point = body.code, self.points[block.index]
+        line = block.instructions[-1].line
+        for index, operand, kind in point.given:
+            value = body.read(operand, kind, line)
+            if kind == "pred":
+                value = code.value(f"zext i1 {value} to i32")
+            code.do(f"store i32 {value}, ptr {self._place(body, resolvers.exchange(index), 'i32')}")
+        results = {operand.name for _, operand, _ in point.results if hasattr(operand, "name")}
+        for name in sorted(self.flow.blocks[block.index + 1].live_in - results - set(self.recomputed)):
+            if name not in self.kernel.registers:
+                continue
+            slot, kind = body.register_slot(name, line)
+            stored = "i8" if kind == "i1" else kind
+            value = code.value(f"load {kind}, ptr {slot}")
+            if kind == "i1":
+                value = code.value(f"zext i1 {value} to i8")
+            place = self._place(body, self.scratch.slot(name, max(width(kind), 8) // 8), stored)
+            code.do(f"store {stored} {value}, ptr {place}")
+        code.do(f"store i32 {self.numbers[block.index]}, ptr %state.at")
+        code.jump("latch.x")
+
+    def _restore(self, body: Body, point: Point, live: frozenset[str]) -> None:
+        """Compute and load what the thread had before it waited, and take the point's results."""
+        needed = self._needed(live)
+        for name, instruction in self.recomputed.items():
+            if name in needed:
+                OPCODES[instruction.opcode](body, instruction)
+        code = body.code
+        results = {operand.name for _, operand, _ in point.results if hasattr(operand, "name")}
+        for name in sorted(live - results - set(self.recomputed)):
+            if name not in self.kernel.registers:
+                continue
+            slot, kind = body.register_slot(name, 0)
+            stored = "i8" if kind == "i1" else kind
+            place = self._place(body, self.scratch.slot(name, max(width(kind), 8) // 8), stored)
+            value = code.value(f"load {stored}, ptr {place}")
+            if kind == "i1":
+                value = code.value(f"trunc i8 {value} to i1")
+            code.do(f"store {kind} {value}, ptr {slot}")
+        for index, operand, kind in point.results:
+            value = code.value(f"load i32, ptr {self._place(body, resolvers.result(index), 'i32')}")
+            if kind == "pred":
+                value = code.value(f"icmp ne i32 {value}, 0")
+            body.write(operand, kind, value)
+
+    def _needed(self, live: frozenset[str]) -> set[str]:
+        """Return the live registers that are recomputed, with the recomputed ones those are made from."""
+        from engine.device.host.translate.flow import used
+
+        needed, pending = set[str](), [name for name in live if name in self.recomputed]
+        while pending:
+            name = pending.pop()
+            if name not in needed:
+                needed.add(name)
+                pending += [item for item in used(self.recomputed[name]) if item in self.recomputed]
+        return needed
 
 
 def translate(kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> tuple[str, int]:
-    raise NotImplementedError
+    """Return a waiting kernel's LLVM text and the scratch bytes that a worker needs to run it."""
+    phases = _Phases(kernel, layout, callees, flow)
+    text = [phases.write(number) for number in range(len(phases.waiting) + 1)]
+    lines = [block.instructions[-1].line for block in phases.waiting]
+    points = [phases.points[block.index] for block in phases.waiting]
+    text.append(scheduler.text(kernel.name, [phases.name(number) for number in range(len(points) + 1)], points, lines))
+    return "\n".join(text), phases.scratch.size + 64

@@ -203,7 +203,7 @@ def _extreme(name: str) -> Emit:
     def emit(body: Body, instruction: Instruction) -> None:
         if len(instruction.operands) == 4 or "xorsign" in instruction.modifiers:
             raise body.unsupported(instruction, f"use two-operand {name}")
-        kind, llvm, (a, b) = sources(body, instruction, 2)
+        kind, _, (a, b) = sources(body, instruction, 2)
         value = extreme(body, name, kind, a, b, propagate="NaN" in instruction.modifiers)
         if "abs" in instruction.modifiers:
             raise body.unsupported(instruction, "take abs first")

@@ -1,4 +1,4 @@
-"""Integer arithmetic. Everything wraps; nothing traps: x/0 is all ones and x%0 is x, as the hardware's sequence gives."""
+"""Integer arithmetic. Everything wraps and nothing traps: x/0 is all ones and x%0 is x, as the hardware gives."""
 
 from __future__ import annotations
 

@@ -1,0 +1,308 @@
+"""`Canvas`: the widget on which a person edits a patch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.canvas import clipboard, editing
+from app.canvas.connecting import best_port, fitting_ports, port_spec, refusal
+from app.canvas.connection_drag import Drop
+from app.canvas.graph_scene import GraphScene
+from app.canvas.mirror import Mirror
+from app.canvas.node_layout import HEADER, ROW, STEP, snapped
+from app.canvas.notice import Notice
+from app.canvas.report_display import ReportDisplay
+from app.canvas.search_popup import SearchPopup
+from app.canvas.tooltips import connection_tooltip, node_tooltip, port_tooltip
+from app.canvas.view import GraphView, Hit
+from engine.blocktypes.block import Block
+from engine.diagnostics import PatchError
+from engine.patch.changes import Connection, PortRef, Position
+from engine.patch.document import Patch
+from engine.runtime.messages import FrameReport
+
+_ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
+
+
+class Canvas(QWidget):
+    """A view of one patch. Gestures become edits of the patch; what is seen follows the patch's changes alone."""
+
+    selection_changed = Signal(list)  # node ids
+    refused = Signal(str)  # why something that was asked for is not done
+    node_activated = Signal(str)  # double-clicked
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._patch: Patch | None = None
+        self._mirror: Mirror | None = None
+        self._selected: list[str] = []
+        self._nudges = 0
+        self._scene = GraphScene(self)
+        self._scene.selection_settled.connect(self._pass_on_selection)
+        self._view = GraphView(self._scene, self._fitting, self._tooltip, self)
+        self._display = ReportDisplay(self._scene, self)
+        self._notice = Notice(self)
+        self._search = SearchPopup(self)
+        self._search.chosen.connect(self._place_chosen)
+        self._place_at = self._view.cursor_point()
+        self._place_for: PortRef | Connection | None = None
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._view)
+        self.setFocusProxy(self._view)
+        self._view.nodes_dragged.connect(self._move)
+        self._view.connection_dropped.connect(self._drop)
+        self._view.connections_cut.connect(self._cut)
+        self._view.hovering.connect(self._explain)
+        self._view.node_double_clicked.connect(self.node_activated)
+        self._view.connection_double_clicked.connect(partial(self._open_search_for, None))
+        self._view.canvas_double_clicked.connect(self.open_search)
+
+    # What is shown
+
+    @property
+    def patch(self) -> Patch | None:
+        """The patch that is shown."""
+        return self._patch
+
+    def set_patch(self, patch: Patch | None) -> None:
+        """Show a patch from now on, or none."""
+        if self._mirror is not None:
+            self._mirror.stop()
+            self._mirror = None
+        self._search.hide()
+        self._view.cancel_drag()
+        self._display.clear()
+        self._scene.empty()
+        self._patch = patch
+        if patch is not None:
+            self._mirror = Mirror(patch, self._scene, self._view.cancel_drag)
+        self._pass_on_selection()
+        self._view.viewport().update()
+
+    def show_report(self, report: FrameReport) -> None:
+        """Show states and times of a frame; tooltips tell from it too."""
+        self._display.show_report(report)
+
+    @property
+    def zoom(self) -> float:
+        """Pixels per canvas unit; 1 at 100 %."""
+        return self._view.zoom
+
+    def set_zoom(self, zoom: float) -> None:
+        """Zoom about the middle."""
+        self._view.set_zoom(zoom)
+
+    def fit(self) -> None:
+        """Bring the whole patch into view."""
+        self._view.show_nodes(self._scene.nodes)
+
+    def fit_selection(self) -> None:
+        """Bring the selected nodes into view; the whole patch when none is selected."""
+        self._view.show_nodes(self.selected() or self._scene.nodes)
+
+    # Selection
+
+    def selected(self) -> list[str]:
+        """Ids of the selected nodes."""
+        return self._scene.selected_nodes()
+
+    def select(self, node_ids: Iterable[str]) -> None:
+        """Select these nodes and nothing else."""
+        self._scene.select(node_ids)
+
+    def select_all(self) -> None:
+        """Select every node."""
+        self._scene.select(self._scene.nodes)
+
+    def _pass_on_selection(self) -> None:
+        selected = self.selected()
+        if selected != self._selected:
+            self._selected = selected
+            self.selection_changed.emit(selected)
+
+    # Edits
+
+    def delete_selected(self) -> None:
+        """Remove the selected nodes and connections."""
+        nodes, connections = self.selected(), self._scene.selected_connections()
+        if self._patch is not None and (nodes or connections):
+            editing.delete(self._patch, nodes, connections)
+
+    def copy(self) -> None:
+        """Put the selected nodes on the clipboard, as text."""
+        if self._patch is not None and self.selected():
+            QGuiApplication.clipboard().setText(clipboard.copied(self._patch, self.selected()))
+
+    def cut(self) -> None:
+        """Put the selected nodes on the clipboard and remove them."""
+        self.copy()
+        self.delete_selected()
+
+    def paste(self) -> None:
+        """Add the nodes on the clipboard where the pointer is, and select them."""
+        point = self._view.cursor_point()
+        self._paste(QGuiApplication.clipboard().text(), snapped(point.x(), point.y()), "Paste")
+
+    def duplicate_selected(self) -> None:
+        """Add copies of the selected nodes and of the connections between them, and select the copies."""
+        if self._patch is not None and self.selected():
+            self._paste(clipboard.copied(self._patch, self.selected()), None, "Duplicate")
+
+    def _paste(self, text: str, at: Position | None, name: str) -> None:
+        if self._patch is None:
+            return
+        try:
+            added = clipboard.paste(self._patch, text, at, name)
+        except PatchError as problem:
+            self._refuse(str(problem))
+        else:
+            self.select(added)
+
+    def _move(self, positions: dict[str, Position]) -> None:
+        assert self._patch is not None
+        editing.move(self._patch, positions)
+
+    def _nudge(self, dx: int, dy: int, gesture: object) -> None:
+        if self._patch is not None and self.selected():
+            places = {node: self._patch.nodes[node].position for node in self.selected()}
+            moved = {node: (x + dx * STEP, y + dy * STEP) for node, (x, y) in places.items()}
+            editing.move(self._patch, moved, gesture=gesture)
+
+    def _cut(self, connections: list[Connection]) -> None:
+        assert self._patch is not None
+        editing.cut(self._patch, connections)
+
+    # Connecting
+
+    def _fitting(self, start: PortRef) -> set[PortRef]:
+        return fitting_ports(self._patch, start) if self._patch is not None else set()
+
+    def _explain(self, start: PortRef | None, end: PortRef | None) -> None:
+        """While a connection is dragged: say why the port under the pointer does not take it."""
+        reason = refusal(self._patch, start, end) if self._patch and start and end else None
+        if reason:
+            self._notice.show_at(self._view.cursor_position, reason)
+        else:
+            self._notice.hide()
+
+    def _drop(self, drop: Drop) -> None:
+        assert self._patch is not None
+        if drop.end is not None:
+            try:
+                editing.connect(self._patch, drop.start, drop.end, drop.picked_up)
+            except PatchError as problem:
+                self._refuse(str(problem))
+        elif drop.picked_up is not None:
+            self._patch.disconnect(drop.picked_up)
+        else:
+            self._open_search_for(self._view.mapFromScene(drop.point), drop.start)
+
+    def _refuse(self, reason: str) -> None:
+        self._notice.show_at(self._view.cursor_position, reason)
+        self.refused.emit(reason)
+
+    # Search
+
+    def open_search(self, position: QPoint | None = None) -> None:
+        """Open the search at a position of the canvas, or at the pointer; the block that is chosen is placed there."""
+        self._open_search_for(position, None)
+
+    def _open_search_for(self, position: QPoint | None, goal: PortRef | Connection | None) -> None:
+        if self._patch is None:
+            return
+        if position is None:
+            position = self._view.mapFromScene(self._view.cursor_point())
+        self._place_at = self._view.mapToScene(position)
+        self._place_for = goal
+        hint = {PortRef: f"Connect {goal} to a new …", Connection: "Insert a …"}.get(type(goal), "Add a block …")
+        self._search.open(position, self._find, hint)
+
+    def _find(self, text: str) -> list[type[Block]]:
+        """Block types that match a text and fit what the search was opened for."""
+        patch, goal = self._patch, self._place_for
+        if patch is None:
+            return []
+        found = patch.catalogue.search(text)
+        wanted = [goal] if isinstance(goal, PortRef) else [goal.source, goal.target] if goal else []
+        for ref in wanted:
+            spec = port_spec(patch, ref)
+            found = [block_type for block_type in found if spec and best_port(block_type, spec)]
+        return found
+
+    def _place_chosen(self, block_type: type[Block]) -> None:
+        assert self._patch is not None
+        goal, point = self._place_for, self._place_at
+        # The pointer is at the first port, or on the title bar.
+        below = HEADER + ROW / 2 if goal else HEADER / 2
+        position = snapped(point.x(), point.y() - below)
+        try:
+            if isinstance(goal, Connection):
+                placed = editing.insert(self._patch, block_type, position, goal)
+            else:
+                placed = editing.place(self._patch, block_type, position, goal)
+        except PatchError as problem:
+            self._refuse(str(problem))
+        else:
+            self.select([placed])
+
+    # Events
+
+    def _tooltip(self, hit: Hit) -> str:
+        if self._patch is None:
+            return ""
+        report = self._display.report
+        match hit:
+            case PortRef():
+                return port_tooltip(self._patch, hit, report)
+            case Connection():
+                return connection_tooltip(hit, report)
+            case _:
+                return node_tooltip(self._patch, hit, report)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Edit by keyboard; shortcuts of the window come before these."""
+        standard = {
+            QKeySequence.StandardKey.Copy: self.copy,
+            QKeySequence.StandardKey.Cut: self.cut,
+            QKeySequence.StandardKey.Paste: self.paste,
+            QKeySequence.StandardKey.SelectAll: self.select_all,
+        }
+        for key, act in standard.items():
+            if event.matches(key):
+                act()
+                return
+        self._press_key(event)
+
+    def _press_key(self, event: QKeyEvent) -> None:
+        key, has_control = event.key(), bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if key == Qt.Key.Key_Tab:
+            self.open_search()
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.delete_selected()
+        elif key == Qt.Key.Key_D and has_control:
+            self.duplicate_selected()
+        elif key == Qt.Key.Key_F and not has_control:
+            self.fit_selection()
+        elif key in _ARROWS:
+            # A held key is one movement, and one undo step.
+            self._nudges += not event.isAutoRepeat()
+            self._nudge(*_ARROWS[Qt.Key(key)], gesture=("nudge", id(self), self._nudges))
+        else:
+            event.ignore()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Let a drag go with the focus."""
+        self._view.cancel_drag()
+        super().focusOutEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Repaint in another theme's colours."""
+        if event.type() == QEvent.Type.PaletteChange:
+            self._view.viewport().update()
+        super().changeEvent(event)

@@ -1,0 +1,76 @@
+"""Keeps the scene equal to the patch: every change of the patch, whoever made it, is shown once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from app.canvas.faces import node_face
+from app.canvas.graph_scene import GraphScene
+from engine.patch.changes import (
+    Change,
+    Connected,
+    Connection,
+    Disconnected,
+    NodeAdded,
+    NodeMoved,
+    NodeRemoved,
+    NodeRenamed,
+)
+from engine.patch.document import Patch
+
+
+class Mirror:
+    """Follows one patch until `stop`. `structure_changed` is called before nodes or connections come or go."""
+
+    def __init__(self, patch: Patch, scene: GraphScene, structure_changed: Callable[[], None]) -> None:
+        self._patch = patch
+        self._scene = scene
+        self._structure_changed = structure_changed
+        self._show_all()
+        self.stop = patch.subscribe(self._follow)
+
+    def refresh(self, node_id: str) -> None:
+        """Show a node's face anew."""
+        self._scene.nodes[node_id].set_face(node_face(self._patch, node_id))
+
+    def _show_all(self) -> None:
+        used: dict[str, list[Connection]] = defaultdict(list)
+        for connection in self._patch.connections:
+            used[connection.source.node].append(connection)
+            used[connection.target.node].append(connection)
+        self._scene.empty()
+        for node in self._patch.nodes.values():
+            self._scene.add_node(node.id, node_face(self._patch, node.id, used[node.id]), node.position)
+        for connection in self._patch.connections:
+            self._scene.add_connection(connection)
+
+    def _follow(self, change: Change) -> None:
+        if isinstance(change, NodeAdded | NodeRemoved | Connected | Disconnected):
+            self._structure_changed()
+        match change:
+            case NodeAdded(node):
+                self._scene.add_node(node.id, node_face(self._patch, node.id), node.position)
+            case NodeRemoved(node):
+                self._scene.remove_node(node.id)
+            case Connected(connection):
+                self._show_dangling(connection)
+                self._scene.add_connection(connection)
+            case Disconnected(connection):
+                self._scene.remove_connection(connection)
+                self._hide_dangling(connection)
+            case NodeMoved(node_id, position):
+                self._scene.nodes[node_id].setPos(*position)
+            case NodeRenamed(node_id):
+                self.refresh(node_id)
+
+    def _show_dangling(self, connection: Connection) -> None:
+        """Give the nodes the ports that only the connection names."""
+        for ref, is_input in ((connection.source, False), (connection.target, True)):
+            if (ref.port, is_input) not in self._scene.nodes[ref.node].ports:
+                self.refresh(ref.node)
+
+    def _hide_dangling(self, connection: Connection) -> None:
+        for ref, is_input in ((connection.source, False), (connection.target, True)):
+            if self._scene.nodes[ref.node].ports[ref.port, is_input].face.dangling:
+                self.refresh(ref.node)

@@ -1,0 +1,166 @@
+"""The search: type, and pick a block type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QFrame,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.canvas.painting import qcolor
+from app.theme import colours
+from app.theme.fonts import BODY, SMALL, ui_font
+from engine.blocktypes.block import Block
+
+#: Returns the block types to show for a text, best first.
+Find = Callable[[str], list[type[Block]]]
+
+_SIZE = QSize(384, 320)
+_ROW = 40
+_BLOCK_TYPE = Qt.ItemDataRole.UserRole
+
+
+class SearchPopup(QFrame):
+    """A field and the block types that match it; up, down and Enter choose, Escape closes."""
+
+    chosen = Signal(object)  # type[Block]
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("search")
+        self._find: Find = lambda text: []
+        self.field = QLineEdit(clearButtonEnabled=True)
+        self.field.textChanged.connect(self._fill)
+        self.field.installEventFilter(self)
+        self.list = QListWidget()
+        self.list.setItemDelegate(_Delegate(self.list))
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setUniformItemSizes(True)
+        self.list.itemClicked.connect(self._choose)
+        self._nothing = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(8)
+        layout.addWidget(self.field)
+        layout.addWidget(self.list, 1)
+        layout.addWidget(self._nothing, 1)
+        self.resize(_SIZE)
+        self.hide()
+
+    def open(self, position: QPoint, find: Find, hint: str) -> None:
+        """Show the search with its field at a position of the parent, over the block types that `find` returns."""
+        theme = colours.current()
+        self.setStyleSheet(
+            f"#search {{ background: {theme.dock}; border: 1px solid {theme.border}; border-radius: 4px; }}"
+        )
+        self._find = find
+        self.field.setPlaceholderText(hint)
+        self.field.clear()
+        self._fill("")
+        room = self.parentWidget().rect().adjusted(8, 8, -8, -8)
+        self.resize(_SIZE.boundedTo(room.size()))
+        x = min(position.x() - 16, room.right() - self.width())
+        y = min(position.y() - 16, room.bottom() - self.height())
+        self.move(max(x, room.left()), max(y, room.top()))
+        self.show()
+        self.raise_()
+        self.field.setFocus()
+
+    def close_search(self) -> None:
+        """Hide the search and give the focus back."""
+        if self.isVisible():
+            self.hide()
+            self.parentWidget().setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let the field's keys move in the list; close when the person goes elsewhere."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return self._handle_key(event.key())
+        if event.type() == QEvent.Type.FocusOut and not self.isAncestorOf(self.window().focusWidget()):
+            self.hide()
+        return super().eventFilter(watched, event)
+
+    def _handle_key(self, key: int) -> bool:
+        steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -6, Qt.Key.Key_PageDown: 6}
+        if key in steps:
+            row = self.list.currentRow() + steps[Qt.Key(key)]
+            self.list.setCurrentRow(min(max(row, 0), self.list.count() - 1))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if self.list.currentItem() is not None:
+                self._choose(self.list.currentItem())
+        elif key in (Qt.Key.Key_Escape, Qt.Key.Key_Tab):
+            self.close_search()
+        else:
+            return False
+        return True
+
+    def _fill(self, text: str) -> None:
+        self.list.clear()
+        for block_type in self._find(text):
+            item = QListWidgetItem(block_type.title)
+            item.setData(_BLOCK_TYPE, block_type)
+            self.list.addItem(item)
+        self.list.setCurrentRow(0)
+        is_empty = self.list.count() == 0
+        self.list.setVisible(not is_empty)
+        self._nothing.setVisible(is_empty)
+        self._nothing.setText(f"No block matches “{text}”." if text else "No block fits here.")
+
+    def _choose(self, item: QListWidgetItem) -> None:
+        block_type = item.data(_BLOCK_TYPE)
+        self.close_search()
+        self.chosen.emit(block_type)
+
+
+class _Delegate(QStyledItemDelegate):
+    """A row: title and category, and under them the summary."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """Every row is as high."""
+        return QSize(0, _ROW)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paint one block type."""
+        theme = colours.current()
+        block_type: type[Block] = index.data(_BLOCK_TYPE)
+        # PySide's stubs leave the option's own fields out.
+        rect: QRect = option.rect  # type: ignore[attr-defined]
+        state = option.state  # type: ignore[attr-defined]
+        if state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(rect, qcolor(theme.control_hover))
+            painter.fillRect(QRect(rect.left(), rect.top(), 2, rect.height()), qcolor(theme.accent))
+        elif state & QStyle.StateFlag.State_MouseOver:
+            painter.fillRect(rect, qcolor(theme.control))
+        area = rect.adjusted(8, 3, -8, -3)
+        upper, lower = QRect(area), QRect(area)
+        upper.setHeight(area.height() // 2)
+        lower.setTop(upper.bottom() + 1)
+        _text(painter, upper, block_type.title, theme.text, BODY, strong=True)
+        _text(painter, upper, block_type.category, theme.text_dim, SMALL, right=True)
+        _text(painter, lower, block_type.summary, theme.text_dim, SMALL)
+
+
+def _text(
+    painter: QPainter, area: QRect, text: str, colour: str, size: int, *, strong: bool = False, right: bool = False
+) -> None:
+    font = ui_font(size, strong=strong)
+    painter.setFont(font)
+    painter.setPen(qcolor(colour))
+    elided = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+    side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
+    painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, elided)

@@ -1,0 +1,71 @@
+"""Tests of the editor run on Qt's offscreen platform, with an engine that the test itself speaks for."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app import dialogs
+from app.dialogs import Answer
+from engine.patch.document import Patch
+from tests.app.support import FakeEngine
+
+
+@dataclass
+class Asked:
+    """Stands for the person before a dialog: the answers to give, and the texts that were shown."""
+
+    about_changes: Answer = Answer.DISCARD
+    recover: bool = True
+    path: Path | None = None
+    shown: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Answers dialogs in place of a person."""
+    answers = Asked()
+
+    def remember(text: str, answer: Any) -> Any:
+        answers.shown.append(text)
+        return answer
+
+    monkeypatch.setattr(dialogs, "ask_about_changes", lambda _, name: remember(name, answers.about_changes))
+    monkeypatch.setattr(dialogs, "ask_to_recover", lambda _, name: remember(name, answers.recover))
+    monkeypatch.setattr(dialogs, "ask_open", lambda *_: answers.path)
+    monkeypatch.setattr(dialogs, "ask_save", lambda *_: answers.path)
+    monkeypatch.setattr(dialogs, "show_error", lambda _, title, text: remember(f"{title}: {text}", None))
+    return answers
+
+
+@pytest.fixture
+def patch() -> Patch:
+    """An empty patch."""
+    return Patch()
+
+
+@pytest.fixture
+def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
+    """The editor's window with fake engines; nothing of it may be left afterwards."""
+    from app.window import MainWindow
+
+    threads = set(threading.enumerate())
+    window = MainWindow(FakeEngine, tmp_path / "state")  # type: ignore[arg-type]  # it stands in for an Engine
+    window.show()
+    yield window
+    asked.about_changes = Answer.DISCARD
+    window.close()
+    assert not window.bridge.is_polling, "the bridge's timer must end with the window"
+    left = set(threading.enumerate()) - threads
+    assert not left, f"threads must end with the window, got {left}"
+    window.deleteLater()
+    qtbot.wait(1)

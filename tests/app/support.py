@@ -1,0 +1,104 @@
+"""Blocks, an engine and reports that the tests make up themselves."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from engine.api import Block, BlockBuilder, In, Out, f32, float4, param, port, uchar4
+from engine.device.protocol import DeviceInfo
+from engine.patch.document import Patch
+from engine.profiling.levels import ProfilingLevel
+from engine.runtime.messages import EngineStatistics, FrameReport, Preview, UpdateLevel
+
+
+class EveryParameter(Block, id="test_app.every_parameter", category="Test"):
+    """Has a parameter of every kind."""
+
+    x: In[f32] = port(doc="Values.", optional=True)
+    out: Out[f32] = port(shape="[count]", doc="Values.")
+    gain: float = param(1.0, min=0, max=10, unit="dB", doc="How much.")
+    free: float = param(0.5, doc="Any number.")
+    count: int = param(4, min=1, max=64, structural=True, doc="How many.")
+    on: bool = param(True, doc="Whether at all.")
+    mode: str = param("soft", choices=("soft", "hard"), doc="How.")
+    label: str = param("", doc="A text.")
+    source: Path = param("", files="open image", doc="A picture.")
+    data: np.ndarray = param(np.arange(6, dtype=np.float32), doc="Numbers.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Only clears its output."""
+        build.fill(self.out)
+
+
+class Screen(Block, id="test_app.screen", category="Test"):
+    """Shows an image."""
+
+    image: In[float4] = port(rank=2, doc="The image.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Show a buffer of the image's size."""
+        build.show(build.buffer("pixels", uchar4, shape="same(image)"))
+
+
+class Picture(Block, id="test_app.picture", category="Test"):
+    """Makes an image."""
+
+    out: Out[float4] = port(shape="[8, 8]", doc="The image.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """A black image."""
+        build.fill(self.out)
+
+
+class FakeEngine:
+    """Takes messages and says what the test tells it to say; it has no thread and no device."""
+
+    def __init__(self, patch: Patch, profiling: ProfilingLevel) -> None:
+        self.patch, self.profiling = patch, profiling
+        self.posted: list[Any] = []
+        self.reports: list[FrameReport] = []
+        self.previews: dict[str, Preview] = {}
+        self.events: list[Any] = []
+        self.closed = threading.Event()
+        self.device = SimpleNamespace(info=DeviceInfo("host", "A test's device", "none", 0, 1))
+
+    def start(self) -> None:
+        """Nothing to start."""
+
+    def watch_kernels(self) -> None:
+        """No kernels to watch."""
+
+    def post(self, message: Any) -> None:
+        self.posted.append(message)
+
+    def take_report(self) -> FrameReport | None:
+        return self.reports.pop() if self.reports else None
+
+    def take_preview(self, node: str) -> Preview | None:
+        return self.previews.pop(node, None)
+
+    def take_events(self) -> list[Any]:
+        taken, self.events = self.events, []
+        return taken
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+def make_report(**fields: Any) -> FrameReport:
+    """Return a report of an engine that runs, with some fields of its own."""
+    plain: dict[str, Any] = {
+        "frame": 1,
+        "update_level": UpdateLevel.NONE,
+        "frame_time_ns": 420_000,
+        "nodes": {},
+        "buffers": {},
+        "statistics": EngineStatistics("host", blocks=3, kernels=5, pool_used_bytes=2**20, pool_allocated_bytes=2**21),
+        "running": True,
+    }
+    return FrameReport(**{**plain, **fields})

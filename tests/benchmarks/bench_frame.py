@@ -1,0 +1,104 @@
+"""What a frame costs: the engine's frame against bare launches of the same graph, and each update level.
+
+    python tests/benchmarks/bench_frame.py --device host|cuda:0
+
+Times are medians; ratios compare within this one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from engine import Engine, Patch, ProfilingLevel, open_device
+from engine.device.protocol import Device
+from engine.patch.files import load_patch
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+
+
+def milliseconds(call: Callable[[], object], repeats: int) -> float:
+    """Return the median time of `call`."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return median(times) * 1e3
+
+
+def chain(length: int) -> Patch:
+    """Return a patch of `length` saxpy blocks in a row."""
+    patch = Patch()
+    source = patch.add("io.array", data=np.ones(1024, np.float32))["out"]
+    output = source
+    for _ in range(length):
+        block = patch.add("math.saxpy", a=1.0)
+        patch.connect(output, block["x"])
+        patch.connect(source, block["y"])
+        output = block["out"]
+    return patch
+
+
+def bench_chain(device: Device, length: int) -> None:
+    """Print a chain's frame against its bare launch, one slider moved a frame, and its build."""
+    patch = chain(length)
+    start = time.perf_counter()
+    with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
+        engine.step()
+        first = (time.perf_counter() - start) * 1e3
+        compiled = engine._engine.updates.compiled
+        stream = engine._engine._stream
+        assert compiled is not None
+
+        def bare() -> None:
+            compiled.launch(stream)
+            stream.synchronize()
+
+        def slider() -> None:
+            slider.value += 1e-3  # type: ignore[attr-defined]
+            patch.set("saxpy", gesture="drag", a=slider.value)  # type: ignore[attr-defined]
+            engine.step()
+
+        slider.value = 1.0  # type: ignore[attr-defined]
+        repeats = 300 if length <= 100 else 50
+        launch, frame, moved = (milliseconds(call, repeats) for call in (bare, engine.step, slider))
+    print(
+        f"chain of {length:5}: first frame {first:9.1f} ms   bare launch {launch:8.4f} ms   frame {frame:8.4f} ms "
+        f"({frame / launch:.2f} x)   with a slider {moved:8.4f} ms"
+    )
+
+
+def bench_example(device: Device, name: str, frames: int) -> None:
+    """Print an example's frame time and frames a second."""
+    patch = load_patch(EXAMPLES / f"{name}.loom")
+    for level in (ProfilingLevel.NONE, ProfilingLevel.PER_BLOCK):
+        with Engine(patch, device, profiling=level) as engine:
+            for _ in range(10):
+                report = engine.step()
+            frame = milliseconds(engine.step, frames)
+            report = engine.step()
+        nodes = ", ".join(f"{k} {v.time_ns / 1e6:.3f}" for k, v in report.nodes.items() if v.time_ns is not None)
+        print(f"{name:10} {level.name.lower():10} {frame:8.3f} ms a frame = {1e3 / frame:7.1f} a second   {nodes}")
+
+
+def main() -> None:
+    """Run every benchmark on the device named on the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="auto")
+    device = open_device(parser.parse_args().device)
+    print(device.info.name, device.info.title)
+    for length in (10, 100, 1000):
+        bench_chain(device, length)
+    for name in ("particles", "photo"):
+        bench_example(device, name, 100)
+    device.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""What the block tests share: a photograph, and a way to run one block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import cbook
+from PIL import Image
+
+from blocks.io.decode_image import srgb_to_linear
+from engine import Engine, Patch
+
+Array = np.ndarray[Any, Any]
+Apply = Callable[..., Array]
+
+
+@pytest.fixture(scope="session")
+def photograph() -> Array:
+    """A real photograph, linear RGB, of odd size."""
+    with cbook.get_sample_data("grace_hopper.jpg") as file:
+        pixels = np.asarray(Image.open(file).convert("RGB"))
+    return srgb_to_linear(pixels[40:301, 60:271] / 255.0)
+
+
+@pytest.fixture
+def apply_to_image() -> Apply:
+    """Run one image block on an array for one frame and return its output."""
+
+    def apply(block: str, image: Array, **parameters: Any) -> Array:
+        patch = Patch()
+        source = patch.add("io.image_array", data=image)
+        node = patch.add(block, **parameters)
+        patch.connect(source["out"], node["image"])
+        with Engine(patch, device="host") as engine:
+            engine.step()
+            return engine.read(node["out"])
+
+    return apply

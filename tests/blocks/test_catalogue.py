@@ -1,0 +1,70 @@
+"""Every block type of the library says what it is and describes its work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.blocktypes.block import Block
+from engine.blocktypes.builder import describe
+from engine.blocktypes.catalogue import default_catalogue
+from engine.blocktypes.description import KernelEntry
+from engine.diagnostics import PatchError
+from engine.kernel_sources.loader import find_kernel, load_image
+
+BLOCKS = [block for block in default_catalogue().all() if block.__module__.startswith("blocks.")]
+IDS = [block.id for block in BLOCKS]
+PHOTO = Path(__file__).parents[2] / "resources" / "media" / "still_life.jpg"
+
+
+def _placed(block_type: type[Block]) -> Block:
+    values = {name: PHOTO for name, spec in block_type.parameters.items() if spec.files.startswith("open")}
+    return block_type("node", values)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=IDS)
+def test_block_explains_itself(block: type[Block]) -> None:
+    """A block has a one-sentence summary, help beyond it, and a sentence for each port and parameter."""
+    text = block.__doc__ or ""
+    assert block.summary.endswith(".") and len(block.summary) < 110
+    assert len(text) > len(block.summary) + 60, "help must go beyond the summary"
+    for name, spec in (block.ports | block.parameters).items():
+        assert spec.doc[0].isupper() or spec.doc[0].isdigit() or "*" in spec.doc or "+" in spec.doc, name
+        assert spec.doc.endswith("."), name
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=IDS)
+def test_sliders_have_a_range(block: type[Block]) -> None:
+    """Every number on a block is bounded on both sides, with its default within."""
+    for name, spec in block.parameters.items():
+        if spec.type in ("float", "int"):
+            assert spec.minimum is not None and spec.maximum is not None, name
+            assert spec.minimum <= spec.default <= spec.maximum, name
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=IDS)
+def test_launches_fit_their_kernels(block: type[Block]) -> None:
+    """Each kernel a block names exists and takes as many arguments as the block passes."""
+    for entry in describe(_placed(block)).entries:
+        if isinstance(entry, KernelEntry):
+            image = load_image(find_kernel(entry.kernel.file), "compute_75")
+            assert len(image.signature(entry.kernel.entry).parameters) == len(entry.arguments), entry.kernel
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=IDS)
+def test_describing_twice_gives_the_same_graph_nodes(block: type[Block]) -> None:
+    """Describing has no side effects."""
+    placed = _placed(block)
+    assert describe(placed).structural_equals(describe(placed))
+
+
+def test_one_file_holds_one_block_named_as_its_id() -> None:
+    """`category.name` is defined in blocks/category/name.py."""
+    assert [f"blocks.{block.id}" for block in BLOCKS] == [block.__module__ for block in BLOCKS]
+
+
+def test_load_image_without_a_file_says_what_to_do() -> None:
+    """A freshly placed Load Image asks for a file."""
+    with pytest.raises(PatchError, match="choose a file"):
+        describe(default_catalogue().require("io.load_image")())

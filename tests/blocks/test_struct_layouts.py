@@ -1,0 +1,45 @@
+"""Structs that Python and CUDA C++ share have one layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from blocks.particles.camera import Camera
+from blocks.particles.particle import Particle
+from engine.compiler.frame import Frame
+from engine.diagnostics import KernelError
+from engine.kernel_sources.files import KERNELS_FOLDER
+from engine.kernel_sources.nvrtc import compile_cuda
+from engine.types import DType
+
+SHARED = [(Particle, "particle.cuh"), (Camera, "camera.cuh"), (Frame, "frame.cuh")]
+
+
+def _assertions(struct: DType, header: str, shift: int = 0) -> str:
+    name = struct.__name__
+    offsets = {field: struct.numpy.fields[field][1] for field in struct.fields}  # type: ignore[index]  # has fields
+    lines = [f'#include "{header}"', f"static_assert(sizeof({name}) == {struct.size_bytes + shift});"]
+    lines += [f"static_assert(__builtin_offsetof({name}, {field}) == {at});" for field, at in offsets.items()]
+    lines += [
+        f"static_assert(sizeof({name}::{field}) == {dtype.size_bytes});" for field, dtype in struct.fields.items()
+    ]
+    return "\n".join([*lines, 'extern "C" __global__ void nothing() {}'])
+
+
+@pytest.mark.parametrize(("struct", "header"), SHARED, ids=[struct.__name__ for struct, _ in SHARED])
+def test_struct_has_the_layout_of_its_header(struct: DType, header: str) -> None:
+    """Size, and offset and size of each field, are those that the CUDA compiler gives."""
+    compile_cuda(_assertions(struct, header), Path("layout.cu"), "compute_75", [KERNELS_FOLDER])
+
+
+def test_a_wrong_layout_would_be_seen() -> None:
+    """The comparison fails for a struct that is four bytes off."""
+    with pytest.raises(KernelError, match="static assertion"):
+        compile_cuda(_assertions(Particle, "particle.cuh", 4), Path("layout.cu"), "compute_75", [KERNELS_FOLDER])
+
+
+def test_a_particle_is_32_bytes() -> None:
+    """Two particles fill a 64-byte cache line."""
+    assert Particle.size_bytes == 32
