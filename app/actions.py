@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar, QWidget
 
 from app.theme.icons import icon
+
+_ICON = 20
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class Command:
     checked: bool | None = None
     group: str = ""
     canvas_only: bool = False
+
+    @property
+    def name(self) -> str:
+        """The text without its mnemonic and without what says that it asks first."""
+        return self.text.replace("&", "").removesuffix(" …")
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,7 @@ class Actions:
         toolbar = QToolBar("Toolbar")
         toolbar.setObjectName("toolbar")
         toolbar.setMovable(False)
+        toolbar.setIconSize(QSize(_ICON, _ICON))
         for item in items:
             if item is None:
                 toolbar.addSeparator()
@@ -87,9 +95,8 @@ class Actions:
         if command.icon:
             action.setIcon(icon(command.icon))
         action.setShortcuts([QKeySequence(keys) for keys in command.keys])
-        name = command.text.replace("&", "").removesuffix(" …")
         keys = f" ({action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})" if command.keys else ""
-        action.setToolTip(f"{name}{keys}" + (f"\n{command.help}" if command.help else ""))
+        action.setToolTip(f"{command.name}{keys}" + (f"\n{command.help}" if command.help else ""))
         action.setStatusTip(command.help)
         if command.checked is not None:
             action.setCheckable(True)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,14 +36,14 @@ cli = typer.Typer(
     rich_markup_mode=None,
 )
 
-PatchPath = Annotated[Path, typer.Argument(metavar="PATCH", help="A .loom file.")]
+PatchPath = Annotated[Path, typer.Argument(help="A .loom file.")]
 DeviceName = Annotated[str, typer.Option("--device", metavar="auto|host|cuda:0", help="What to run on.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
 @cli.command()
 def edit(
-    patch: Annotated[Path | None, typer.Argument(metavar="[PATCH]", help="A .loom file; none: the examples.")] = None,
+    patch: Annotated[Path | None, typer.Argument(help="A .loom file; none: the examples.")] = None,
     device: DeviceName = "auto",
     screenshot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Run for a moment, save the window's picture, exit.")
@@ -89,7 +88,7 @@ def check(patch: PatchPath, json: Json = False) -> None:
 
 @cli.command()
 def blocks(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One block type's id.")] = None,
+    name: Annotated[str | None, typer.Argument(help="One block type's id.")] = None,
     json: Json = False,
 ) -> None:
     """List the block types, or one block type's ports, parameters and help."""
@@ -100,7 +99,7 @@ def blocks(
 
 @cli.command()
 def kernel(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .cu or .ptx file.")],
+    file: Annotated[Path, typer.Argument(help="A .cu or .ptx file.")],
     write_json: Annotated[bool, typer.Option("--write-json", help="Write NAME.json beside the file.")] = False,
 ) -> None:
     """Show the entry points of a kernel file, their parameters and directions."""
@@ -117,10 +116,10 @@ def devices(json: Json = False) -> None:
     show_devices(json)
 
 
-def main(run: Callable[[], Any] = cli) -> None:
+def main() -> None:
     """Run the command line; a problem that was foreseen ends in one line on stderr and its exit status."""
     try:
-        run()
+        cli(prog_name="warploom")
     except DeviceError as problem:
         typer.echo(f"error: {problem}", err=True)
         sys.exit(DEVICE_FAILED)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -17,6 +17,8 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+
+from app.actions import Command
 
 
 def show_about(parent: QWidget, device: str) -> None:
@@ -29,7 +31,7 @@ def show_about(parent: QWidget, device: str) -> None:
     )
 
 
-def make_shortcut_list(parent: QWidget, actions: Iterable[QAction]) -> QDialog:
+def make_shortcut_list(parent: QWidget, commands: Iterable[Command]) -> QDialog:
     """Return a dialog that lists every command that has keys."""
     dialog = QDialog(parent)
     dialog.setWindowTitle("Keyboard shortcuts")
@@ -42,10 +44,10 @@ def make_shortcut_list(parent: QWidget, actions: Iterable[QAction]) -> QDialog:
     rows.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
     rows.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
     native = QKeySequence.SequenceFormat.NativeText
-    for action in actions:
-        keys = ", ".join(sequence.toString(native) for sequence in action.shortcuts())
-        if keys:
-            rows.addTopLevelItem(QTreeWidgetItem([action.text().replace("&", "").removesuffix(" …"), keys]))
+    for command in commands:
+        if command.keys:
+            keys = ", ".join(QKeySequence(key).toString(native) for key in command.keys)
+            rows.addTopLevelItem(QTreeWidgetItem([command.name, keys]))
     close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     close.rejected.connect(dialog.reject)
     column = QVBoxLayout(dialog)

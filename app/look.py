@@ -17,7 +17,8 @@ def window_stylesheet(theme: Colours) -> str:
 #figures {{ color: {theme.text_dim}; font-size: {SMALL}px; }}
 #engineBadge #figures {{ color: {theme.text}; font-size: {SMALL + 1}px; }}
 #blockTitle {{
-    font-size: {_TITLE}px; font-weight: 600; border-color: transparent; background: transparent; padding: 2px 0;
+    font-size: {_TITLE}px; font-weight: 600; border-color: transparent; background: transparent;
+    padding: 2px 0; margin-left: -3px;
 }}
 #blockTitle:hover, #blockTitle:focus {{ border-color: {theme.border}; padding: 2px 4px; }}
 #message[state="error"] {{ color: {theme.error}; }}
@@ -35,5 +36,6 @@ def window_stylesheet(theme: Colours) -> str:
 #problemCount {{ background: transparent; border-color: transparent; padding: 2px 8px; color: {theme.warning}; }}
 #problemCount[errors="true"] {{ color: {theme.error}; }}
 #problemCount:hover {{ background: {theme.control_hover}; }}
+QTableView::item {{ padding: 0 5px; }}
 QStatusBar::item {{ border: none; }}
 """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.media_paths import paths_to_keep
 from engine.diagnostics import WarploomError
 from engine.patch.changes import Change
 from engine.patch.document import Patch
@@ -79,6 +80,8 @@ class Session(QObject):
     def save(self, path: Path) -> None:
         """Write the patch to a file and go on with that file; PatchError when it can't be written."""
         if self.patch is not None:
+            # Not an edit of the person's: undo must not make a file disappear.
+            self.patch.restore(paths_to_keep(self.patch, self.patch.folder, path.resolve().parent))
             save_patch(self.patch, path)
             self._is_saved = True
             self.notify()

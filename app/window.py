@@ -65,8 +65,7 @@ class MainWindow(QMainWindow):
         }
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self._make_menus_and_bars()
-        self._keys = ControlKeys(self)
-        QApplication.instance().installEventFilter(self._keys)
+        application().focusChanged.connect(ControlKeys(self).watch)
         self._wire()
         self._restore_layout()
         self.set_theme(self.state.theme)
@@ -103,9 +102,7 @@ class MainWindow(QMainWindow):
 
     def set_theme(self, name: str) -> None:
         """Use the theme "dark" or "light"."""
-        app = QApplication.instance()
-        assert isinstance(app, QApplication)
-        apply_theme(app, name)
+        apply_theme(application(), name)
         self.state.theme = name
         self.setStyleSheet(window_stylesheet(current()))
         self.actions_by_id.refresh_icons()
@@ -120,7 +117,7 @@ class MainWindow(QMainWindow):
 
     def show_shortcuts(self) -> None:
         """List the commands that have keys."""
-        make_shortcut_list(self, [self.actions_by_id[name] for name in self.actions_by_id.commands]).open()
+        make_shortcut_list(self, self.actions_by_id.commands.values()).open()
 
     def show_about(self) -> None:
         """Say what this is."""
@@ -160,7 +157,6 @@ class MainWindow(QMainWindow):
         self.state.layout = bytes(self.saveState().data())
         self.session.close()
         self._recovery.close()
-        QApplication.instance().removeEventFilter(self._keys)
         try:
             save_state(self.state, self._folder)
         except OSError as problem:
@@ -246,8 +242,8 @@ class MainWindow(QMainWindow):
         for part in (self.inspector, self.problems, self.viewers):
             part.set_patch(patch)
         self.badge.clear()
+        self.canvas.set_patch(patch)
         if patch is not None:
-            self.canvas.set_patch(patch)
             self.canvas.fit()
             self.canvas.setFocus()
         self.bridge.set_engine(self.session.engine)
@@ -310,3 +306,10 @@ class MainWindow(QMainWindow):
         if not recent:
             menu.addAction("No recent files").setEnabled(False)
         self.welcome.show_recent(recent[:5])
+
+
+def application() -> QApplication:
+    """Return the application, which is there before any window."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    return app

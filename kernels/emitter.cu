@@ -49,6 +49,8 @@ __device__ inline Particle born(const Nozzle& nozzle, float life, long long numb
 }
 
 // One thread a slot. Numbers floor(time * rate) up to floor((time + time_step) * rate) are born in this frame.
+// Time is counted in frames, in double: one frame's end is then exactly the next one's start, and no number is left out or
+// born twice, as rounded times would have it; and it still counts right after hours.
 extern "C" __global__ void emit_particles(
     Particle* __restrict__ particles,
     const Frame* __restrict__ frame,
@@ -66,10 +68,10 @@ extern "C" __global__ void emit_particles(
     int count) {
     const int slot = blockIdx.x * blockDim.x + threadIdx.x;
     if (slot >= count) return;
-    // In double: after an hour the numbers are beyond what a float can count.
-    const double time = frame->time;
+    const double time_step = frame->time_step;
+    const double time = frame->index * time_step;
     const long long first = static_cast<long long>(floor(time * rate));
-    const long long end = static_cast<long long>(floor((time + frame->time_step) * rate));
+    const long long end = static_cast<long long>(floor((frame->index + 1.0) * time_step * rate));
     const int first_slot = static_cast<int>(first % count);
     const int steps = slot >= first_slot ? slot - first_slot : slot - first_slot + count;
     const long long number = first + steps;

@@ -135,27 +135,23 @@ extern "C" __global__ void spread_glow(
     out[y * cells_x + x] = sum * (1.0f / total);
 }
 
-// The glow between the centres of four cells.
-__device__ inline float4 sample_glow(const float4* __restrict__ glow, int x, int y, int cells_x, int cells_y) {
-    const float u = fmaxf((x + 0.5f) / GLOW_CELL - 0.5f, 0.0f);
-    const float v = fmaxf((y + 0.5f) / GLOW_CELL - 0.5f, 0.0f);
-    const int left = min(static_cast<int>(u), cells_x - 1);
-    const int top = min(static_cast<int>(v), cells_y - 1);
-    const int right = min(left + 1, cells_x - 1);
-    const int bottom = min(top + 1, cells_y - 1);
-    const float4* upper = glow + top * cells_x;
-    const float4* lower = glow + bottom * cells_x;
-    const float4 a = upper[left] + (upper[right] - upper[left]) * (u - left);
-    const float4 b = lower[left] + (lower[right] - lower[left]) * (u - left);
-    return a + (b - a) * (v - top);
-}
-
 // A film's response: dark stays dark, bright runs gently into white (a rational curve after Narkowicz's fit to ACES).
 __device__ inline float develop(float x) {
     return saturate(x * (2.51f * x + 0.03f) / (x * (2.43f * x + 0.59f) + 0.14f));
 }
 
-// One thread a pixel.
+// The glow at a column of cells, between the centres of the two cells above and below a row of pixels.
+__device__ inline float4 glow_at(const float4* __restrict__ glow, int column, float v, int cells_x, int cells_y) {
+    const int x = min(max(column, 0), cells_x - 1);
+    const int top = min(static_cast<int>(v), cells_y - 1);
+    const int bottom = min(top + 1, cells_y - 1);
+    const float4 upper = glow[top * cells_x + x];
+    const float4 lower = glow[bottom * cells_x + x];
+    return upper + (lower - upper) * (v - top);
+}
+
+// One thread for the pixels of a row that lie between the centres of two glow cells: what they share, the glow to either
+// side above all, is then loaded and worked out once for GLOW_CELL pixels.
 extern "C" __global__ void develop_picture(
     const Light* __restrict__ lights,
     const float4* __restrict__ glow,
@@ -168,29 +164,33 @@ extern "C" __global__ void develop_picture(
     int height,
     int cells_x,
     int cells_y) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int run = blockIdx.x * blockDim.x + threadIdx.x;
     const int y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= width || y >= height) return;
+    if (run > cells_x || y >= height) return;
     const float gain = gain_of(exposure);
-    // Night above, a little lighter towards the middle.
-    const float u = 2.0f * (x + 0.5f) / width - 1.0f;
+    const Palette colors = palette_by_index(palette);
+    const float row = fmaxf((y + 0.5f) / GLOW_CELL - 0.5f, 0.0f);
+    const float4 left = glow_at(glow, run - 1, row, cells_x, cells_y) * (gain * glow_amount);
+    const float4 right = glow_at(glow, run, row, cells_x, cells_y) * (gain * glow_amount);
     const float v = 2.0f * (y + 0.5f) / height - 1.0f;
-    const float dim = background / (1.0f + 1.5f * (u * u + v * v));
-    float red = 0.010f * dim, green = 0.014f * dim, blue = 0.034f * dim;
 
-    const float4 halo = sample_glow(glow, x, y, cells_x, cells_y) * (gain * glow_amount);
-    red += halo.x;
-    green += halo.y;
-    blue += halo.z;
-    const Light light = lights[y * width + x];
-    if (light != 0) {
-        // Much light on one pixel bleaches it, as it does film.
-        const float amount = light_of(light) * gain;
-        const float3 color = sample(palette_by_index(palette), ramp_of(light)) * amount;
-        const float bleach = 0.06f * amount * amount / (1.0f + amount);
-        red += color.x + bleach;
-        green += color.y + bleach;
-        blue += color.z + bleach;
+    const int start = run * GLOW_CELL - GLOW_CELL / 2;
+    for (int x = max(start, 0); x < min(start + GLOW_CELL, width); ++x) {
+        const float4 halo = left + (right - left) * ((x - start + 0.5f) / GLOW_CELL);
+        // Night, a little lighter towards the middle.
+        const float u = 2.0f * (x + 0.5f) / width - 1.0f;
+        const float dim = background / (1.0f + 1.5f * (u * u + v * v));
+        float red = 0.010f * dim + halo.x, green = 0.014f * dim + halo.y, blue = 0.034f * dim + halo.z;
+        const Light light = lights[y * width + x];
+        if (light != 0) {
+            // Much light on one pixel bleaches it, as it does film.
+            const float amount = light_of(light) * gain;
+            const float3 color = sample(colors, ramp_of(light)) * amount;
+            const float bleach = 0.06f * amount * amount / (1.0f + amount);
+            red += color.x + bleach;
+            green += color.y + bleach;
+            blue += color.z + bleach;
+        }
+        image[y * width + x] = {develop(red), develop(green), develop(blue), 1.0f};
     }
-    image[y * width + x] = {develop(red), develop(green), develop(blue), 1.0f};
 }

@@ -1,6 +1,6 @@
 """Renders the sample photograph, `resources/media/still_life.jpg`: fruit and a vase on a table, by path tracing.
 
-    python tools/make_still_life.py [--samples 96] [--width 960] [--out FILE]
+    python tools/make_still_life.py [--samples 72] [--width 960] [--out FILE]
 
 Everything in the picture is an ellipsoid or a plane, lit by one window and a faint room.
 """
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-Array = np.ndarray[Any, np.dtype[np.float32]]
+Array = np.ndarray[Any, Any]
 OUT = Path(__file__).parents[1] / "resources" / "media" / "still_life.jpg"
 EPSILON = 1e-3
 BOUNCES = 3
@@ -57,8 +57,8 @@ SCENE = (
 def main() -> None:
     """Render and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=96, help="light paths for each pixel")
-    parser.add_argument("--width", type=int, default=960, help="pixels; the height is two thirds of it")
+    parser.add_argument("--samples", type=int, default=72, help="light paths for each pixel")
+    parser.add_argument("--width", type=int, default=720, help="pixels; the height is two thirds of it")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     light = render(options.width, options.width * 2 // 3, options.samples)
@@ -118,7 +118,8 @@ def trace(origin: Array, direction: Array, random: np.random.Generator) -> Array
         carried = np.where(mirrored[:, None], carried, carried * color)
         light[alive] += np.where(mirrored[:, None], 0, carried * from_window(start, normal, random))
         reflected = direction + 2 * facing[:, None] * normal
-        diffuse = unit(normal + unit(random.standard_normal(normal.shape, np.float32)) * 0.999)
+        scatter = np.asarray(random.standard_normal(normal.shape, np.float32))
+        diffuse = unit(normal + unit(scatter) * 0.999)
         origin, direction = start, np.where(mirrored[:, None], reflected, diffuse).astype(np.float32)
     return light
 
@@ -234,7 +235,8 @@ def noise(p: Array) -> Array:
 
 def unit(vector: Array) -> Array:
     """Return vectors of length one."""
-    return vector / np.linalg.norm(vector, axis=-1, keepdims=True)
+    lengths: Array = np.linalg.norm(vector, axis=-1, keepdims=True)
+    return vector / lengths
 
 
 def develop(light: Array) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.canvas import clipboard, editing
@@ -59,6 +59,7 @@ class Canvas(QWidget):
         self._view.connection_dropped.connect(self._drop)
         self._view.connections_cut.connect(self._cut)
         self._view.hovering.connect(self._explain)
+        self._view.hovering_ended.connect(self._notice.hide)
         self._view.node_double_clicked.connect(self.node_activated)
         self._view.connection_double_clicked.connect(partial(self._open_search_for, None))
         self._view.canvas_double_clicked.connect(self.open_search)
@@ -183,9 +184,9 @@ class Canvas(QWidget):
     def _fitting(self, start: PortRef) -> set[PortRef]:
         return fitting_ports(self._patch, start) if self._patch is not None else set()
 
-    def _explain(self, start: PortRef | None, end: PortRef | None) -> None:
+    def _explain(self, start: PortRef, end: PortRef) -> None:
         """While a connection is dragged: say why the port under the pointer does not take it."""
-        reason = refusal(self._patch, start, end) if self._patch and start and end else None
+        reason = refusal(self._patch, start, end) if self._patch else None
         if reason:
             self._notice.show_at(self._view.cursor_position, reason)
         else:
@@ -210,8 +211,14 @@ class Canvas(QWidget):
     # Search
 
     def open_search(self, position: QPoint | None = None) -> None:
-        """Open the search at a position of the canvas, or at the pointer; the block that is chosen is placed there."""
-        self._open_search_for(position, None)
+        """Open the search at a position of the canvas, or at the pointer, where the chosen block is placed.
+
+        When it is open already, close it.
+        """
+        if self._search.isVisible():
+            self._search.close_search()
+        else:
+            self._open_search_for(position, None)
 
     def _open_search_for(self, position: QPoint | None, goal: PortRef | Connection | None) -> None:
         if self._patch is None:
@@ -220,7 +227,8 @@ class Canvas(QWidget):
             position = self._view.mapFromScene(self._view.cursor_point())
         self._place_at = self._view.mapToScene(position)
         self._place_for = goal
-        hint = {PortRef: f"Connect {goal} to a new …", Connection: "Insert a …"}.get(type(goal), "Add a block …")
+        is_insertion = isinstance(goal, Connection)
+        hint = "Insert a block" if is_insertion else f"Connect {goal} to a new block" if goal else "Add a block"
         self._search.open(position, self._find, hint)
 
     def _find(self, text: str) -> list[type[Block]]:
@@ -295,11 +303,6 @@ class Canvas(QWidget):
             self._nudge(*_ARROWS[Qt.Key(key)], gesture=("nudge", id(self), self._nudges))
         else:
             event.ignore()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Let a drag go with the focus."""
-        self._view.cancel_drag()
-        super().focusOutEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         """Repaint in another theme's colours."""

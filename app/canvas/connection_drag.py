@@ -69,7 +69,7 @@ class ConnectionDrag:
 
     def end(self) -> None:
         """Take the line away and show everything as before."""
-        self._line.delete()
+        self._scene.removeItem(self._line)
         for node in self._scene.nodes.values():
             node.show_look(fitting=None)
         if self.picked_up in self._scene.connections:

@@ -19,7 +19,6 @@ from engine.runtime.messages import NodeState
 #: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
 NEAR, MIDDLE = 0.65, 0.28
 _RADIUS = 4.0
-_GLYPH = 6.0
 
 
 @dataclass(frozen=True)
@@ -41,28 +40,30 @@ def paint_node(
 ) -> None:
     """Paint a node at the origin; `scale` is the zoom, 1 at 100 %."""
     is_out = look.fitting is not None and not look.fitting
-    painter.setOpacity(0.35 if is_out else 0.55 if look.state is NodeState.IDLE else 1.0)
-    _paint_body(painter, face, layout, theme, scale)
-    painter.setOpacity(0.35 if is_out else 1.0)
+    fade = 0.65 if is_out else 0.45 if look.state is NodeState.IDLE else 0.0
+    _paint_body(painter, face, layout, theme, scale, fade)
     _paint_border(painter, face, layout, look, theme, scale)
-    if scale < MIDDLE:
-        return
-    ink = theme.text_dim if look.state is NodeState.IDLE else theme.text
-    if scale < NEAR:
-        _paint_far_title(painter, face, layout, ink)
-    else:
-        _paint_header(painter, face, layout, look, theme, ink)
-    _paint_ports(painter, face, layout, look, theme, scale)
+    if scale >= MIDDLE:
+        ink = mix(theme.text, theme.canvas, fade)
+        if scale < NEAR:
+            _paint_far_title(painter, face, layout, ink)
+        else:
+            _paint_header(painter, face, layout, look, theme, ink)
+        _paint_ports(painter, face, layout, look, theme, scale)
+        _paint_state_mark(painter, QPointF(layout.width - 1, 1), look.state, theme, max(1.0, 0.8 / scale))
 
 
-def _paint_body(painter: QPainter, face: NodeFace, layout: NodeLayout, theme: Colours, scale: float) -> None:
+def _paint_body(
+    painter: QPainter, face: NodeFace, layout: NodeLayout, theme: Colours, scale: float, fade: float
+) -> None:
     tint = theme.control if face.missing else category_tint(face.category, theme)
+    tint, body = mix(tint, theme.canvas, fade), mix(theme.node, theme.canvas, fade)
     painter.setPen(Qt.PenStyle.NoPen)
     if scale < NEAR:
         painter.setBrush(qcolor(mix(tint, theme.text, 0.06)))
         painter.drawRoundedRect(layout.body, _RADIUS, _RADIUS)
         return
-    painter.setBrush(qcolor(theme.node))
+    painter.setBrush(qcolor(body))
     painter.drawRoundedRect(layout.body, _RADIUS, _RADIUS)
     painter.setBrush(qcolor(tint))
     painter.drawRoundedRect(QRectF(0, 0, layout.width, HEADER), _RADIUS, _RADIUS)
@@ -95,10 +96,6 @@ def _paint_header(
     painter: QPainter, face: NodeFace, layout: NodeLayout, look: NodeLook, theme: Colours, ink: str
 ) -> None:
     right = layout.width - PADDING
-    if look.state in (NodeState.ERROR, NodeState.WARNING):
-        right -= 2 * _GLYPH
-        _paint_state_glyph(painter, QPointF(right + _GLYPH, HEADER / 2), look.state, theme)
-        right -= PADDING / 2
     if look.badge:
         font = ui_font(SMALL)
         width = QFontMetricsF(font).horizontalAdvance(look.badge)
@@ -113,21 +110,25 @@ def _paint_header(
     painter.drawText(QRectF(PADDING, 0, layout.width, HEADER), Qt.AlignmentFlag.AlignVCenter, title)
 
 
-def _paint_state_glyph(painter: QPainter, centre: QPointF, state: NodeState, theme: Colours) -> None:
-    painter.setPen(Qt.PenStyle.NoPen)
-    x, y = centre.x(), centre.y()
+def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme: Colours, size: float) -> None:
+    """Paint a disc for an error and a triangle for a warning on the node's corner, where it covers no text."""
+    if state not in (NodeState.ERROR, NodeState.WARNING):
+        return
+    painter.save()
+    painter.translate(corner)
+    painter.scale(size, size)
+    painter.setPen(QPen(qcolor(theme.canvas), 1.5))
     if state is NodeState.ERROR:
         painter.setBrush(qcolor(theme.error))
-        painter.drawEllipse(centre, _GLYPH, _GLYPH)
+        painter.drawEllipse(QPointF(0, 0), 7, 7)
     else:
         painter.setBrush(qcolor(theme.warning))
-        painter.drawPolygon(
-            QPolygonF([QPointF(x, y - 6.5), QPointF(x + 7, y + 5.5), QPointF(x - 7, y + 5.5)]),
-        )
-        y += 1
+        painter.drawPolygon(QPolygonF([QPointF(0, -8.5), QPointF(8.5, 6), QPointF(-8.5, 6)]))
+    painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(qcolor(theme.canvas if theme.is_dark else theme.control_hover))
-    painter.drawRect(QRectF(x - 0.8, y - 3.6, 1.6, 4.6))
-    painter.drawRect(QRectF(x - 0.8, y + 2, 1.6, 1.6))
+    painter.drawRect(QRectF(-0.9, -3.8, 1.8, 5))
+    painter.drawRect(QRectF(-0.9, 2.4, 1.8, 1.8))
+    painter.restore()
 
 
 def _paint_far_title(painter: QPainter, face: NodeFace, layout: NodeLayout, ink: str) -> None:

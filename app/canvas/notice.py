@@ -17,6 +17,7 @@ class Notice(QLabel):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self._room = parent
         self.setWordWrap(True)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._timer = QTimer(self, singleShot=True, interval=_SHOWN_MS)
@@ -33,9 +34,8 @@ class Notice(QLabel):
         self.setText(text)
         self.setFixedWidth(min(self.fontMetrics().horizontalAdvance(text) + 24, _WIDTH))
         self.adjustSize()
-        parent = self.parentWidget()
-        x = min(position.x() + _DISTANCE, parent.width() - self.width() - 8)
-        y = min(position.y() + _DISTANCE, parent.height() - self.height() - 8)
+        x = min(position.x() + _DISTANCE, self._room.width() - self.width() - 8)
+        y = min(position.y() + _DISTANCE, self._room.height() - self.height() - 8)
         self.move(max(x, 8), max(y, 8))
         self.show()
         self.raise_()

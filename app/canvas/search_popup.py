@@ -27,18 +27,20 @@ from engine.blocktypes.block import Block
 #: Returns the block types to show for a text, best first.
 Find = Callable[[str], list[type[Block]]]
 
-_SIZE = QSize(384, 320)
+_WIDTH = 384
 _ROW = 40
+_ROWS = 7
 _BLOCK_TYPE = Qt.ItemDataRole.UserRole
 
 
 class SearchPopup(QFrame):
     """A field and the block types that match it; up, down and Enter choose, Escape closes."""
 
-    chosen = Signal(object)  # type[Block]
+    chosen = Signal(type)  # of Block
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self._room = parent
         self.setObjectName("search")
         self._find: Find = lambda text: []
         self.field = QLineEdit(clearButtonEnabled=True)
@@ -49,6 +51,7 @@ class SearchPopup(QFrame):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setUniformItemSizes(True)
+        self.list.setMinimumHeight(_ROW)
         self.list.itemClicked.connect(self._choose)
         self._nothing = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         layout = QVBoxLayout(self)
@@ -57,7 +60,6 @@ class SearchPopup(QFrame):
         layout.addWidget(self.field)
         layout.addWidget(self.list, 1)
         layout.addWidget(self._nothing, 1)
-        self.resize(_SIZE)
         self.hide()
 
     def open(self, position: QPoint, find: Find, hint: str) -> None:
@@ -70,8 +72,9 @@ class SearchPopup(QFrame):
         self.field.setPlaceholderText(hint)
         self.field.clear()
         self._fill("")
-        room = self.parentWidget().rect().adjusted(8, 8, -8, -8)
-        self.resize(_SIZE.boundedTo(room.size()))
+        room = self._room.rect().adjusted(8, 8, -8, -8)
+        frame = 3 * 8 + self.field.sizeHint().height()
+        self.resize(QSize(_WIDTH, frame + _ROWS * _ROW).boundedTo(room.size()))
         x = min(position.x() - 16, room.right() - self.width())
         y = min(position.y() - 16, room.bottom() - self.height())
         self.move(max(x, room.left()), max(y, room.top()))
@@ -83,7 +86,7 @@ class SearchPopup(QFrame):
         """Hide the search and give the focus back."""
         if self.isVisible():
             self.hide()
-            self.parentWidget().setFocus()
+            self._room.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Let the field's keys move in the list; close when the person goes elsewhere."""
@@ -138,9 +141,7 @@ class _Delegate(QStyledItemDelegate):
         """Paint one block type."""
         theme = colours.current()
         block_type: type[Block] = index.data(_BLOCK_TYPE)
-        # PySide's stubs leave the option's own fields out.
-        rect: QRect = option.rect  # type: ignore[attr-defined]
-        state = option.state  # type: ignore[attr-defined]
+        rect, state = option.rect, option.state
         if state & QStyle.StateFlag.State_Selected:
             painter.fillRect(rect, qcolor(theme.control_hover))
             painter.fillRect(QRect(rect.left(), rect.top(), 2, rect.height()), qcolor(theme.accent))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QHelpEvent,
@@ -40,16 +40,17 @@ Hit = PortRef | Connection | str
 class GraphView(QGraphicsView):
     """Shows a `GraphScene`.
 
-    Left drag moves nodes, starts connections or draws a rubber band; middle drag or Space with left drag pans; the
-    wheel zooms; Alt with left drag cuts connections.
+    Left drag moves nodes, starts connections or draws a rubber band; middle or right drag pans; the wheel zooms; Alt
+    with left drag cuts connections.
     """
 
     nodes_dragged = Signal(dict)  # positions by node id
-    connection_dropped = Signal(object)  # Drop
+    connection_dropped = Signal(Drop)
     connections_cut = Signal(list)  # Connections
-    hovering = Signal(object, object)  # during a drag: start port, and the port under the pointer or None
+    hovering = Signal(PortRef, PortRef)  # a connection dragged from the first port is over the second
+    hovering_ended = Signal()
     node_double_clicked = Signal(str)
-    connection_double_clicked = Signal(object)
+    connection_double_clicked = Signal(Connection)
     canvas_double_clicked = Signal()
 
     def __init__(self, scene: GraphScene, fitting: Fitting, describe: Callable[[Hit], str], parent: QWidget) -> None:
@@ -62,13 +63,12 @@ class GraphView(QGraphicsView):
         self._pan_from: QPoint | None = None
         self._pressed_at = QPoint()
         self._grabbed: dict[str, QPointF] = {}
-        self._space_held = False
         self.cursor_position = QPoint()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorUnderMouse)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
         self.setResizeAnchor(QGraphicsView.ViewportAnchor.AnchorViewCenter)
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
         self.setDragMode(QGraphicsView.DragMode.RubberBandDrag)
@@ -85,9 +85,7 @@ class GraphView(QGraphicsView):
 
     def set_zoom(self, zoom: float) -> None:
         """Zoom about the middle of the view."""
-        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorViewCenter)
-        self._scale_to(zoom)
-        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorUnderMouse)
+        self._zoom_about(self.viewport().rect().center(), zoom)
 
     def show_nodes(self, node_ids: Iterable[str]) -> None:
         """Bring nodes into view, as large as they go up to 100 %."""
@@ -117,36 +115,37 @@ class GraphView(QGraphicsView):
 
     def cancel_drag(self) -> None:
         """End a connection drag as if it had not begun."""
-        if self._drag is not None:
-            self._drag.end()
-            self._drag = None
-            self.hovering.emit(None, None)
+        drag, self._drag = self._drag, None
+        if drag is not None:
+            drag.end()
+            self.hovering_ended.emit()
 
-    def _scale_to(self, zoom: float) -> None:
+    def _zoom_about(self, position: QPoint, zoom: float) -> None:
+        point = self.mapToScene(position)
         factor = min(max(zoom, _ZOOM_RANGE[0]), _ZOOM_RANGE[1]) / self.zoom
         self.scale(factor, factor)
+        self._scroll_by(self.mapFromScene(point) - position)
+
+    def _scroll_by(self, delta: QPoint) -> None:
+        self.horizontalScrollBar().setValue(self.horizontalScrollBar().value() + delta.x())
+        self.verticalScrollBar().setValue(self.verticalScrollBar().value() + delta.y())
 
     # Mouse
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom about the pointer."""
-        self._scale_to(self.zoom * _ZOOM_PER_STEP ** event.angleDelta().y())
+        self._zoom_about(event.position().toPoint(), self.zoom * _ZOOM_PER_STEP ** event.angleDelta().y())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Begin what the button, the modifiers and the place mean."""
         position = event.position().toPoint()
         self._pressed_at = self.cursor_position = position
         button = event.button()
-        if button == Qt.MouseButton.MiddleButton or (button == Qt.MouseButton.LeftButton and self._space_held):
+        if button in (Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
             self._pan_from = position
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
-        elif button == Qt.MouseButton.RightButton:
-            node = self._graph.node_at(self.mapToScene(position))
-            if node is not None and not node.isSelected():
-                self._graph.select([node.id])
         elif button == Qt.MouseButton.LeftButton and not self._press_connection(event):
-            event = _shift_as_control(event)
-            super().mousePressEvent(event)
+            super().mousePressEvent(_shift_as_control(event))
             self._grab_nodes()
 
     def _press_connection(self, event: QMouseEvent) -> bool:
@@ -198,17 +197,18 @@ class GraphView(QGraphicsView):
         self.cursor_position = position
         point = self.mapToScene(position)
         if self._pan_from is not None:
-            delta = position - self._pan_from
+            self._scroll_by(self._pan_from - position)
             self._pan_from = position
-            self.horizontalScrollBar().setValue(self.horizontalScrollBar().value() - delta.x())
-            self.verticalScrollBar().setValue(self.verticalScrollBar().value() - delta.y())
         elif self._knife is not None:
             self._knife.append(point)
             self.viewport().update()
         elif self._drag is not None:
             end = self._drag.target_at(point, _REACH / self.zoom)
             self._drag.move(point if end is None else self._port(end).scenePos())
-            self.hovering.emit(self._drag.start, end)
+            if end is None:
+                self.hovering_ended.emit()
+            else:
+                self.hovering.emit(self._drag.start, end)
         else:
             super().mouseMoveEvent(event)
 
@@ -230,7 +230,7 @@ class GraphView(QGraphicsView):
         elif self._drag is not None:
             self._finish_drag(self.mapToScene(position), moved)
         else:
-            super().mouseReleaseEvent(event)
+            super().mouseReleaseEvent(_shift_as_control(event))
             self._release_nodes()
 
     def _finish_drag(self, point: QPointF, moved: bool) -> None:
@@ -282,24 +282,15 @@ class GraphView(QGraphicsView):
     # Keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Cancel a drag, or hold the canvas to pan it; every other key is the canvas's."""
+        """Cancel a drag; every other key is the canvas's."""
         if event.key() == Qt.Key.Key_Escape and self._drag is not None:
             self.cancel_drag()
-        elif event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
-            self._space_held = True
-        else:
-            event.ignore()
-
-    def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        """Let go of the canvas."""
-        if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
-            self._space_held = False
         else:
             event.ignore()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Forget a held key: its release goes to another window."""
-        self._space_held = False
+        """Cancel a drag: its release may go to another window."""
+        self.cancel_drag()
         super().focusOutEvent(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
@@ -319,7 +310,7 @@ class GraphView(QGraphicsView):
             return True
         return super().viewportEvent(event)
 
-    def drawBackground(self, painter: QPainter, rect: QRectF) -> None:
+    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Paint the canvas and its dots, which go when they would crowd."""
         theme = colours.current()
         painter.fillRect(rect, qcolor(theme.canvas))
@@ -336,7 +327,7 @@ class GraphView(QGraphicsView):
         painter.setPen(pen)
         painter.drawPoints(QPolygonF(dots))
 
-    def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
+    def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Paint the knife's cut, and on an empty canvas what to do."""
         theme = colours.current()
         if self._knife is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -256,6 +257,8 @@ class _Header(QWidget):
         column.addWidget(self.title)
         summary = block_type.summary if block_type else f"Block type {node.type} is not installed; its data is kept."
         self._summary = _text(summary, "summary")
+        if block_type is not None:
+            self._summary.setToolTip(inspect.cleandoc(block_type.__doc__ or ""))
         self._message = _text("", "message")
         self._figures = _text("", "faint")
         for label in (self._summary, self._message, self._figures):

@@ -17,6 +17,8 @@ from engine.diagnostics import Diagnostic, Severity
 from engine.runtime.messages import Saved, UpdateRecord
 
 _LIMIT = 2000
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -71,6 +73,8 @@ class _LogModel(QAbstractTableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return self.HEADERS[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _LEFT if section < 3 else _RIGHT
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -84,7 +88,7 @@ class _LogModel(QAbstractTableModel):
             special = {Kind.ERROR: tokens.error, Kind.WARNING: tokens.warning}
             return QColor(special.get(entry.kind, tokens.text))
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == 3:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return _RIGHT
         return None
 
 
@@ -167,8 +171,7 @@ class Log(EmptyState):
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         header = table.horizontalHeader()
         header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        for section, width in ((0, 72), (1, 88), (3, 80)):
+        for section, width in ((0, 88), (1, 88), (3, 88)):
             header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
             header.resizeSection(section, width)
         header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)

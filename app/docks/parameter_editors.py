@@ -29,6 +29,7 @@ from app.widgets.number_box import NumberBox
 from engine.blocktypes.parameters import ParameterSpec
 
 SLIDER_STEPS = 1000
+_BOX_WIDTH = 124  # the same for all, so that the sliders above each other have one length
 
 
 class ParameterEditor(QWidget):
@@ -64,9 +65,8 @@ class NumberEditor(ParameterEditor):
         self.box = NumberBox(spec.minimum, spec.maximum, whole=self._whole, unit=spec.unit)
         self.box.setAccessibleName(spec.name)
         self.box.valueChanged.connect(self._on_box)
-        self.box.setMinimumWidth(72)
         if self.slider is not None:
-            self.box.setMaximumWidth(104)
+            self.box.setFixedWidth(_BOX_WIDTH)
         self.row.addWidget(self.box, 0 if self.slider else 1)
 
     def show_values(self, values: Sequence[Any]) -> None:

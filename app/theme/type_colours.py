@@ -52,6 +52,6 @@ FLOWS: dict[Flow, FlowStyle] = {
     Flow.INTEGER: FlowStyle("#cfc566", "#6f6500", Shape.SQUARE, 1.6),
     Flow.VECTOR: FlowStyle("#a593f2", "#5d41bd", Shape.DIAMOND, 2.0),
     Flow.STRUCT: FlowStyle("#e080c4", "#a32a80", Shape.HEXAGON, 2.4),
-    Flow.IMAGE: FlowStyle("#d9d9d9", "#3c3c3c", Shape.BAR, 3.0),
+    Flow.IMAGE: FlowStyle("#cccccc", "#3c3c3c", Shape.BAR, 3.0),
     Flow.ANY: FlowStyle("#9a9a9a", "#6a6a6a", Shape.TRIANGLE, 1.6),
 }

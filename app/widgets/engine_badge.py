@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
@@ -13,6 +13,7 @@ from app.theme import colours
 from app.widgets.frame_rate import FrameRate
 from engine.runtime.messages import FrameReport
 
+_SILENCE_S = 2.0  # after which a running engine is said not to answer
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 
 
@@ -63,7 +64,9 @@ class EngineBadge(QWidget):
         self._rate = FrameRate()
         self._drawn_s = 0.0
         self._is_running = False
-        self._device = ""
+        self._reported_s = 0.0
+        self._silence = QTimer(self, interval=1000)
+        self._silence.timeout.connect(self._check_silence)
         self.clear()
 
     @property
@@ -75,12 +78,16 @@ class EngineBadge(QWidget):
         """Show that no engine runs."""
         self._rate.clear()
         self._drawn_s = 0.0
+        self._silence.stop()
         self._show(None, None)
 
     def show_report(self, report: FrameReport) -> None:
         """Take a report; the figures are drawn four times a second, a change of state at once."""
         now_s = time.monotonic()
+        self._reported_s = now_s
         self._rate.add(report.frame, now_s)
+        if report.running and not self._silence.isActive():
+            self._silence.start()
         if report.running == self._is_running and now_s - self._drawn_s < _REFRESH_S:
             return
         self._drawn_s = now_s
@@ -94,6 +101,13 @@ class EngineBadge(QWidget):
         painter.setBrush(QColor(colours.current().running if self._is_running else colours.current().text_faint))
         painter.drawEllipse(QPointF(12, self.height() / 2), 4, 4)
         painter.end()
+
+    def _check_silence(self) -> None:
+        silent_s = time.monotonic() - self._reported_s
+        if self._is_running and silent_s > _SILENCE_S:
+            self._is_running = False
+            self._label.setText(f"no frame for {silent_s:.0f} s")
+            self.update()
 
     def _show(self, report: FrameReport | None, per_second: float | None) -> None:
         self._is_running = report is not None and report.running

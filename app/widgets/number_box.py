@@ -39,6 +39,11 @@ class NumberBox(QDoubleSpinBox):
         elif not whole:
             self.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
 
+    @property
+    def has_typed_text(self) -> bool:
+        """True while something typed was not entered yet."""
+        return self.lineEdit().text() not in ("", self.textFromValue(self.value()) + self.suffix())
+
     def show_value(self, value: float) -> None:
         """Show a value without saying that it was edited."""
         self.blockSignals(True)

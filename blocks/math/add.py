@@ -13,7 +13,7 @@ class Add(Block, id="math.add", version=1, category="Math", tags=("sum", "plus")
 
     x: In[f32] = port(doc="First operand, of any shape.")
     y: In[f32] = port(shape="same(x)", doc="Second operand, of the shape of x.")
-    out: Out[f32] = port(shape="same(x)", doc="x + y.")
+    out: Out[f32] = port(shape="same(x)", doc="The sum x + y.")
 
     kernel = Kernel("elementwise.cu", entry="add")
 

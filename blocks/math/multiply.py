@@ -13,7 +13,7 @@ class Multiply(Block, id="math.multiply", version=1, category="Math", tags=("pro
 
     x: In[f32] = port(doc="First operand, of any shape.")
     y: In[f32] = port(shape="same(x)", doc="Second operand, of the shape of x.")
-    out: Out[f32] = port(shape="same(x)", doc="x * y.")
+    out: Out[f32] = port(shape="same(x)", doc="The product x * y.")
 
     kernel = Kernel("elementwise.cu", entry="multiply")
 

@@ -54,7 +54,7 @@ class RenderPoints(
     develop = Kernel(FILE, entry="develop_picture")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Camera, then light by one thread a particle, then glow and picture by one thread a cell and a pixel."""
+        """Camera, then light by one thread a particle, then glow by cells, and the picture by runs between cells."""
         cells_x, cells_y = -(-self.width // GLOW_CELL), -(-self.height // GLOW_CELL)
         camera = build.buffer("camera", Camera, shape="[1]")
         lights = build.buffer("lights", u64, shape="[height, width]")
@@ -76,4 +76,8 @@ class RenderPoints(
         build.launch(self.gather, num_threads=cells, args=(lights, glow, palette, *size, *cells))
         build.launch(self.spread, num_threads=cells, args=(glow, spread, 0, *cells))
         build.launch(self.spread, num_threads=cells, args=(spread, glow, 1, *cells))
-        build.launch(self.develop, num_threads=size, args=(lights, glow, self.image, *look, *size, *cells))
+        build.launch(
+            self.develop,
+            num_threads=(cells_x + 1, self.height),
+            args=(lights, glow, self.image, *look, *size, *cells),
+        )

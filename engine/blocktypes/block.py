@@ -27,6 +27,8 @@ class BlockDefinitionError(TypeError):
 
 
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
+#: What `Block` and the keywords of `Patch.add` and `Patch.set` are called; `values` and `node` are set on each block.
+_RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture"})
 
 #: Every block type defined so far, by id. The catalogue reads it.
 defined_blocks: dict[str, type[Block]] = {}
@@ -120,7 +122,15 @@ def _collect(cls: type[Block]) -> tuple[dict[str, PortSpec], dict[str, Parameter
     hints = get_type_hints(cls)
     ports: dict[str, PortSpec] = {}
     parameters: dict[str, ParameterSpec] = {}
+    for name, hint in hints.items():
+        if get_origin(hint) in (In, Out) and not isinstance(vars(cls).get(name), PortDeclaration):
+            raise BlockDefinitionError(
+                f"block {cls.id}: {name} must be declared with port(doc=...), got an annotation only"
+            )
     for name, declaration in vars(cls).items():
+        is_declaration = isinstance(declaration, (PortDeclaration, ParameterDeclaration))
+        if is_declaration and (name in _RESERVED | Block.__annotations__.keys() or hasattr(Block, name)):
+            raise BlockDefinitionError(f"block {cls.id}: a port or parameter must have another name, got {name!r}")
         if isinstance(declaration, PortDeclaration):
             ports[name] = _port_spec(cls, declaration, hints.get(name))
         elif isinstance(declaration, ParameterDeclaration):

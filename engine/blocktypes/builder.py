@@ -67,7 +67,11 @@ class BlockBuilder:
         if thread_block is None:
             thread_block = ((256,), (16, 16), (8, 8, 4))[len(sizes) - 1]
         threads = (thread_block,) if isinstance(thread_block, int) else tuple(thread_block)
-        x, y, z = (*threads, 1, 1, 1)[:3]
+        if not 1 <= len(threads) <= 3 or min(threads) < 1:
+            raise ValueError(f"{self._block.id}: thread_block must be 1 to 3 sizes of at least 1, got {threads}")
+        if shared_bytes < 0:
+            raise ValueError(f"{self._block.id}: shared_bytes must be at least 0, got {shared_bytes}")
+        x, y, z = (*threads, 1, 1)[:3]
         self._entries.append(
             KernelEntry(kernel, sizes, (x, y, z), tuple(self._argument(a) for a in args), shared_bytes)
         )
@@ -91,7 +95,7 @@ class BlockBuilder:
 
     def provide(self, port: BufferHandle, array: np.ndarray[Any, Any]) -> None:
         """Give an output's contents, and with them its shape: the array is uploaded once, before the first launch."""
-        self._contents[port.name] = np.ascontiguousarray(array)
+        self._contents[port.name] = np.asarray(array, order="C")
 
     def show(self, pixels: BufferHandle) -> None:
         """Show a 2-D buffer of `uchar4` in this block's viewer."""

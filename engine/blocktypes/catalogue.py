@@ -67,7 +67,7 @@ def load_package(name: str) -> None:
         package = importlib.import_module(name)
         for module in pkgutil.walk_packages(getattr(package, "__path__", []), name + "."):
             importlib.import_module(module.name)
-    except Exception as problem:  # noqa: BLE001 - a block file may fail in any way, and must not end the program
+    except Exception as problem:  # a block file may fail in any way, and must not end the program
         raise WarploomError(f"block package {name} must import, got {type(problem).__name__}: {problem}") from problem
 
 

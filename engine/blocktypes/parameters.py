@@ -55,19 +55,30 @@ def _to_float(value: Any) -> float | None:
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
 
 
 def _to_int(value: Any) -> int | None:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)  # by way of a float, numbers above 2**53 would change
     number = _to_float(value)
     return int(number) if number is not None and number.is_integer() else None
 
 
 def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
-    array = np.asarray(value)
-    return np.ascontiguousarray(array) if array.dtype.kind in "iuf" and array.size else None
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return None
+    if array.dtype.kind not in "iuf" or not array.size:
+        return None
+    if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
+        # The caller goes on using the array: what the patch holds must only change by an edit.
+        array = np.array(array, order="C")
+        array.flags.writeable = False
+    return array
 
 
 _CONVERT = {
@@ -102,7 +113,7 @@ def parse_text(spec: ParameterSpec, text: str) -> Any:
     return spec.coerce(text)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ParameterHandle:
     """A live parameter as `describe` sees it: it can be passed to a kernel, its value is not known yet."""
 
@@ -115,7 +126,9 @@ class ParameterHandle:
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
-    __floordiv__ = __rfloordiv__ = __bool__ = __int__ = __float__ = __index__ = __lt__ = __gt__ = _refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = _refuse
+    __bool__ = __int__ = __float__ = __index__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse
+    __hash__ = object.__hash__
 
 
 @dataclass

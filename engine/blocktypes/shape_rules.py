@@ -28,7 +28,7 @@ class ShapeRuleError(ValueError):
 class Extent:
     """An integer that is known once shapes are: a dimension expression, with Python's integer operators.
 
-    `port.size` in a block's `describe` is one; adding, multiplying and floor-dividing gives another.
+    `port.size` in a block's `describe` is one; adding, subtracting, multiplying, floor-dividing and `%` give another.
     """
 
     text: str
@@ -45,6 +45,21 @@ class Extent:
     def __floordiv__(self, other: Extent | int) -> Extent:
         return Extent(f"({self.text} // {_text(other)})")
 
+    def __mod__(self, other: Extent | int) -> Extent:
+        return Extent(f"({self.text} % {_text(other)})")
+
+    def __radd__(self, other: int) -> Extent:
+        return Extent(f"({other} + {self.text})")
+
+    def __rsub__(self, other: int) -> Extent:
+        return Extent(f"({other} - {self.text})")
+
+    def __rmul__(self, other: int) -> Extent:
+        return Extent(f"({other} * {self.text})")
+
+    def __neg__(self) -> Extent:
+        return Extent(f"(-{self.text})")
+
 
 def _text(value: Extent | int) -> str:
     return value.text if isinstance(value, Extent) else str(value)
@@ -52,9 +67,12 @@ def _text(value: Extent | int) -> str:
 
 @dataclass(frozen=True)
 class ShapeContext:
-    """What a rule may refer to: input shapes in port order, output shapes so far, structural integer parameters."""
+    """What a rule may refer to: input shapes in port order, output shapes so far, structural integer parameters.
 
-    inputs: Mapping[str, Shape]
+    An optional input that is not connected has the shape None.
+    """
+
+    inputs: Mapping[str, Shape | None]
     outputs: Mapping[str, Shape]
     parameters: Mapping[str, int]
 
@@ -63,10 +81,12 @@ class ShapeContext:
         if name.isdigit():
             if int(name) >= len(self.inputs):
                 raise ShapeRuleError(f"input {name} must exist, got {len(self.inputs)} inputs")
-            return list(self.inputs.values())[int(name)]
-        for shapes in (self.inputs, self.outputs):
-            if name in shapes:
-                return shapes[name]
+            name = list(self.inputs)[int(name)]
+        shape = self.inputs.get(name, self.outputs.get(name))
+        if shape is not None:
+            return shape
+        if name in self.inputs:
+            raise ShapeRuleError(f"input {name} must be connected, since a shape follows from it")
         raise ShapeRuleError(
             f"{name!r} must be a port, got one of {', '.join([*self.inputs, *self.outputs]) or 'none'}"
         )
@@ -161,6 +181,8 @@ def _integer(node: ast.expr, context: ShapeContext) -> int:
             return element_count(context.shape(name))
         case ast.Attribute(value=ast.Name(id=name), attr=attribute) if re.fullmatch(r"dim\d+", attribute):
             return _axis(context.shape(name), int(attribute[3:]), f"{name}.{attribute}")
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_integer(operand, context)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             return _OPERATORS[type(op)](_integer(left, context), _integer(right, context))
         case ast.Call(func=ast.Name(id="ceil"), args=[ast.BinOp(left=left, op=ast.Div(), right=right)]):

@@ -75,6 +75,13 @@ class BuiltGraph:
     kernels: list[KernelNode] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
 
+    def destroy(self) -> None:
+        """Give graph and events back."""
+        self.graph.destroy()
+        for span in self.spans:
+            span.start.destroy()
+            span.stop.destroy()
+
 
 @dataclass(frozen=True)
 class Address:
@@ -89,6 +96,17 @@ def build_graph(plan: Plan, device: Device, resources: Resources, spans: Mapping
     GraphValidationError, with the node, when a kernel does not take the arguments its block passes.
     """
     built = BuiltGraph(device.create_graph())
+    try:
+        _add_operations(plan, device, resources, spans, built)
+    except BaseException:
+        built.destroy()
+        raise
+    return built
+
+
+def _add_operations(
+    plan: Plan, device: Device, resources: Resources, spans: Mapping[int, str], built: BuiltGraph
+) -> None:
     handles: list[Node] = []
     groups = _groups(spans)
     starts: dict[str, Node] = {}
@@ -108,7 +126,6 @@ def build_graph(plan: Plan, device: Device, resources: Resources, spans: Mapping
         if label is not None and index == groups[label][-1]:
             ends = [handles[i] for i in groups[label]]
             built.graph.add_event_record(built.spans[list(starts).index(label)].stop, ends)
-    return built
 
 
 def _groups(spans: Mapping[int, str]) -> dict[str, list[int]]:

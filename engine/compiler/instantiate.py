@@ -9,6 +9,7 @@ from engine.compiler.buffers import Lifetime
 from engine.compiler.build import BuiltGraph, KernelNode, Span, TypedKernel
 from engine.compiler.plan import Plan
 from engine.compiler.scheduling import UploadFrame
+from engine.device.arguments import ArgumentError
 from engine.device.protocol import Executable, Graph, Memory, Stream
 from engine.patch.changes import PortRef
 
@@ -47,14 +48,24 @@ class CompiledGraph:
         return not has_state and not any(isinstance(o, UploadFrame) for o in self.plan.operations)
 
     def set_parameters(self, values: Mapping[tuple[str, str], object]) -> int:
-        """Write live parameters, by (node, name), and update each touched kernel node once; return how many."""
+        """Write live parameters, by (node, name), and update each touched kernel node once; return how many.
+
+        ArgumentError when a kernel can't take a value; all others are written nevertheless.
+        """
         touched: dict[int, KernelNode] = {}
+        refused: ArgumentError | None = None
         for key, value in values.items():
             for kernel, position in self._by_parameter.get(key, ()):
-                kernel.arguments.set(position, value)
-                touched[kernel.operation] = kernel
+                try:
+                    kernel.arguments.set(position, value)
+                except ArgumentError as problem:
+                    refused = problem
+                else:
+                    touched[kernel.operation] = kernel
         for kernel in touched.values():
             self._update(kernel)
+        if refused is not None:
+            raise refused
         return len(touched)
 
     def swap_kernels(self, kernels: Mapping[int, TypedKernel]) -> None:
@@ -85,5 +96,10 @@ class CompiledGraph:
 
 
 def instantiate(plan: Plan, built: BuiltGraph, memory: Mapping[PortRef, Memory]) -> CompiledGraph:
-    """Instantiate the built graph."""
-    return CompiledGraph(plan, built.graph, built.graph.instantiate(), memory, built.kernels, built.spans)
+    """Instantiate the built graph; a graph that the device refuses is given back."""
+    try:
+        executable = built.graph.instantiate()
+    except BaseException:
+        built.destroy()
+        raise
+    return CompiledGraph(plan, built.graph, executable, memory, built.kernels, built.spans)

@@ -54,6 +54,16 @@ def _in_place_order(description: GraphDescription) -> tuple[dict[str, set[str]],
             )
             for extra in writers[1:]
         ]
+        if writers and source.port in description.by_id[source.node].description.contents:
+            # They are uploaded once: every frame would change what the frame before left.
+            problems.append(
+                error(
+                    f"contents of {source} must stay as they are, got {writers[0].node}, which changes them in place",
+                    node=writers[0].node,
+                    port=writers[0].port,
+                    remedy=f"put a Copy block between {source} and {writers[0].node}",
+                )
+            )
         for target in targets if len(writers) == 1 else ():
             writer = writers[0]
             if target.node == writer.node:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from engine.blocktypes.description import KernelEntry
-from engine.blocktypes.shape_rules import ShapeRuleError
+from engine.blocktypes.description import ExtentArgument, KernelEntry
+from engine.blocktypes.shape_rules import ShapeRuleError, evaluate_extent
 from engine.compiler.buffers import BufferPlan, plan_buffers
 from engine.compiler.description import GraphDescription
 from engine.compiler.launches import launch_config
@@ -101,6 +101,9 @@ def _launches(
         if isinstance(operation, Operation) and isinstance(operation.entry, KernelEntry):
             try:
                 launches[index] = launch_config(operation.entry, contexts[operation.node])
+                for argument in operation.entry.arguments:
+                    if isinstance(argument, ExtentArgument):
+                        evaluate_extent(argument.extent, contexts[operation.node])
             except ShapeRuleError as problem:
                 problems.append(error(str(problem), node=operation.node, remedy="see the block's help"))
     return launches, problems

@@ -51,12 +51,14 @@ def propagate_shapes(description: GraphDescription, levels: Levels) -> tuple[Lay
 
 def shape_context(node: BlockNode, layouts: Layouts) -> ShapeContext:
     """Return what the node's rules and extents may refer to."""
-    inputs: dict[str, Shape] = {}
+    inputs: dict[str, Shape | None] = {}
     outputs: dict[str, Shape] = {}
     for spec in node.description.ports:
         layout = layouts.get(PortRef(node.id, spec.name))
-        if layout is not None:
-            (inputs if spec.is_input else outputs)[spec.name] = layout.shape
+        if spec.is_input:
+            inputs[spec.name] = layout.shape if layout else None
+        elif layout is not None:
+            outputs[spec.name] = layout.shape
     for buffer in node.description.buffers:
         layout = layouts.get(PortRef(node.id, buffer.name))
         if layout is not None:

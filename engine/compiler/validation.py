@@ -5,6 +5,7 @@ Every problem is found in one go. What can only be known with shapes is checked 
 
 from __future__ import annotations
 
+from engine.blocktypes.description import KernelEntry, buffer_arguments
 from engine.blocktypes.ports import PortSpec
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.diagnostics import Diagnostic, error
@@ -19,6 +20,7 @@ def validate(description: GraphDescription) -> list[Diagnostic]:
         problems += _check_connection(description, connection)
     for node in description.nodes:
         problems += _check_inputs(description, node)
+        problems += _check_buffers(description, node)
     problems += _check_cycles(description)
     return problems
 
@@ -66,6 +68,24 @@ def _check_inputs(description: GraphDescription, node: BlockNode) -> list[Diagno
         )
         for spec in node.description.ports
         if spec.is_input and not spec.optional and PortRef(node.id, spec.name) not in description.source_of
+    ]
+
+
+def _check_buffers(description: GraphDescription, node: BlockNode) -> list[Diagnostic]:
+    """Only a kernel can do without an optional input; what is filled, copied or shown must be there."""
+    needed = {display.buffer for display in node.description.displays}
+    for entry in node.description.entries:
+        if not isinstance(entry, KernelEntry):
+            needed |= {argument.name for argument in buffer_arguments(entry)}
+    return [
+        error(
+            f"optional input '{spec.name}' must be connected to be filled, copied or shown, got nothing",
+            node=node.id,
+            port=spec.name,
+            remedy=f"connect an output of {spec.dtype}",
+        )
+        for spec in node.description.ports
+        if spec.optional and spec.name in needed and PortRef(node.id, spec.name) not in description.source_of
     ]
 
 

@@ -23,6 +23,10 @@ _INTEGER_BY_SIZE = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _FLOAT_BY_SIZE = {2: "e", 4: "f", 8: "d"}
 
 
+class ArgumentError(DeviceError):
+    """A value does not fit the kernel's parameter; the device is as well as before."""
+
+
 class KernelArguments:
     """The packed arguments of one kernel launch.
 
@@ -33,7 +37,7 @@ class KernelArguments:
 
     def __init__(self, parameters: Sequence[KernelParameter], values: Sequence[object]) -> None:
         if len(values) != len(parameters):
-            raise DeviceError(f"kernel takes {len(parameters)} arguments, got {len(values)}")
+            raise ArgumentError(f"kernel takes {len(parameters)} arguments, got {len(values)}")
         self.parameters = tuple(parameters)
         size = max((p.offset + p.size_bytes for p in parameters), default=0)
         self.block = np.zeros(max(size, 8), np.uint8)
@@ -49,32 +53,35 @@ class KernelArguments:
 
 
 def pack(parameter: KernelParameter, value: object) -> bytes:
-    """Return the bytes of `value` as `parameter` takes it; DeviceError when it does not fit."""
+    """Return the bytes of `value` as `parameter` takes it; ArgumentError when it does not fit."""
     size = parameter.size_bytes
     pointer = getattr(value, "pointer", None)
     if pointer is not None:
         if size != 8:
-            raise DeviceError(f"argument {parameter.name} must be a {size}-byte value, got a buffer")
+            raise ArgumentError(f"argument {parameter.name} must be a {size}-byte value, got a buffer")
         return struct.pack("<Q", pointer)
     if isinstance(value, (np.ndarray, np.void)):
         data = value.tobytes()
         if len(data) != size:
-            raise DeviceError(f"argument {parameter.name} must be {size} bytes, got {len(data)}")
+            raise ArgumentError(f"argument {parameter.name} must be {size} bytes, got {len(data)}")
         return data
     if not isinstance(value, (bool, int, float, np.generic)):
-        raise DeviceError(f"argument {parameter.name} must be a buffer or a number, got {type(value).__name__}")
+        raise ArgumentError(f"argument {parameter.name} must be a buffer or a number, got {type(value).__name__}")
     is_float = isinstance(value, (float, np.floating))
     code = _FORMATS.get(parameter.ptx_type or "")
     if code is None:
         code = (_FLOAT_BY_SIZE if is_float else _INTEGER_BY_SIZE).get(size)
     if code is None:
-        raise DeviceError(f"argument {parameter.name} must be {size} bytes, got {value!r}")
+        raise ArgumentError(f"argument {parameter.name} must be {size} bytes, got {value!r}")
     if code in "efd":
-        return struct.pack("<" + code, float(value))
+        try:
+            return struct.pack("<" + code, float(value))
+        except OverflowError:
+            raise ArgumentError(f"argument {parameter.name} must fit in a {size}-byte float, got {value!r}") from None
     if is_float and not float(value).is_integer():
-        raise DeviceError(f"argument {parameter.name} must be an integer ({parameter.ptx_type}), got {value!r}")
+        raise ArgumentError(f"argument {parameter.name} must be an integer ({parameter.ptx_type}), got {value!r}")
     mask = (1 << (8 * size)) - 1
     number = int(value)
     if not -(mask + 1) // 2 <= number <= mask:
-        raise DeviceError(f"argument {parameter.name} must fit in {size} bytes, got {number}")
+        raise ArgumentError(f"argument {parameter.name} must fit in {size} bytes, got {number}")
     return (number & mask).to_bytes(size, "little")

@@ -136,6 +136,8 @@ class Patch:
         new_id = node_id or self._free_id(type_id.rsplit(".", 1)[-1])
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {new_id!r}")
+        if "." in new_id:
+            raise PatchError(f"node id must not hold a dot, which separates node and port, got {new_id!r}")
         node = Node(
             id=new_id, type=type_id, version=block_type.version, title=title, position=position, parameters=checked
         )
@@ -233,20 +235,19 @@ class Patch:
     @contextmanager
     def edit(self, name: str, *, gesture: object = None) -> Iterator[None]:
         """Make everything done inside one undo step; when it raises, what was done so far is taken back."""
-        if self._open_edit is not None:
-            yield
-            return
-        self._open_edit = edit = Edit(name, gesture=gesture)
+        outer = self._open_edit
+        edit = outer or Edit(name, gesture=gesture)
+        self._open_edit, start = edit, len(edit.changes)
         try:
             yield
         except BaseException:
-            for change in reversed(edit.changes):
-                self._apply(inverse(change))
-            edit.changes.clear()
+            while len(edit.changes) > start:
+                self._apply(inverse(edit.changes.pop()))
             raise
         finally:
-            self._open_edit = None
-            self.history.record(edit)
+            self._open_edit = outer
+            if outer is None:
+                self.history.record(edit)
 
     def undo(self) -> str | None:
         """Take the last edit back; return its name, or None when there is none."""
@@ -278,9 +279,9 @@ class Patch:
     def _do(self, name: str, *changes: Change, gesture: object = None) -> None:
         with self.edit(name, gesture=gesture):
             for change in changes:
-                self._apply(change)
                 if self._open_edit is not None:
                     self._open_edit.changes.append(change)
+                self._apply(change)
 
     def _apply(self, change: Change) -> None:
         match change:

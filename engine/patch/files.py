@@ -38,7 +38,8 @@ def save_patch(patch: Patch, path: Path) -> None:
     """Write the patch; PatchError when the file can't be written, and then the old file is still whole."""
     text = dump_patch(patch)
     try:
-        write_atomically(path, text.encode())
+        # Half of a surrogate pair, which a file may hold escaped, is written escaped again.
+        write_atomically(path, text.encode(errors="backslashreplace"))
     except OSError as problem:
         raise PatchError(f"patch must be writable: {path}: {problem.strerror or problem}") from problem
     patch.path = path
@@ -100,6 +101,8 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
         document = json.loads(text)
     except json.JSONDecodeError as problem:
         raise PatchError(f"{name}:{problem.lineno}: must be JSON: {problem.msg}") from problem
+    except ValueError as problem:  # a number of thousands of digits
+        raise PatchError(f"{name}: must be a patch, got JSON that can't be read: {problem}") from problem
     except RecursionError as problem:
         raise PatchError(f"{name}: must be a patch, got JSON nested too deeply") from problem
     if not isinstance(document, dict) or "schema" not in document:
@@ -157,28 +160,40 @@ def _parse_node(item: Any, where: str) -> Node:
         if not isinstance(item.get(key), str) or not item[key] or "." in item["id"]:
             raise PatchError(f'{where}: "{key}" must be a name, got {item.get(key)!r}')
     position = item.get("position", [0, 0])
-    if not (isinstance(position, list) and len(position) == 2 and all(isinstance(v, (int, float)) for v in position)):
+    if not (isinstance(position, list) and len(position) == 2 and all(map(_is_coordinate, position))):
         raise PatchError(f"{where} ({item['id']}): position must be two numbers, got {position!r}")
+    version = item.get("version", 1)
+    if not isinstance(version, int):
+        raise PatchError(f"{where} ({item['id']}): version must be a whole number, got {version!r}")
+    title = item.get("title", "")
+    if not isinstance(title, str):
+        raise PatchError(f"{where} ({item['id']}): title must be text, got {title!r}")
     parameters = item.get("parameters", {})
     if not isinstance(parameters, dict):
         raise PatchError(f"{where} ({item['id']}): parameters must be an object, got {type(parameters).__name__}")
     return Node(
         id=item["id"],
         type=item["type"],
-        version=item.get("version", 1),
-        title=str(item.get("title", "")),
+        version=version,
+        title=title,
         position=(float(position[0]), float(position[1])),
         parameters={key: _parse_value(value, f"{where} ({item['id']}.{key})") for key, value in parameters.items()},
         extra={key: value for key, value in item.items() if key not in _NODE_FIELDS},
     )
 
 
+def _is_coordinate(value: Any) -> bool:
+    return isinstance(value, (int, float)) and abs(value) < 1e9  # which NaN is not
+
+
 def _parse_value(value: Any, where: str) -> Any:
     if isinstance(value, dict) and "base64" in value:
         try:
             data = base64.b64decode(value["base64"], validate=True)
+            if not re.fullmatch(r"[<>|=]?[iuf]\d", value["dtype"]):
+                raise ValueError(f"dtype must be numeric, such as '<f4', got {value['dtype']!r}")
             return np.frombuffer(data, np.dtype(value["dtype"])).reshape(value["shape"]).copy()
-        except (KeyError, TypeError, ValueError) as problem:
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise PatchError(f"{where} must be an array (dtype, shape, base64): {problem}") from problem
     return value
 

@@ -19,6 +19,10 @@ class Edit:
     gesture: object = None
 
 
+#: Stands for a saved moment that undo can't reach any more.
+OUT_OF_REACH = Edit("")
+
+
 class History:
     """What can be undone and redone. It holds edits; the patch applies them."""
 
@@ -64,7 +68,10 @@ class History:
             last.changes = _merged(last.changes, edit.changes)
             return
         self._done.append(edit)
-        del self._done[: -self._limit]
+        if len(self._done) > self._limit:
+            del self._done[0]
+            if not any(kept is self._saved for kept in self._done):
+                self._saved = OUT_OF_REACH
 
     def take_undo(self) -> Edit | None:
         """Move the last edit to the redo side and return it."""

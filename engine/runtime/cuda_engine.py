@@ -69,6 +69,7 @@ class CudaEngine:
         self._start, self._stop = device.create_event(), device.create_event()
         self._observed: frozenset[str] = frozenset()
         self._launches = 0
+        self._is_current = False  # the last launch was of the graph and state as they are now
         self._pictured: dict[str, int] = {}  # launch whose picture each viewer has
         self._spans, self._launch_ns = SpanTimes(), Average()
         self._nodes: dict[str, NodeReport] = {}
@@ -81,12 +82,13 @@ class CudaEngine:
         """Leave a message for the next frame; never waits."""
         self.inbox.append(message)
 
-    def frame(self, *, wait: bool = True, advance: bool = True, skip_still: bool = False) -> FrameReport:
+    def frame(self, *, free_running: bool = False) -> FrameReport:
         """Do one frame and return its report.
 
-        `wait` finishes preparations that a free-running frame leaves to the worker. Without `advance` the graph is
-        launched with a time step of 0 at the same frame index. `skip_still` leaves out a launch that would give what
-        the last one gave. DeviceError when the device fails.
+        A frame by hand finishes all preparations and always advances. A `free_running` one leaves preparations to the
+        worker, and a launch that would give what the last one gave is left out. While the engine is paused it does not
+        advance: an edit is then shown by a launch with a time step of 0 at the same frame index. DeviceError when the
+        device fails.
         """
         if self.fault is not None:
             raise self.fault
@@ -94,20 +96,21 @@ class CudaEngine:
         self.device.activate()
         try:
             self._read_inbox()
-            level = self.updates.run(self.frame_index, wait=wait)
+            advance = self.running or not free_running
+            level = self.updates.run(self.frame_index, wait=not free_running)
             records = self.updates.take_records()
             if level is UpdateLevel.COLD:
                 self._spans.clear()
             compiled = self.updates.compiled
-            same = skip_still and level is UpdateLevel.NONE and self._launches > 0
-            if compiled is not None and not (same and compiled.is_still):
+            is_same = free_running and level is UpdateLevel.NONE and self._is_current
+            if compiled is not None and not (is_same and (compiled.is_still or not advance)):
                 self._launch(advance)
             self._picture()
         except DeviceError as problem:
             self.fault = problem
             raise
         finish_ns = time.perf_counter_ns()
-        report = self._report(level, finish_ns - start_ns, records, fresh=wait)
+        report = self._report(level, finish_ns - start_ns, records, fresh=not free_running)
         if advance:
             self.frame_index += 1
             if self.frames_left:
@@ -133,12 +136,13 @@ class CudaEngine:
                     self._observed = nodes
                     self._pictured = {node: n for node, n in self._pictured.items() if node in nodes}
                 case SetRunning(running, frames):
-                    self.running, self.frames_left = running, frames
+                    self.running, self.frames_left = running and frames != 0, frames
                 case SetProfiling(level):
                     self.updates.set_profiling(level)
                 case Reset():
                     self.context.states.clear(self.device)
                     self.frame_index = 0
+                    self._is_current = False
                 case SaveOutputs(node):
                     self._save(node)
                 case change:
@@ -158,6 +162,7 @@ class CudaEngine:
             self._stream.record(self._stop)
         self._stream.synchronize()
         self._launches += 1
+        self._is_current = True
         if measured:
             self._launch_ns.add(self._stop.elapsed_ns(self._start))
             self._spans.add(compiled.span_times())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from contextlib import AbstractContextManager
@@ -9,6 +10,7 @@ from contextlib import AbstractContextManager
 from engine.diagnostics import DeviceError, error
 from engine.runtime.cuda_engine import CudaEngine
 
+_log = logging.getLogger(__name__)
 #: How often a paused engine looks into its inbox.
 IDLE_S = 0.01
 
@@ -24,6 +26,11 @@ class EngineLoop:
         self._thread = threading.Thread(target=self._run, name="warploom-engine", daemon=True)
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        """False once it was stopped or the engine has failed."""
+        return self._thread.is_alive()
+
     def stop(self) -> None:
         """End the thread after the frame it is in."""
         self._stop.set()
@@ -38,6 +45,12 @@ class EngineLoop:
             except DeviceError as problem:
                 self._engine.outbox.put_event(error(str(problem), remedy="mend the patch, then start the engine again"))
                 return
+            except Exception as problem:  # noqa: BLE001 - whatever it is, a person has to hear of it
+                # A thread that ends in silence would leave the editor waiting for reports.
+                _log.exception("the engine's thread failed")
+                text = f"the engine must run, got {type(problem).__name__}: {problem}"
+                self._engine.outbox.put_event(error(text, remedy="start the engine again"))
+                return
             due = max(due + pause_s, time.perf_counter())
             self._stop.wait(due - time.perf_counter())
 
@@ -46,5 +59,5 @@ class EngineLoop:
         engine = self._engine
         if not engine.running and not engine.inbox and not engine.updates.pending:
             return IDLE_S
-        engine.frame(wait=False, advance=engine.running, skip_still=True)
+        engine.frame(free_running=True)
         return self._interval_s

@@ -65,7 +65,12 @@ class ModuleCache:
         What was loaded before stays loaded until `unload_replaced`, since a graph may use it.
         """
         with self._lock:
-            affected = [p for p, loaded in self._loaded.items() if files & {p, *loaded.image.dependencies}]
+            # A version that did not compile may include files that the last good one does not.
+            affected = [
+                path
+                for path, loaded in self._loaded.items()
+                if path in self.problems or files & {path, *loaded.image.dependencies}
+            ]
             for path in affected:
                 try:
                     fresh = self._load(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from engine.device.protocol import Device, Memory
+from engine.diagnostics import DeviceError
 
 #: Above this size an allocation is exact: a rounded one would waste too much.
 LARGEST_BUCKET = 1 << 30
@@ -47,7 +48,11 @@ class BufferPool:
             free = self._free.get(size)
             memory = free.pop() if free else None
         if memory is None:
-            memory = self._device.allocate(size)
+            try:
+                memory = self._device.allocate(size)
+            except DeviceError:
+                self.trim()  # what the pool keeps for later in other sizes may be what is missing
+                memory = self._device.allocate(size)
         self._device.fill(memory, 0)
         with self._lock:
             self._used[memory.pointer] = memory

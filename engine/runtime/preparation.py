@@ -26,12 +26,14 @@ from engine.runtime.messages import ProfilingLevel
 class Prepared:
     """A graph ready to run (or None, and then why not), with the memory it brought along.
 
-    `same_graph` is the new plan of the graph that runs already, when nothing about its nodes is different; at most
-    contents that blocks provide are then to be uploaded again.
+    `refused` says that there was a plan, which a kernel or the device did not take. `same_graph` is the new plan of the
+    graph that runs already, when nothing about its nodes is different; at most contents that blocks provide are then
+    to be uploaded again.
     """
 
     compiled: CompiledGraph | None
     same_graph: Plan | None = None
+    refused: bool = False
     diagnostics: list[Diagnostic] = field(default_factory=list)
     idle: frozenset[str] = frozenset()
     states: dict[PortRef, tuple[Layout, Memory]] = field(default_factory=dict)
@@ -66,9 +68,11 @@ def prepare(context: CudaContext, running: frozenset[str], keep: Plan | None, pr
     try:
         prepared.compiled = _realise(context, partial.plan, profiling, prepared)
     except GraphValidationError as problem:
+        prepared.refused = True
         prepared.diagnostics += problem.errors
         prepared.abandon(context)
     except WarploomError as problem:
+        prepared.refused = True
         prepared.diagnostics.append(error(str(problem), remedy="make the buffers smaller or close other programs"))
         prepared.abandon(context)
     return prepared

@@ -14,7 +14,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.builder import describe
 from engine.blocktypes.catalogue import Catalogue
 from engine.blocktypes.description import BlockDescription
-from engine.diagnostics import Diagnostic, WarploomError, error
+from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 from engine.patch.changes import Node
 
 
@@ -86,9 +86,13 @@ class BlockRegistry:
             return PlacedBlock(node, None, problems=[error(text, node=node.id, remedy=remedy)])
         block = block_type(node.id)
         placed = PlacedBlock(node, block)
-        for name, value in node.parameters.items():
-            if name in block_type.parameters:
-                block.set(name, self._resolve(block_type.parameters[name].files, value))
+        try:
+            for name, value in node.parameters.items():
+                if name in block_type.parameters:
+                    block.set(name, self._resolve(block_type.parameters[name].files, value))
+        except PatchError as problem:  # set while the type was unknown, when nothing could check it
+            remedy = "delete the node and place it again"
+            return PlacedBlock(node, None, problems=[error(str(problem), node=node.id, remedy=remedy)])
         return placed
 
     def _resolve(self, files: str, value: object) -> object:

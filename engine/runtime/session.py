@@ -72,7 +72,7 @@ class Engine:
     def start(self, *, rate: float | None = 60.0) -> None:
         """Run frames on a thread of the engine's own, at most `rate` a second; None means as fast as they go."""
         self._require_open()
-        if self._loop is None:
+        if self._loop is None or not self._loop.is_alive:
             self._loop = EngineLoop(self._engine, self._lock, rate)
 
     def stop(self) -> None:
@@ -82,7 +82,7 @@ class Engine:
             self._loop = None
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
-        """Return a copy of what a port holds after the last frame, edited structure included.
+        """Return a copy of what a port holds after the last frame; the first frame is done when there was none.
 
         An array of the port's element type and shape; vectors have an axis of their own, last.
         """

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from engine.compiler.buffers import Lifetime
 from engine.compiler.build import TypedKernel
 from engine.compiler.instantiate import CompiledGraph
-from engine.diagnostics import Diagnostic
+from engine.device.arguments import ArgumentError
+from engine.diagnostics import Diagnostic, KernelError
 from engine.patch.changes import Change, Connected, Disconnected, NodeAdded, NodeRemoved, ParameterChanged, PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.runtime.context import CudaContext
@@ -83,10 +84,12 @@ class Updates:
         while True:
             if self._job is None:
                 self._begin(wait)
-            if self._job is None or not (wait or self._job.done()):
-                break
-            level = max(level, self._finish(frame))
-        return max(level, self._update_parameters())
+            if self._job is not None and (wait or self._job.done()):
+                level = max(level, self._finish(frame))
+                continue
+            level = max(level, self._update_parameters())
+            if not (wait and self.context.dirty.structure):  # a value that was refused makes it dirty again
+                return level
 
     def take_records(self) -> tuple[UpdateRecord, ...]:
         """Return the updates above HOT since the last call."""
@@ -127,11 +130,11 @@ class Updates:
             self._job_cause = dirty.take_structure()
             running = self.compiled.nodes if self.compiled else frozenset[str]()
             keep = self.compiled.plan if self.compiled and not self._rebuild else None
-            profiling, self._rebuild = self.profiling, False
+            profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
 
             def job() -> Finish:
                 prepared = prepare(self.context, running, keep, profiling)
-                return lambda: self._swap_graph(prepared)
+                return lambda: self._swap_graph(prepared, rebuild)
 
         else:
             return
@@ -153,18 +156,19 @@ class Updates:
             self.context.apply(self._deferred.popleft())
         return level
 
-    def _swap_graph(self, prepared: Prepared) -> UpdateLevel:
+    def _swap_graph(self, prepared: Prepared, rebuild: bool) -> UpdateLevel:
         self._block_problems = prepared.diagnostics
         if prepared.same_graph is not None and self.compiled is not None:
             return self._refresh_contents(prepared)
         if prepared.compiled is None:
+            self._rebuild |= rebuild or prepared.refused  # still to be done, once the patch can run
             return UpdateLevel.NONE
         old, self.compiled = self.compiled, prepared.compiled
         self.context.states.commit(prepared.states, self.context.registry.placed)
         if old is not None:
             self._release(old)
         self.context.modules.unload_replaced()
-        self.compiled.set_parameters(self._parameters_since_job)
+        self._set_parameters(self._parameters_since_job)
         return UpdateLevel.COLD
 
     def _refresh_contents(self, prepared: Prepared) -> UpdateLevel:
@@ -184,7 +188,10 @@ class Updates:
             self.context.dirty.mark_structure(self._job_cause)  # a block that was left out may be ready now
         if not reloaded or self.compiled is None:
             return UpdateLevel.NONE
-        fresh = kernels_of(self.context, self.compiled.plan)
+        try:
+            fresh = kernels_of(self.context, self.compiled.plan)
+        except KernelError:  # a kernel file is gone, which `stale_kernels` tells; what is loaded runs on
+            return UpdateLevel.NONE
         changed = {n.operation: fresh[n.operation] for n in self.compiled.kernels if fresh[n.operation] is not n.kernel}
         if not changed:
             return UpdateLevel.NONE
@@ -202,9 +209,18 @@ class Updates:
         changed = self.context.dirty.take_parameters()
         if self._job is not None:
             self._parameters_since_job |= changed
-        if not changed or self.compiled is None:
+        if changed and self._rebuild and self._job is None:
+            self.context.dirty.mark_structure("another value")  # it may be the one that kept the graph from being built
+        return self._set_parameters(changed)
+
+    def _set_parameters(self, values: Mapping[tuple[str, str], object]) -> UpdateLevel:
+        if not values or self.compiled is None:
             return UpdateLevel.NONE
-        return UpdateLevel.HOT if self.compiled.set_parameters(changed) else UpdateLevel.NONE
+        try:
+            return UpdateLevel.HOT if self.compiled.set_parameters(values) else UpdateLevel.NONE
+        except ArgumentError:
+            self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
+            return UpdateLevel.NONE
 
     def _release(self, graph: CompiledGraph) -> None:
         for owner, buffer in graph.plan.buffers.allocations.items():

@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from app import dialogs
 from app.dialogs import Answer
 from engine.patch.document import Patch
-from tests.app.support import FakeEngine
+from tests.app.app_support import FakeEngine
 
 
 @dataclass

@@ -20,8 +20,8 @@ Apply = Callable[..., Array]
 @pytest.fixture(scope="session")
 def photograph() -> Array:
     """A real photograph, linear RGB, of odd size."""
-    with cbook.get_sample_data("grace_hopper.jpg") as file:
-        pixels = np.asarray(Image.open(file).convert("RGB"))
+    with Image.open(str(cbook.get_sample_data("grace_hopper.jpg", asfileobj=False))) as file:
+        pixels = np.asarray(file.convert("RGB"))
     return srgb_to_linear(pixels[40:301, 60:271] / 255.0)
 
 

@@ -11,9 +11,6 @@ from cuda.bindings import nvrtc
 
 from engine.device.host import HostDevice, cache
 
-#: The two PTX dialects that NVRTC writes.
-DIALECTS = ("compute_75", "compute_100")
-
 
 def compile_cuda(source: str, architecture: str = "compute_75", *options: str) -> str:
     """Return the PTX of CUDA C++."""
@@ -33,6 +30,12 @@ def compile_cuda(source: str, architecture: str = "compute_75", *options: str) -
     return ptx.decode().rstrip("\0")
 
 
+@pytest.fixture(params=("compute_75", "compute_100"))
+def dialect(request: pytest.FixtureRequest) -> str:
+    """Each of the two PTX dialects that NVRTC writes."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep compiled kernels of the tests apart from the user's."""
@@ -49,6 +52,50 @@ def host() -> Iterator[HostDevice]:
     device = HostDevice(cores=2)
     yield device
     device.close()
+
+
+@pytest.fixture(scope="session")
+def apply(host: HostDevice) -> Callable[..., np.ndarray[Any, Any]]:
+    """Run PTX lines on every element: `apply("add.f32 %d, %a, %b;", "f32", "f32", a, b)`.
+
+    `%a`, `%b` and `%c` hold an element of each array, of the second type onwards; `%d` is the result, of the first
+    type; `%p` and `%q` are predicates.
+    """
+
+    def call(lines: str, result: str, *types_and_arrays: object) -> np.ndarray[Any, Any]:
+        types = [item for item in types_and_arrays if isinstance(item, str)]
+        arrays = [item for item in types_and_arrays if isinstance(item, np.ndarray)]
+        sizes = {kind: int(kind.lstrip("busf")) // 8 for kind in (result, *types)}
+        registers = {kind: f"b{8 * size}" if kind[0] == "b" or size == 1 else kind for kind, size in sizes.items()}
+        registers = {kind: "b16" if sizes[kind] <= 2 else name for kind, name in registers.items()}
+        body = [f".reg .{registers[result]} %d;", ".reg .pred %p, %q;", ".reg .b32 %i, %t<4>;", ".reg .b64 %x<8>;"]
+        body += ["mov.u32 %i, %tid.x;"]
+        for index, kind in enumerate(types):
+            name = "abc"[index]
+            body += [f".reg .{registers[kind]} %{name};", f"ld.param.u64 %x0, [p{index}];"]
+            body += [f"mad.wide.u32 %x1, %i, {sizes[kind]}, %x0;"]
+            body += [f"ld.global.{'b16' if kind == 'f16' else kind} %{name}, [%x1];"]
+        stored = "b16" if result == "f16" else result
+        body += [lines, "ld.param.u64 %x0, [out];", f"mad.wide.u32 %x1, %i, {sizes[result]}, %x0;"]
+        body += [f"st.global.{stored} [%x1], %d;", "ret;"]
+        params = ", ".join([*(f".param .u64 p{index}" for index in range(len(types))), ".param .u64 out"])
+        ptx = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(" + params + ") {\n"
+        kernel = host.load_module(ptx + "\n".join(body) + "\n}").kernel("k")
+        dtype = np.dtype({"b": "u", "u": "u", "s": "i", "f": "f"}[result[0]] + str(sizes[result]))
+        buffers = [host.upload(array) for array in (*arrays, np.zeros(len(arrays[0]), dtype))]
+        host.launch(kernel, (1,), (len(arrays[0]),), buffers)
+        values = buffers[-1].download()
+        for buffer in buffers:
+            buffer.free()
+        return values
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def cuda_ptx() -> Callable[..., str]:
+    """Compile CUDA C++ to PTX: `cuda_ptx(source, architecture, *options)`."""
+    return compile_cuda
 
 
 Run = Callable[..., list[np.ndarray[Any, Any]]]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from engine.diagnostics import DeviceError
-from tests.device.conftest import DIALECTS
 
 REDUCE = """
 extern "C" __global__ void reduce(const float* x, float* out, int n) {
@@ -17,7 +16,6 @@ extern "C" __global__ void reduce(const float* x, float* out, int n) {
 }"""
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
 def test_block_reduction_with_a_barrier_in_a_loop(run, dialect):
     """A tree reduction in shared memory gives the sum of each thread block."""
     x = np.arange(1000, dtype=np.float32)
@@ -41,7 +39,6 @@ extern "C" __global__ void matmul(const float* a, const float* b, float* c, int 
 }"""
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
 def test_tiled_matrix_product(run, dialect):
     """A tiled product in shared memory agrees with numpy on a size that is no multiple of the tile."""
     n = 37
@@ -81,7 +78,6 @@ extern "C" __global__ void warp(const int* x, int* sum, int* up, int* rot, unsig
 }"""
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
 def test_warp_operations(run, dialect):
     """Shuffles and votes exchange values inside each warp of 32 threads."""
     x = np.random.default_rng(3).integers(-5, 90, 96).astype(np.int32)
@@ -140,7 +136,6 @@ extern "C" __global__ void twice(const float* x, float* out) {
 }"""
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_device_function_that_waits(run, dialect):
     """A function with barriers and shuffles may be called several times by one kernel."""
     x = np.arange(128, dtype=np.float32)

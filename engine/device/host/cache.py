@@ -6,6 +6,7 @@ its own checksum, and counts as missing when it is damaged. The oldest files go 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 import os
@@ -16,8 +17,6 @@ from pathlib import Path
 import llvmlite
 import msgspec
 import platformdirs
-
-from engine.device.host.translate import abi
 
 MAX_BYTES = 256 << 20
 _LOG = logging.getLogger(__name__)
@@ -36,9 +35,19 @@ def folder() -> Path:
     return Path(platformdirs.user_cache_dir("warploom")) / "host-kernels"
 
 
+@functools.cache
+def translator_version() -> str:
+    """Return a digest of the translator's own source: code made by another version of it must not be used."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in (here / "native.py", *sorted((here / "translate").rglob("*.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def key(ptx: str, cpu: str, features: str) -> str:
     """Return the name of a module's file."""
-    parts = (ptx, str(abi.TRANSLATOR_VERSION), llvmlite.__version__, cpu, features)
+    parts = (ptx, translator_version(), llvmlite.__version__, cpu, features)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

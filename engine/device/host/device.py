@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ class HostDevice:
     def __init__(self, cores: int | None = None) -> None:
         self.pool = Pool(cores)
         self.table = AllocationTable()
-        self._memories: weakref.WeakSet[HostMemory] = weakref.WeakSet()
         self._is_open = True
         self._info = DeviceInfo("host", _title(), "compute_75", _memory_bytes(), self.pool.cores)
 
@@ -50,9 +48,7 @@ class HostDevice:
             raise DeviceError(
                 f"host: allocation must fit in memory, got {size_bytes} of {self._info.memory_bytes} bytes"
             )
-        memory = HostMemory(self.table, size_bytes)
-        self._memories.add(memory)
-        return memory
+        return HostMemory(self.table, size_bytes)
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
@@ -124,9 +120,7 @@ class HostDevice:
         """Free what is still allocated and end the worker threads."""
         if self._is_open:
             self._is_open = False
-            for memory in list(self._memories):
-                if memory.is_live:
-                    memory.free()
+            self.table.free_all()
             self.pool.close()
 
     def _check_open(self) -> None:

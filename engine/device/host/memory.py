@@ -25,13 +25,17 @@ class AllocationTable:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        #: Allocations stay alive until they are freed, whoever drops them.
+        self._owners: dict[int, HostMemory] = {}
         self._starts: list[int] = []
         self._sizes: list[int] = []
         self._pairs: np.ndarray[Any, Any] | None = None
 
-    def add(self, first: int, size_bytes: int) -> None:
-        """Enter a range."""
+    def add(self, first: int, size_bytes: int, owner: HostMemory | None = None) -> None:
+        """Enter a range, with the allocation it is when it is one."""
         with self._lock:
+            if owner is not None:
+                self._owners[first] = owner
             index = bisect.bisect_left(self._starts, first)
             self._starts.insert(index, first)
             self._sizes.insert(index, size_bytes)
@@ -40,9 +44,17 @@ class AllocationTable:
     def remove(self, first: int) -> None:
         """Take a range out."""
         with self._lock:
+            self._owners.pop(first, None)
             index = bisect.bisect_left(self._starts, first)
             del self._starts[index], self._sizes[index]
             self._pairs = None
+
+    def free_all(self) -> None:
+        """Free every allocation."""
+        with self._lock:
+            owners = list(self._owners.values())
+        for owner in owners:
+            owner.free()
 
     def snapshot(self) -> np.ndarray[Any, Any]:
         """Return the ranges as an (n, 2) array of uint64."""
@@ -72,7 +84,7 @@ class HostMemory:
         self._pointer = int(self._view.ctypes.data)
         self._size_bytes = size_bytes
         self._table = table
-        table.add(self._pointer, size_bytes)
+        table.add(self._pointer, size_bytes, self)
 
     @property
     def pointer(self) -> int:
@@ -92,11 +104,6 @@ class HostMemory:
         if self._view is None:
             raise DeviceError(ENDED)
         return self._view
-
-    @property
-    def is_live(self) -> bool:
-        """Whether it has not been freed."""
-        return self._view is not None
 
     def free(self) -> None:
         """Give the memory back; DeviceError when that was done before."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import struct
 
-#: Raised whenever translated code changes, so that cached objects of an older translator are not used.
-TRANSLATOR_VERSION = 1
-
 # The launch record: 64-bit fields, read-only while a kernel runs.
 GRID = (0, 1, 2)
 THREAD_BLOCK = (3, 4, 5)

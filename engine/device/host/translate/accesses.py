@@ -37,15 +37,14 @@ def space_of(instruction: Instruction) -> str:
 class Accesses:
     """Writes the accesses of one body.
 
-    `branch_free` selects the style. `roots` are the provenances of address registers; `is_entry` tells a kernel, whose
-    prologue runs once, from a device function.
+    `branch_free` selects the style; `roots` are the provenances of address registers.
     """
 
-    def __init__(self, body: Body, roots: dict[str, Root | None], *, branch_free: bool, is_entry: bool) -> None:
+    def __init__(self, body: Body, roots: dict[str, Root | None], *, branch_free: bool) -> None:
         self._body = body
         self._roots = roots
         self.branch_free = branch_free
-        self._is_entry = is_entry
+        self._is_entry = body.is_entry
         self._limits: dict[tuple[Root, int], tuple[str, str, str]] = {}
         self._ranges: dict[Root, str] = {}
         #: Instructions that run once, before any thread: the look-up of each root's allocation.
@@ -62,11 +61,11 @@ class Accesses:
             yield self._parameter(instruction, operand, size)
             return
         address = self._body.address(operand, instruction.line)
-        if space in ("shared", "local"):
+        if space == "shared" or (space == "local" and self._is_entry):
             check = self._check_offset(instruction, address, size, space)
             pointer = f"getelementptr i8, ptr %{space}, i64 {address}"
         else:
-            check, pointer = self._check_address(operand, address, size)
+            check, pointer = self._check_address(operand, address, size, space)
         if check is None:
             yield self._body.code.value(pointer)
             return
@@ -122,12 +121,12 @@ class Accesses:
         fits = code.value(f"icmp ult i64 {address}, {1 << 62}")
         return code.value(f"and i1 {inside}, {fits}")
 
-    def _check_address(self, operand: Operand, address: str, size: int) -> tuple[str, str]:
+    def _check_address(self, operand: Operand, address: str, size: int, space: str) -> tuple[str, str]:
         """Return the check of a global or generic address, and the instruction that makes the pointer."""
         code = self._body.code
         root = self._root(operand)
         if root is None:
-            return self._check_cached(address, size), f"inttoptr i64 {address} to ptr"
+            return self._check_cached(address, size, space), f"inttoptr i64 {address} to ptr"
         base, limit, pointer = self._limit(root, size)
         distance = code.value(f"sub i64 {address}, {base}")
         # Relative to a pointer, because the optimiser sees neighbours in offsets but not in casts from integers.
@@ -179,12 +178,12 @@ class Accesses:
             self.prologue += [
                 f"  {name}.at = getelementptr i8, ptr %params, i64 {root[1]}",
                 f"  {name}.pointer = load i64, ptr {name}.at, !invariant.load !0",
-                f"  {name} = call {{i64, i64}} @wl.find(ptr %launch, ptr %worker, i64 {name}.pointer)",
+                f"  {name} = call {{i64, i64}} @wl.allocation(ptr %launch, ptr %worker, i64 {name}.pointer)",
             ]
             self._ranges[root] = name
         return name
 
-    def _check_cached(self, address: str, size: int) -> str:
+    def _check_cached(self, address: str, size: int, space: str) -> str:
         """Check against the range that the last look-up found, and look up again when the address is outside it."""
         code = self._body.code
         if self._is_entry:
@@ -199,7 +198,8 @@ class Accesses:
         code.do(f"store i1 true, ptr {result}")
         code.branch(hit, done, miss, ", !prof !2")
         code.label(miss)
-        pair = code.value(f"call {{i64, i64}} @wl.find(ptr %launch, ptr %worker, i64 {address})")
+        find = "allocation" if space in ("global", "const") else "find"
+        pair = code.value(f"call {{i64, i64}} @wl.{find}(ptr %launch, ptr %worker, i64 {address})")
         for index, place in ((0, base_at), (1, size_at)):
             part = code.value(f"extractvalue {{i64, i64}} {pair}, {index}")
             code.do(f"store i64 {part}, ptr {place}")
@@ -218,18 +218,18 @@ class Accesses:
         return code.value(f"and i1 {starts}, {ends}")
 
     def _record(self, instruction: Instruction, check: str, address: str) -> None:
-        """Fold a failed check into the thread's fault number: thread, site and address, most significant first."""
+        """Fold a failed check into the thread's fault number: site and address, the site more significant.
+
+        Addresses have 48 bits; one that has more spoils the report, not the check.
+        """
         code = self._body.code
         site = min(len(self.sites), LAST_SITE)
         if site == len(self.sites):
             self.sites.append(instruction.line)
-        low = code.value(f"and i64 {address}, {(1 << 48) - 1}")
-        number = code.value(f"or i64 {low}, {site << 48}")
+        number = code.value(f"xor i64 {address}, {site << 48}")
+        code_here = code.value(f"select i1 {check}, i64 -1, i64 {number}")
         before = code.value(f"load i64, ptr {self._fold}")
-        first = code.value(f"icmp eq i64 {before}, -1")
-        failed = code.value(f"xor i1 {check}, true")
-        take = code.value(f"and i1 {first}, {failed}")
-        code.do(f"store i64 {code.value(f'select i1 {take}, i64 {number}, i64 {before}')}, ptr {self._fold}")
+        code.do(f"store i64 {code.value(f'call i64 @llvm.umin.i64(i64 {before}, i64 {code_here})')}, ptr {self._fold}")
 
 
 def report(body: Body, kind: int, line: int, address: str) -> None:

@@ -49,6 +49,9 @@ class Body:
 
     def __init__(self, function: Function, layout: Layout, kernel: str) -> None:
         self.function = function
+        #: A kernel's local addresses are offsets, which the optimiser can follow. A device function is given addresses
+        #: in its callers' frames, so there they are the addresses themselves.
+        self.is_entry = function.is_entry
         self.layout = layout
         self.kernel = kernel
         self.code: Code = Code()
@@ -174,6 +177,9 @@ class Body:
         """Return the 64-bit address a symbol stands for, in the space it was declared in."""
         name = symbol.name
         if name in self.local:
+            if not self.is_entry:
+                base = self.code.value("ptrtoint ptr %local to i64")
+                return self.code.value(f"add i64 {base}, {self.local[name] + symbol.offset}")
             return str(self.local[name] + symbol.offset)
         if name in self.layout.shared:
             return str(self.layout.shared[name] + symbol.offset)

@@ -59,13 +59,13 @@ def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow:
     body.callees = callees
     provenance = roots(kernel, layout.parameters, set(layout.module))
     branch_free = _is_branch_free(kernel, flow)
-    body.accesses = Accesses(body, provenance, branch_free=branch_free, is_entry=True)
+    body.accesses = Accesses(body, provenance, branch_free=branch_free)
     if branch_free and not all(
         body.accesses.has_root(instruction.operands[0 if instruction.opcode == "st" else 1])
         for instruction in kernel.instructions
         if instruction.opcode in ("ld", "st") and space_of(instruction) in ("global", "generic", "const")
     ):
-        body.accesses = Accesses(body, provenance, branch_free=False, is_entry=True)
+        body.accesses = Accesses(body, provenance, branch_free=False)
     blocks.translate(body, flow, 0, "thread.exit")
     local = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n"
     entry = "\n".join(body.code.entry)
@@ -134,7 +134,7 @@ def _device_function(function: Function, layout: Layout, kernel: str, callees: d
     body.callees = callees
     names = [variable.name for variable in (*function.results, *function.parameters)]
     body.param_pointers.update((name, f"%formal.{index}") for index, name in enumerate(names))
-    body.accesses = Accesses(body, {}, branch_free=False, is_entry=False)
+    body.accesses = Accesses(body, {}, branch_free=False)
     flow = build(function, lambda _instruction: False)
     blocks.translate(body, flow, 0, "thread.return")
     formal = "".join(f", ptr %formal.{index}" for index in range(len(names)))

@@ -1,4 +1,4 @@
-"""LLVM text of the two functions that all translated code shares: the address look-up and the fault record."""
+"""LLVM text of what all translated code shares: the look-ups of addresses and the fault record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ STACK_BYTES = 1 << 20
 
 
 def text() -> str:
-    """Return `wl.find` and `wl.fault`."""
+    """Return `wl.allocation`, `wl.find` and `wl.fault`."""
 
     def field(name: str, record: str, index: int) -> str:
         return f"  %{name}.at = getelementptr i64, ptr %{record}, i64 {index}\n  %{name} = load i64, ptr %{name}.at\n"
@@ -27,16 +27,10 @@ def text() -> str:
   ret {{i64, i64}} %{name}.b
 """
     return f"""
-; The live range that holds an address: a binary search of the allocations, then this worker's own memory.
-define internal {{i64, i64}} @wl.find(ptr %launch, ptr %worker, i64 %address) noinline nounwind willreturn {{
+; The live allocation that holds an address: a binary search.
+define internal {{i64, i64}} @wl.allocation(ptr %launch, ptr %worker, i64 %address) noinline nounwind willreturn {{
 entry:
 {field("table", "launch", abi.ALLOCATIONS)}{field("count", "launch", abi.ALLOCATION_COUNT)}
-{field("shared.size", "launch", abi.SHARED_BYTES)}{field("arguments.size", "launch", abi.ARGUMENT_BYTES)}
-{field("shared.first", "worker", abi.SHARED)}{field("scratch.first", "worker", abi.SCRATCH)}
-{field("scratch.size", "worker", abi.SCRATCH_BYTES)}{field("arguments.first", "worker", abi.ARGUMENTS)}
-{field("top", "worker", abi.STACK)}
-  %stack.first = sub i64 %top, {STACK_BYTES}
-  %stack.size = add i64 0, {STACK_BYTES}
   %allocations = inttoptr i64 %table to ptr
   br label %search
 search:
@@ -57,7 +51,7 @@ step:
   br label %search
 ended:
   %any = icmp ne i64 %low, 0
-  br i1 %any, label %candidate, label %shared.test
+  br i1 %any, label %candidate, label %none
 candidate:
   %last = sub i64 %low, 1
   %last.pair = shl i64 %last, 1
@@ -67,11 +61,30 @@ candidate:
   %size = load i64, ptr %size.at
   %distance = sub i64 %address, %base
   %inside = icmp ult i64 %distance, %size
-  br i1 %inside, label %found, label %shared.test
+  br i1 %inside, label %found, label %none
 found:
   %a = insertvalue {{i64, i64}} poison, i64 %base, 0
   %b = insertvalue {{i64, i64}} %a, i64 %size, 1
   ret {{i64, i64}} %b
+none:
+  ret {{i64, i64}} {{ i64 -1, i64 0 }}
+}}
+
+; The live range that holds a generic address: an allocation, or this worker's own memory.
+define internal {{i64, i64}} @wl.find(ptr %launch, ptr %worker, i64 %address) noinline nounwind willreturn {{
+entry:
+{field("shared.size", "launch", abi.SHARED_BYTES)}{field("arguments.size", "launch", abi.ARGUMENT_BYTES)}
+{field("shared.first", "worker", abi.SHARED)}{field("scratch.first", "worker", abi.SCRATCH)}
+{field("scratch.size", "worker", abi.SCRATCH_BYTES)}{field("arguments.first", "worker", abi.ARGUMENTS)}
+{field("top", "worker", abi.STACK)}
+  %stack.first = sub i64 %top, {STACK_BYTES}
+  %stack.size = add i64 0, {STACK_BYTES}
+  %allocation = call {{i64, i64}} @wl.allocation(ptr %launch, ptr %worker, i64 %address)
+  %allocated = extractvalue {{i64, i64}} %allocation, 1
+  %outside = icmp eq i64 %allocated, 0
+  br i1 %outside, label %shared.test, label %known
+known:
+  ret {{i64, i64}} %allocation
 {ranges}
 none.test:
   ret {{i64, i64}} {{ i64 -1, i64 0 }}

@@ -66,7 +66,7 @@ class _Phases:
         """Return phase `number`: 0 from the start, else from after that point."""
         body = Body(self.kernel, self.layout, self.kernel.name)
         body.callees = self.callees
-        body.accesses = Accesses(body, self.roots, branch_free=False, is_entry=True)
+        body.accesses = Accesses(body, self.roots, branch_free=False)
         start = 0
         if number:
             block = self.waiting[number - 1]

@@ -9,14 +9,15 @@ from __future__ import annotations
 import struct
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.floating import finish, sources
+from engine.device.host.translate.opcodes.floating import finish, flush, truncate
 from engine.device.host.translate.table import opcode
+from engine.device.host.translate.types import type_of
 from engine.ptx.tree import Instruction
 
-# 2^f on [-1/2, 1/2], Taylor terms of exp(f ln 2): ln(2)^n / n!.
+# 2^f on [-1/2, 1/2]: least squares of the relative error on Chebyshev nodes, error below 2^-27.
 _EXP2 = (
-    1.0, 0.6931471805599453, 0.2402265069591007, 0.05550410866482158,
-    0.009618129107628477, 0.0013333558146428443, 0.00015403530393381608, 1.5252733804059841e-05,
+    1.0000000005920207, 0.6931472056005106, 0.24022646608714038, 0.0555032899751748,
+    0.00961851953434766, 0.001339986036320331, 0.00015337576834181896,
 )  # fmt: skip
 # sin(r) / r in r^2 on [-pi/2, pi/2], Taylor terms.
 _SINE = (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800)
@@ -52,7 +53,7 @@ def exp2(body: Body, x: str) -> str:
     x = code.value(f"select i1 {low}, float {constant(-152.0)}, float {x}")
     whole = code.value(f"call float @llvm.roundeven.f32(float {x})")
     value = polynomial(body, code.value(f"fsub float {x}, {whole}"), _EXP2)
-    n = code.value(f"call i32 @llvm.fptosi.sat.i32.f32(float {whole})")
+    n = truncate(body, whole, "f32", "s32")
     half = code.value(f"ashr i32 {n}, 1")
     for part in (half, code.value(f"sub i32 {n}, {half}")):
         raw = code.value(f"shl i32 {code.value(f'add i32 {part}, 127')}, 23")
@@ -96,7 +97,7 @@ def sine(body: Body, x: str, *, shifted: bool) -> str:
     for part in _PI:
         r = _fma(body, minus, constant(part), r)
     value = code.value(f"fmul float {r}, {polynomial(body, code.value(f'fmul float {r}, {r}'), _SINE)}")
-    n = code.value(f"call i32 @llvm.fptosi.sat.i32.f32(float {k})")
+    n = truncate(body, k, "f32", "s32")
     sign = code.value(f"shl i32 {n}, 31")
     if shifted:
         sign = code.value(f"xor i32 {sign}, -2147483648")
@@ -120,10 +121,12 @@ def tanh(body: Body, x: str) -> str:
 
 @opcode("ex2", "lg2", "sin", "cos", "tanh")
 def _approximate(body: Body, instruction: Instruction) -> None:
-    kind, _, (x,) = sources(body, instruction, 1)
+    kind, name = type_of(instruction), instruction.opcode
     if kind != "f32":
         raise body.unsupported(instruction, "use the .f32 form")
-    name = instruction.opcode
+    x = body.read(instruction.operands[1], kind, instruction.line)
+    if name == "lg2" and "ftz" in instruction.modifiers:
+        x = flush(body, x)  # the others give the same for a subnormal as for zero once their result is flushed
     if name in ("sin", "cos"):
         value = sine(body, x, shifted=name == "cos")
     else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engine.device.host.translate.accesses import space_of
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.floating import DIRECTED, flush, narrow, saturate
+from engine.device.host.translate.opcodes.floating import DIRECTED, flush, narrow, saturate, truncate
+from engine.device.host.translate.runtime import STACK_BYTES
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, is_float, is_signed, llvm_type, types_of
 from engine.ptx.tree import Instruction
@@ -65,8 +66,8 @@ def _float_to_integer(body: Body, instruction: Instruction, value: str, have: st
     function = next((name for item, name in _INTEGRAL.items() if item in instruction.modifiers), "trunc")
     if function != "trunc":
         value = code.value(f"call {llvm} @llvm.{function}.{_SUFFIX[have]}({llvm} {value})")
-    integer, sign = llvm_type(wanted), "s" if is_signed(wanted) else "u"
-    result = code.value(f"call {integer} @llvm.fpto{sign}i.sat.{integer}.{_SUFFIX[have]}({llvm} {value})")
+    result = truncate(body, value, have, wanted)
+    integer = llvm_type(wanted)
     if have == "f64" or bits(wanted) == 64:
         is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
         top = -(1 << (bits(wanted) - 1))
@@ -116,7 +117,7 @@ def _clamp(body: Body, value: str, have: str, wanted: str) -> str:
 
 def window(body: Body, space: str) -> str:
     """Return the generic address of the start of a space; 0 for global and constant memory."""
-    if space in ("shared", "local"):
+    if space == "shared" or (space == "local" and body.is_entry):
         return body.code.value(f"ptrtoint ptr %{space} to i64")
     if space == "param" and body.layout.parameters:
         return body.code.value("ptrtoint ptr %params to i64")
@@ -149,6 +150,11 @@ def _is_in_space(body: Body, instruction: Instruction) -> None:
 
 
 def _within(body: Body, value: str, space: str) -> str:
-    distance = body.code.value(f"sub i64 {value}, {window(body, space)}")
+    code = body.code
+    if space == "local" and not body.is_entry:
+        here = code.value("ptrtoint ptr %local to i64")
+        distance = code.value(f"sub i64 {value}, {code.value(f'sub i64 {here}, {STACK_BYTES}')}")
+        return code.value(f"icmp ult i64 {distance}, {2 * STACK_BYTES}")
+    distance = code.value(f"sub i64 {value}, {window(body, space)}")
     size = "%shared.bytes" if space == "shared" else str(body.local_bytes)
     return body.code.value(f"icmp ult i64 {distance}, {size}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
+
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.table import Emit, opcode
-from engine.device.host.translate.types import llvm_type, type_of
+from engine.device.host.translate.types import bits, is_signed, llvm_type, type_of
 from engine.ptx.tree import Instruction
 
 DIRECTED = ("rz", "rm", "rp")
@@ -29,20 +31,56 @@ def saturate(body: Body, value: str, llvm: str) -> str:
     return code.value(f"select i1 {below}, {llvm} {value}, {llvm} 1.0")
 
 
+def double_constant(value: float) -> str:
+    """Return a float or double constant; LLVM writes both as the bits of a double."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def truncate(body: Body, value: str, have: str, wanted: str) -> str:
+    """Return a float cut to an integer and clamped to its range, NaN becoming 0.
+
+    Clamped in floating point first: LLVM's own saturating conversion is not done on vectors.
+    """
+    code, llvm, size, signed = body.code, llvm_type(have), bits(wanted), is_signed(wanted)
+    low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
+    digits = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}[have]
+    excess = max(high.bit_length() - digits, 0)
+    highest = high >> excess << excess  # the greatest value of the float type within the range
+    if have in ("f16", "bf16"):
+        value, llvm = code.value(f"fpext {llvm} {value} to float"), "float"
+        highest = high >> max(high.bit_length() - 24, 0) << max(high.bit_length() - 24, 0)
+    above_low = code.value(f"fcmp ogt {llvm} {value}, {double_constant(low)}")
+    clamped = code.value(f"select i1 {above_low}, {llvm} {value}, {llvm} {double_constant(low)}")
+    below_high = code.value(f"fcmp olt {llvm} {clamped}, {double_constant(highest)}")
+    clamped = code.value(f"select i1 {below_high}, {llvm} {clamped}, {llvm} {double_constant(highest)}")
+    integer, step = llvm_type(wanted), f"i{max(size, 32)}"
+    name = "fptosi" if signed or size < 32 else "fptoui"
+    result = code.value(f"{name} {llvm} {clamped} to {step}")
+    if step != integer:
+        result = code.value(f"trunc {step} {result} to {integer}")
+    if highest != high:
+        over = code.value(f"fcmp ogt {llvm} {value}, {double_constant(highest)}")
+        result = code.value(f"select i1 {over}, {integer} {high}, {integer} {result}")
+    if low:
+        is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
+        result = code.value(f"select i1 {is_nan}, {integer} 0, {integer} {result}")
+    return result
+
+
 def sources(body: Body, instruction: Instruction, count: int) -> tuple[str, str, list[str]]:
     """Return the PTX type, the LLVM type and the source values, flushed when the instruction says so."""
     kind = type_of(instruction)
     if kind not in ("f32", "f64"):
         raise body.unsupported(instruction, "use the .f32 form")
     values = [body.read(operand, kind, instruction.line) for operand in instruction.operands[1 : 1 + count]]
-    if "ftz" in instruction.modifiers:
+    if "ftz" in instruction.modifiers and kind == "f32":  # f64 keeps subnormals: there .ftz names a form of rcp
         values = [flush(body, value) for value in values]
     return kind, llvm_type(kind), values
 
 
 def finish(body: Body, instruction: Instruction, kind: str, value: str) -> None:
     """Write a result, flushed and saturated when the instruction says so."""
-    if "ftz" in instruction.modifiers:
+    if "ftz" in instruction.modifiers and kind == "f32":
         value = flush(body, value)
     if "sat" in instruction.modifiers:
         value = saturate(body, value, llvm_type(kind))
@@ -55,12 +93,12 @@ def rounding(instruction: Instruction) -> str:
 
 
 def directed(body: Body, llvm: str, nearest: str, error: str, mode: str) -> str:
-    """Return `nearest` moved by at most one step, given the sign of exact minus nearest, to round in `mode`."""
+    """Return `nearest` moved by at most one step, given exact minus nearest as f64, to round in `mode`."""
     code = body.code
     integer = "i32" if llvm == "float" else "i64"
     raw = code.value(f"bitcast {llvm} {nearest} to {integer}")
-    below = code.value(f"fcmp olt {llvm} {error}, 0.0")
-    above = code.value(f"fcmp ogt {llvm} {error}, 0.0")
+    below = code.value(f"fcmp olt double {error}, 0.0")
+    above = code.value(f"fcmp ogt double {error}, 0.0")
     negative = code.value(f"icmp slt {integer} {raw}, 0")
     positive = code.value(f"xor i1 {negative}, true")
     toward_zero = code.value(
@@ -106,7 +144,7 @@ def _rounded(body: Body, instruction: Instruction, llvm: str, name: str, values:
 
 
 def _rounded_through_double(body: Body, name: str, a: str, b: str, mode: str) -> str:
-    """Round an f32 operation through f64: made odd there, a second rounding cannot go wrong."""
+    """Round an f32 operation through f64, with the error of the f64 operation at hand."""
     code = body.code
     wide_a, wide_b = (code.value(f"fpext float {value} to double") for value in (a, b))
     nearest = code.value(f"{name} double {wide_a}, {wide_b}")
@@ -115,49 +153,28 @@ def _rounded_through_double(body: Body, name: str, a: str, b: str, mode: str) ->
     if name == "fdiv":
         minus = code.value(f"fneg double {nearest}")
         rest = code.value(f"call double @llvm.fma.f64(double {minus}, double {wide_b}, double {wide_a})")
-        error = code.value(f"fmul double {rest}, {wide_b}")
+        error = code.value(f"fdiv double {rest}, {wide_b}")
     else:
         other = code.value(f"fneg double {wide_b}") if name == "fsub" else wide_b
         t = code.value(f"fsub double {nearest}, {wide_a}")
         rest = code.value(f"fsub double {wide_a}, {code.value(f'fsub double {nearest}, {t}')}")
         error = code.value(f"fadd double {rest}, {code.value(f'fsub double {other}, {t}')}")
-    return narrow(body, odd(body, nearest, error), mode)
+    return narrow(body, nearest, mode, error)
 
 
-def odd(body: Body, nearest: str, error: str) -> str:
-    """Return an f64 rounded to odd, given its rounding error: toward zero, with the last bit set when inexact."""
-    code = body.code
-    below = directed(body, "double", nearest, error, "rz")
-    inexact = code.value(f"fcmp one double {error}, 0.0")
-    raw = code.value(f"bitcast double {below} to i64")
-    raw = code.value(f"or i64 {raw}, {code.value(f'zext i1 {inexact} to i64')}")
-    return code.value(f"bitcast i64 {raw} to double")
+def narrow(body: Body, value: str, mode: str, error: str = "") -> str:
+    """Return an f64 as f32, rounded in `mode` ("" for to nearest even).
 
-
-def narrow(body: Body, value: str, mode: str) -> str:
-    """Return an f64 as f32, rounded in `mode` ("" for to nearest even)."""
+    `error` is what the f64 itself lacks to the exact value; it decides where the f64 falls on an f32.
+    """
     code = body.code
     nearest = code.value(f"fptrunc double {value} to float")
     if not mode:
         return nearest
-    back = code.value(f"fpext float {nearest} to double")
-    below, above = (code.value(f"fcmp {test} double {value}, {back}") for test in ("olt", "ogt"))
-    raw = code.value(f"bitcast float {nearest} to i32")
-    negative = code.value(f"icmp slt i32 {raw}, 0")
-    positive = code.value(f"xor i1 {negative}, true")
-    inward = {"rz": (below, above), "rm": (below, None), "rp": (None, above)}[mode]
-    outward = {"rz": (None, None), "rm": (None, below), "rp": (above, None)}[mode]
-    step = raw
-    for sign, condition, amount in (
-        (positive, inward[0], -1),
-        (negative, inward[1], -1),
-        (positive, outward[0], 1),
-        (negative, outward[1], 1),
-    ):
-        if condition is not None:
-            both = code.value(f"and i1 {sign}, {condition}")
-            step = code.value(f"add i32 {step}, {code.value(f'select i1 {both}, i32 {amount}, i32 0')}")
-    return code.value(f"bitcast i32 {step} to float")
+    rest = code.value(f"fsub double {value}, {code.value(f'fpext float {nearest} to double')}")
+    if error:
+        rest = code.value(f"fadd double {rest}, {error}")
+    return directed(body, "float", nearest, rest, mode)
 
 
 def _binary(name: str) -> Emit:
@@ -185,7 +202,7 @@ def fma(body: Body, instruction: Instruction) -> None:
         t = code.value(f"fsub double {nearest}, {product}")
         rest = code.value(f"fsub double {product}, {code.value(f'fsub double {nearest}, {t}')}")
         error = code.value(f"fadd double {rest}, {code.value(f'fsub double {wide[2]}, {t}')}")
-        value = narrow(body, odd(body, nearest, error), mode)
+        value = narrow(body, nearest, mode, error)
     finish(body, instruction, kind, value)
 
 
@@ -251,6 +268,8 @@ def _square_root(body: Body, instruction: Instruction) -> None:
     if mode:
         minus = code.value(f"fneg {llvm} {value}")
         error = code.value(f"call {llvm} @llvm.fma.{kind}({llvm} {minus}, {llvm} {value}, {llvm} {a})")
+        if kind == "f32":
+            error = code.value(f"fpext float {error} to double")
         value = directed(body, llvm, value, error, mode)
     finish(body, instruction, kind, value)
 

@@ -6,7 +6,7 @@ from engine.device.host.translate.accesses import space_of
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, llvm_type, type_of
-from engine.ptx.tree import Instruction, Operand, Vector
+from engine.ptx.tree import Address, Instruction, Operand, Symbol, Vector
 
 
 def _elements(operand: Operand) -> tuple[Operand, ...]:
@@ -22,9 +22,25 @@ def _ordering(instruction: Instruction) -> str:
 
 
 def _suffix(body: Body, instruction: Instruction, space: str) -> str:
-    if space == "param":
-        return ", !invariant.load !0" if body.layout.parameters and instruction.opcode == "ld" else ""
-    return body.accesses.suffix
+    """Return what the optimiser may know of a load: kernel arguments never change."""
+    if space != "param":
+        return body.accesses.suffix
+    address = instruction.operands[1]
+    is_argument = (
+        isinstance(address, Address)
+        and isinstance(address.base, Symbol)
+        and address.base.name in body.layout.parameters
+    )
+    return ", !invariant.load !0" if is_argument else ""
+
+
+def _group(body: Body, instruction: Instruction, size: int, count: int) -> int:
+    """Return how many elements of a vector access to move at once, 8 bytes at most.
+
+    When the optimiser runs many threads at once, few wide accesses with a stride are cheaper than many narrow ones.
+    """
+    wide = body.accesses.branch_free and space_of(instruction) != "param" and not _ordering(instruction)
+    return min(count, 8 // size) if wide else 1
 
 
 @opcode("ld", "ldu")
@@ -35,7 +51,16 @@ def _load(body: Body, instruction: Instruction) -> None:
     # A scalar may be written in braces, and a vector access is aligned to its whole size only on the device.
     with body.accesses.at(instruction, instruction.operands[1], size * len(elements)) as pointer:
         values = []
-        for index in range(len(elements)):
+        group = _group(body, instruction, size, len(elements))
+        if group > 1:
+            for first in range(0, len(elements), group):
+                place = code.value(f"getelementptr i8, ptr {pointer}, i64 {first * size}")
+                whole = f"i{8 * size * group}"
+                packed = code.value(f"load {whole}, ptr {place}, align 1{body.accesses.suffix}")
+                for index in range(group):
+                    part = code.value(f"lshr {whole} {packed}, {8 * size * index}")
+                    values.append(body.convert(part, whole, llvm))
+        for index in range(len(values), len(elements)):
             place = code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
             if order:
                 atomic = code.value(f"load atomic i{8 * size}, ptr {place} {order}, align {size}")
@@ -55,6 +80,16 @@ def _store(body: Body, instruction: Instruction) -> None:
     elements, order = _elements(instruction.operands[1]), _ordering(instruction)
     values = [body.read(element, kind, instruction.line) for element in elements]
     with body.accesses.at(instruction, instruction.operands[0], size * len(elements)) as pointer:
+        group = _group(body, instruction, size, len(elements))
+        if group > 1:
+            for first in range(0, len(elements), group):
+                place = code.value(f"getelementptr i8, ptr {pointer}, i64 {first * size}")
+                whole, packed = f"i{8 * size * group}", "0"
+                for index, value in enumerate(values[first : first + group]):
+                    part = code.value(f"shl {whole} {body.convert(value, llvm, whole)}, {8 * size * index}")
+                    packed = code.value(f"or {whole} {packed}, {part}")
+                code.do(f"store {whole} {packed}, ptr {place}, align 1{body.accesses.suffix}")
+            return
         for index, value in enumerate(values):
             place = code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
             if order:

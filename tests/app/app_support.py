@@ -8,6 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication, QWidget
 
 from engine.api import Block, BlockBuilder, In, Out, f32, float4, param, port, uchar4
 from engine.device.protocol import DeviceInfo
@@ -102,3 +105,12 @@ def make_report(**fields: Any) -> FrameReport:
         "running": True,
     }
     return FrameReport(**{**plain, **fields})
+
+
+def move_pointer(widget: QWidget, point: QPoint, buttons: Qt.MouseButton = Qt.MouseButton.NoButton) -> None:
+    """Tell a widget that the pointer moved; unlike QTest's own, also when it was there already in an earlier test."""
+    kind, none = QEvent.Type.MouseMove, Qt.KeyboardModifier.NoModifier
+    place = QPointF(point)
+    QApplication.sendEvent(
+        widget, QMouseEvent(kind, place, QPointF(widget.mapToGlobal(point)), Qt.MouseButton.NoButton, buttons, none)
+    )

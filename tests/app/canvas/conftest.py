@@ -1,0 +1,47 @@
+"""A shown canvas with a small patch: source -> scale, and count beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.canvas import Canvas
+from app.theme import apply_theme
+from engine.blocktypes.catalogue import Catalogue
+from engine.patch.document import Patch
+from tests.app.canvas.canvas_support import Hand
+
+
+@pytest.fixture
+def patch() -> Patch:
+    """A patch with two connected nodes and a free one."""
+    patch = Patch(Catalogue())
+    source = patch.add("test_canvas.source", node_id="source", position=(-240, 0))
+    scale = patch.add("test_canvas.scale", node_id="scale", position=(0, 0))
+    patch.add("test_canvas.count", node_id="count", position=(0, 160))
+    patch.connect(source["out"], scale["x"])
+    return patch
+
+
+@pytest.fixture
+def canvas(qtbot: QtBot, qapp: QApplication, patch: Patch) -> Iterator[Canvas]:
+    """The canvas that shows the patch at 100 %."""
+    apply_theme(qapp, "dark")
+    canvas = Canvas()
+    qtbot.addWidget(canvas)
+    canvas.resize(1000, 700)
+    canvas.set_patch(patch)
+    canvas.show()
+    qtbot.waitExposed(canvas)
+    yield canvas
+    canvas.set_patch(None)
+
+
+@pytest.fixture
+def hand(canvas: Canvas) -> Hand:
+    """A hand at the canvas."""
+    canvas.setFocus()
+    return Hand(canvas)

@@ -1,0 +1,83 @@
+"""What the canvas shows of a node."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.canvas.faces import NodeFace, PortFace, node_face
+from app.canvas.node_layout import layout, snapped
+from app.theme.type_colours import Flow
+from engine.blocktypes.catalogue import Catalogue
+from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
+from engine.patch.document import Patch
+
+
+def test_ports_show_what_flows() -> None:
+    """Pixels in two dimensions are an image; other vectors, structs and numbers are told apart."""
+    patch = Patch(Catalogue())
+    found = {}
+    for name in ("source", "count", "blur", "sparks", "show"):
+        node = patch.add(f"test_canvas.{name}")
+        found[name] = node_face(patch, node.id).outputs[0].flow
+    assert found == {
+        "source": Flow.FLOAT,
+        "count": Flow.INTEGER,
+        "blur": Flow.IMAGE,
+        "sparks": Flow.STRUCT,
+        "show": Flow.ANY,
+    }
+
+
+def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_name(patch: Patch) -> None:
+    """Nothing of a patch is lost from sight because a block type is not installed."""
+    into, out = PortRef("old", "input"), PortRef("old", "result")
+    patch.restore(
+        [
+            NodeAdded(Node(id="old", type="foo.bar")),
+            Connected(Connection(PortRef("scale", "out"), into)),
+            Connected(Connection(out, PortRef("count", "x"))),
+        ]
+    )
+    face = node_face(patch, "old")
+    assert (face.title, face.missing) == ("Missing: foo.bar", True)
+    assert [port.name for port in face.inputs] == ["input"]
+    assert [port.name for port in face.outputs] == ["result"]
+    assert all(port.dangling for port in (*face.inputs, *face.outputs))
+
+
+def test_a_port_that_the_type_lacks_is_marked(patch: Patch) -> None:
+    """A connection to a port that was renamed away stays visible."""
+    patch.restore([Connected(Connection(PortRef("source", "out"), PortRef("scale", "gone")))])
+    inputs = node_face(patch, "scale").inputs
+    assert [(port.name, port.dangling) for port in inputs] == [("x", False), ("gain", False), ("gone", True)]
+
+
+@given(
+    st.text(max_size=60),
+    st.lists(st.text(max_size=30), max_size=9, unique=True),
+    st.lists(st.text(max_size=30), max_size=9, unique=True),
+)
+def test_every_port_lies_on_its_edge_and_has_a_row_of_its_own(
+    title: str, inputs: list[str], outputs: list[str]
+) -> None:
+    """However long the names and however many the ports, none leaves the node or covers another."""
+    face = NodeFace(
+        title,
+        "Test",
+        tuple(PortFace(name, True, Flow.FLOAT) for name in inputs),
+        tuple(PortFace(name, False, Flow.FLOAT) for name in outputs),
+    )
+    result = layout(face)
+    assert {point.x() for point in result.inputs} <= {0.0}
+    assert {point.x() for point in result.outputs} <= {result.width}
+    for points in (result.inputs, result.outputs):
+        rows = [point.y() for point in points]
+        assert rows == sorted(set(rows))
+        assert all(24 < row < result.height - 4 for row in rows)
+    assert result.width % 8 == result.height % 8 == 0
+
+
+def test_positions_snap_to_the_nearest_multiple_of_eight() -> None:
+    """Dragged nodes line up."""
+    assert snapped(3.9, -12.1) == (0, -16)

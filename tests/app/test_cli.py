@@ -1,0 +1,277 @@
+"""The command line, as its users and their scripts rely on it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.cli import main
+from engine import Patch
+from engine.patch.files import save_patch
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+
+
+class Outcome(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Warploom = Callable[..., Outcome]
+
+
+@pytest.fixture
+def warploom(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Warploom:
+    """Runs `warploom` with the given words, in this process."""
+
+    def run(*words: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["warploom", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return Outcome(int(end.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def saxpy_file(tmp_path: Path) -> Path:
+    """A patch that computes 3 x + y over 0..999 and ones."""
+    patch = Patch()
+    x = patch.add("io.array", node_id="x", data=np.arange(1000, dtype=np.float32))
+    y = patch.add("io.array", node_id="y", data=np.ones(1000, np.float32))
+    saxpy = patch.add("math.saxpy", a=3.0)
+    patch.connect(x["out"], saxpy["x"])
+    patch.connect(y["out"], saxpy["y"])
+    path = tmp_path / "saxpy.loom"
+    save_patch(patch, path)
+    return path
+
+
+def edited(path: Path, **fields: Any) -> Path:
+    """Give the patch file's top level other fields."""
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document | fields))
+    return path
+
+
+def test_run_prints_one_json_object_with_what_is_promised(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """Device, frames, frame times, update levels, nodes, outputs and diagnostics, and the outputs are written."""
+    result = warploom("run", saxpy_file, "--device", "host", "--frames", 5, "--json", "--out", tmp_path / "out")
+    assert result.status == 0, result.err
+    found = result.json
+    assert found["device"] == "host"
+    assert found["frames"] == 5
+    assert 0 < found["frame_time_ms"]["median"] <= found["frame_time_ms"]["p99"]
+    assert found["update_levels"] == {"COLD": 1, "NONE": 4}
+    assert [(n["id"], n["type"], n["state"], n["message"]) for n in found["nodes"]] == [
+        ("saxpy", "math.saxpy", "ok", ""),
+        ("x", "io.array", "ok", ""),
+        ("y", "io.array", "ok", ""),
+    ]
+    assert found["nodes"][0]["time_ms"] > 0
+    assert found["diagnostics"] == []
+    (output,) = found["outputs"]
+    assert (output["node"], output["port"], output["dtype"], output["shape"]) == ("saxpy", "out", "f32", [1000])
+    np.testing.assert_array_equal(np.load(output["path"]), 3 * np.arange(1000, dtype=np.float32) + 1)
+
+
+def test_set_gives_a_parameter_a_value_for_this_run(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """The file keeps its own value."""
+    before = saxpy_file.read_bytes()
+    result = warploom(
+        "run", saxpy_file, "--device", "host", "--frames", 1, "--set", "saxpy.a=-2", "--out", tmp_path, "--json"
+    )
+    np.testing.assert_array_equal(np.load(result.json["outputs"][0]["path"]), 1 - 2 * np.arange(1000, dtype=np.float32))
+    assert saxpy_file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "saxpy.a"], "must be NODE.PARAM=VALUE"),
+        (["--set", "nobody.a=1"], "node must be one of saxpy, x, y, got 'nobody'"),
+        (["--set", "saxpy.b=1"], "parameter must be one of a, got 'b'"),
+        (["--set", "saxpy.a=50"], "parameter a must be at most 10"),
+        (["--set", "saxpy.a=red"], "parameter a must be a finite number, got 'red'"),
+        (["--frames", "0"], "greater than or equal to 1"),
+        (["--profile", "everything"], "--profile must be one of none, summary, per-block, per-kernel"),
+        (["--unknown"], "No such option"),
+    ],
+)
+def test_wrong_usage_exits_with_2(warploom: Warploom, saxpy_file: Path, words: list[str], message: str) -> None:
+    """And says what the words must be."""
+    result = warploom("run", saxpy_file, "--device", "host", *words)
+    assert result.status == 2
+    # The message is wrapped into a box as wide as the terminal.
+    flat = " ".join(result.err.replace("│", " ").split())
+    assert message in flat
+    assert "Traceback" not in result.err
+
+
+def test_a_patch_that_cannot_compile_exits_with_1(warploom: Warploom, saxpy_file: Path) -> None:
+    """`run` and `check` name the node and the port on stderr, and in JSON."""
+    edited(saxpy_file, connections=[{"source": "x.out", "target": "saxpy.x"}])
+    for words in (["run", saxpy_file, "--device", "host"], ["check", saxpy_file]):
+        result = warploom(*words, "--json")
+        assert result.status == 1
+        (problem,) = result.json["diagnostics"]
+        assert (problem["severity"], problem["node"], problem["port"]) == ("error", "saxpy", "y")
+        assert problem["message"] == "required input 'y' must be connected, got nothing"
+        assert "saxpy.y: required input 'y' must be connected" in result.err
+
+
+def test_check_accepts_what_runs(warploom: Warploom, saxpy_file: Path) -> None:
+    """Exit status 0 and no diagnostics."""
+    result = warploom("check", saxpy_file, "--json")
+    assert (result.status, result.json) == (0, {"ok": True, "diagnostics": []})
+    assert warploom("check", EXAMPLES / "particles.loom").status == 0
+
+
+def test_check_names_the_nodes_of_a_cycle(warploom: Warploom, saxpy_file: Path) -> None:
+    """In the order in which they depend on each other."""
+    document = json.loads(saxpy_file.read_text())
+    document["nodes"].append({"id": "again", "type": "math.saxpy", "version": 1, "position": [0, 0], "parameters": {}})
+    links = [("saxpy.out", "again.x"), ("again.out", "saxpy.x"), ("y.out", "again.y"), ("y.out", "saxpy.y")]
+    edited(saxpy_file, nodes=document["nodes"], connections=[{"source": s, "target": t} for s, t in links])
+    result = warploom("check", saxpy_file, "--json")
+    assert result.status == 1
+    messages = [d["message"] for d in result.json["diagnostics"]]
+    assert messages == ["blocks must not depend on themselves, got saxpy -> again -> saxpy"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ":1: must be JSON"),
+        ("{", ":1: must be JSON"),
+        ("[]", 'must be a patch: an object with "schema"'),
+        ('{"schema": 99}', "schema must be 1, got 99"),
+        ('{"schema": 1, "nodes": [{"id": "a"}]}', 'nodes[0]: "type" must be a name, got None'),
+        ('{"schema": 1, "connections": [{"source": "a.b", "target": "c.d"}]}', "source must name a node of the patch"),
+    ],
+)
+def test_a_bad_file_gets_one_line(warploom: Warploom, tmp_path: Path, text: str, message: str) -> None:
+    """Exit status 1, the file, the place and the rule; never a traceback."""
+    path = tmp_path / "bad.loom"
+    path.write_text(text)
+    for command in ("run", "check"):
+        result = warploom(command, path)
+        assert result.status == 1
+        assert result.err.startswith(f"error: {path}")
+        assert message in result.err
+        assert result.err.count("\n") == 1
+
+
+def test_a_missing_file_is_named(warploom: Warploom, tmp_path: Path) -> None:
+    """With the system's reason."""
+    result = warploom("run", tmp_path / "none.loom")
+    assert result.status == 1
+    assert result.err == f"error: patch must be readable: {tmp_path / 'none.loom'}: No such file or directory\n"
+
+
+def test_an_unknown_device_exits_with_3(warploom: Warploom, saxpy_file: Path) -> None:
+    """The message lists what can be asked for."""
+    result = warploom("run", saxpy_file, "--device", "abacus")
+    assert result.status == 3
+    assert 'device must be "auto", "host" or "cuda:0"' in result.err
+
+
+def test_a_missing_image_is_named_with_its_node(warploom: Warploom, tmp_path: Path) -> None:
+    """So that a person knows which block to give another file."""
+    patch = Patch()
+    load = patch.add("io.load_image", file="nowhere.png")
+    viewer = patch.add("io.viewer")
+    patch.connect(load["out"], viewer["image"])
+    path = tmp_path / "photo.loom"
+    save_patch(patch, path)
+    result = warploom("run", path, "--device", "host", "--json")
+    assert result.status == 1
+    (problem,) = result.json["diagnostics"]
+    assert problem["node"] == "load_image"
+    assert str(tmp_path / "nowhere.png") in problem["message"]
+
+
+def test_particles_run_and_leave_a_picture(warploom: Warploom, tmp_path: Path) -> None:
+    """A picture of 1280 x 720 with light in it, one COLD frame and nothing after it."""
+    result = warploom(
+        "run", EXAMPLES / "particles.loom", "--device", "host", "--frames", 20, "--json", "--out", tmp_path
+    )
+    assert result.status == 0, result.err
+    assert result.json["update_levels"] == {"COLD": 1, "NONE": 19}
+    (output,) = [o for o in result.json["outputs"] if o["node"] == "viewer"]
+    picture = np.asarray(Image.open(output["path"]).convert("RGB"))
+    assert picture.shape == (720, 1280, 3)
+    assert picture.std() > 2
+
+
+def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
+    """As JSON, as a table, and one block in full."""
+    blocks = {b["id"]: b for b in warploom("blocks", "--json").json["blocks"]}
+    assert {"math.saxpy", "particles.emitter", "io.viewer"} <= blocks.keys()
+    saxpy = warploom("blocks", "math.saxpy", "--json").json
+    assert saxpy == blocks["math.saxpy"]
+    assert [(p["name"], p["direction"], p["dtype"]) for p in saxpy["ports"]] == [
+        ("x", "in", "f32"),
+        ("y", "in", "f32"),
+        ("out", "out", "f32"),
+    ]
+    assert "math.saxpy" in warploom("blocks").out
+    assert "Scale of x." in warploom("blocks", "math.saxpy").out
+
+
+def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
+    """A typing mistake is one line."""
+    result = warploom("blocks", "math.saxpi")
+    assert result.status == 1
+    assert "did you mean math.saxpy" in result.err
+
+
+def test_devices_always_has_the_host(warploom: Warploom) -> None:
+    """And says why a CUDA device can't be used where there is none."""
+    devices = {d["name"]: d for d in warploom("devices", "--json").json["devices"]}
+    assert devices["host"]["usable"]
+    assert all(d["usable"] or d["reason"] for d in devices.values())
+
+
+def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: Path) -> None:
+    """With directions found from the code."""
+    source = tmp_path / "scale.cu"
+    source.write_text('extern "C" __global__ void scale(float* data, float by) { data[threadIdx.x] *= by; }')
+    result = warploom("kernel", source, "--write-json")
+    assert result.status == 0, result.err
+    assert "scale" in result.out
+    manifest = json.loads((tmp_path / "scale.json").read_text())
+    assert manifest["name"] == "scale"
+    assert [(p["name"], p["direction"]) for p in manifest["parameters"]] == [("data", "inout"), ("by", "in")]
+
+
+def test_python_m_app_is_the_same_program() -> None:
+    """`python -m app` needs no installed script."""
+    done = subprocess.run([sys.executable, "-m", "app", "devices"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "host" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_the_engine_loads_no_qt() -> None:
+    """A render farm has none: importing the engine and running a patch must not need it."""
+    code = (
+        "import sys, engine; from engine.patch.document import Patch; Patch();"
+        "sys.exit(any(m.split('.')[0] in ('PySide6', 'Qt', 'NodeGraphQt', 'pyqtgraph') for m in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

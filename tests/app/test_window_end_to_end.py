@@ -1,0 +1,106 @@
+"""The shipped examples in the real window with the real engine, on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.docks.parameter_editors import NumberEditor
+from app.gallery import EXAMPLES_FOLDER
+from app.window import MainWindow
+from engine import Engine, Patch, ProfilingLevel
+from engine.patch.changes import PortRef
+from tests.app.conftest import Asked
+
+PATIENCE_MS = 20_000
+
+
+@pytest.fixture
+def real_window(tmp_path: Path, asked: Asked) -> Iterator[MainWindow]:
+    """The editor's window with engines on the host."""
+
+    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Engine:
+        return Engine(patch, "host", profiling=profiling)
+
+    window = MainWindow(make_engine, tmp_path / "state")
+    window.show()
+    yield window
+    window.close()
+
+
+def picture(window: MainWindow) -> np.ndarray:
+    """The picture on the screen."""
+    pixels = window.viewers.viewer("viewer").picture._pixels
+    assert pixels is not None
+    return pixels.copy()
+
+
+def wait_for_picture(qtbot: QtBot, window: MainWindow) -> np.ndarray:
+    """Wait until the viewer shows something that is not one colour."""
+    viewer = window.viewers.viewer("viewer")
+    qtbot.waitUntil(lambda: viewer.has_picture and int(np.ptp(picture(window)[..., :3])) > 8, timeout=PATIENCE_MS)
+    return picture(window)
+
+
+def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
+    qtbot: QtBot, real_window: MainWindow, asked: Asked, tmp_path: Path
+) -> None:
+    """Edits show in the picture, a broken patch says what is missing, and the saved file gives the same picture."""
+    window = real_window
+    assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
+    patch = window.session.patch
+    assert patch is not None
+    first = wait_for_picture(qtbot, window)
+    qtbot.waitUntil(lambda: "fps" in window.badge.text, timeout=PATIENCE_MS)
+    assert window.problems.list.topLevelItemCount() == 0
+
+    with qtbot.waitSignal(window.bridge.preview, timeout=PATIENCE_MS):
+        patch.set("tone", exposure=-2.0)
+    qtbot.waitUntil(lambda: picture(window).mean() < first.mean() - 1, timeout=PATIENCE_MS)
+    dark = picture(window)
+
+    removed = patch.source_of(PortRef("tone", "image"))
+    assert removed is not None
+    patch.disconnect(PortRef("tone", "image"))
+    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() > 0, timeout=PATIENCE_MS)
+    qtbot.waitUntil(window.actions_by_id["undo"].isEnabled)
+    window.actions_by_id["undo"].trigger()
+    assert patch.source_of(PortRef("tone", "image")) == removed
+    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() == 0, timeout=PATIENCE_MS)
+
+    asked.path = tmp_path / "mine.loom"
+    assert window.files.save()
+    assert window.files.open_path(asked.path)
+    again = wait_for_picture(qtbot, window)
+    np.testing.assert_array_equal(again, dark)
+
+
+def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: MainWindow) -> None:
+    """The picture moves; a drag of gravity is one undo step, and no rebuild."""
+    window = real_window
+    assert window.files.open_path(EXAMPLES_FOLDER / "particles.loom")
+    patch = window.session.patch
+    assert patch is not None
+    first = wait_for_picture(qtbot, window)
+    qtbot.waitUntil(lambda: not np.array_equal(first, picture(window)), timeout=PATIENCE_MS)
+    updates = [entry for entry in window.log.entries if entry.cost]
+    window.canvas.select(["forces"])
+    name = next(name for name in window.inspector._rows if "gravity" in name)
+    editor = window.inspector.editor(name)
+    assert isinstance(editor, NumberEditor)
+    assert editor.slider is not None
+    before = patch.value("forces", name)
+    editor.slider.setSliderDown(True)
+    for position in range(0, 1000, 100):
+        editor.slider.setValue(position)
+        qtbot.wait(20)
+    editor.slider.setSliderDown(False)
+    assert patch.value("forces", name) != before
+    assert len(patch.history.names) == 1
+    assert [entry for entry in window.log.entries if entry.cost] == updates
+    window.session.undo()
+    assert patch.value("forces", name) == before

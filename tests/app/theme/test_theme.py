@@ -1,0 +1,105 @@
+"""The look: legible in both themes, and one meaning for each colour."""
+
+from __future__ import annotations
+
+import colorsys
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+
+from app.theme import DARK, LIGHT, Colours, apply_theme, current
+from app.theme.colours import category_tint, contrast
+from app.theme.fonts import BODY, code_font, ui_font
+from app.theme.icons import ACTIONS, CATEGORIES, category_icon, icon
+from app.theme.type_colours import FLOWS
+
+BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+
+
+def test_contrast_is_the_ratio_that_wcag_defines() -> None:
+    """Black on white is 21, a colour on itself 1, #777777 on white 4.48."""
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#5b9bff", "#5b9bff") == 1
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+
+
+@BOTH
+def test_text_is_legible_on_every_grey(theme: Colours) -> None:
+    """Body text reaches 7:1 and dim text 4.5:1, which WCAG asks for; faint text, for hints only, 3:1."""
+    for ground in (theme.canvas, theme.dock, theme.control, theme.node):
+        assert contrast(theme.text, ground) >= 7
+        assert contrast(theme.text_dim, ground) >= 4.5
+        assert contrast(theme.text_faint, ground) >= 2.9
+    assert contrast(theme.on_accent, theme.accent) >= 4.5
+
+
+@BOTH
+def test_chrome_is_grey_in_three_steps(theme: Colours) -> None:
+    """Canvas, dock and control get lighter in this order, and none has a hue."""
+    greys = [QColor(colour) for colour in (theme.canvas, theme.dock, theme.control)]
+    assert all(grey.saturation() == 0 for grey in greys)
+    assert [grey.lightness() for grey in greys] == sorted({grey.lightness() for grey in greys})
+
+
+@BOTH
+def test_what_flows_is_seen_on_the_canvas_and_is_no_warning(theme: Colours) -> None:
+    """Each flow has 3:1 contrast, a shape of its own, and a colour away from orange, red and green."""
+    for style in FLOWS.values():
+        colour = QColor(style.colour(theme))
+        assert contrast(style.colour(theme), theme.canvas) >= 3
+        is_coloured = colour.saturation() > 60
+        hue = colour.hue()
+        assert not is_coloured or not (hue < 45 or hue > 345 or 80 < hue < 160)
+    assert len({style.shape for style in FLOWS.values()}) == len(FLOWS)
+    for one, other in itertools.combinations(FLOWS.values(), 2):
+        assert one.colour(theme) != other.colour(theme)
+
+
+@given(st.text(max_size=20))
+def test_titles_are_legible_on_the_tint_of_any_category(category: str) -> None:
+    """Whatever a package calls its category, its tint is neither a warning nor in the way of the title."""
+    for theme in (DARK, LIGHT):
+        tint = category_tint(category, theme)
+        assert contrast(theme.text, tint) >= 4.5
+        colour = QColor(tint)
+        hue = colorsys.rgb_to_hls(colour.redF(), colour.greenF(), colour.blueF())[0] * 360
+        assert 165 <= hue <= 345
+
+
+@BOTH
+def test_applying_a_theme_sets_palette_and_font(theme: Colours, qapp: QApplication) -> None:
+    """Widgets that know nothing of the theme follow it through the palette."""
+    apply_theme(qapp, theme.name)
+    assert current() is theme
+    assert qapp.palette().color(QPalette.ColorRole.Window) == QColor(theme.dock)
+    assert qapp.palette().color(QPalette.ColorRole.Highlight) == QColor(theme.accent)
+    assert qapp.font().pixelSize() == BODY
+    assert qapp.style().name() == "fusion" or qapp.styleSheet()
+    apply_theme(qapp, "dark")
+
+
+def test_an_unknown_theme_is_refused(qapp: QApplication) -> None:
+    """The message lists the themes there are."""
+    with pytest.raises(ValueError, match="theme must be one of dark, light, got 'mauve'"):
+        apply_theme(qapp, "mauve")
+
+
+def test_every_icon_can_be_drawn(qapp: QApplication) -> None:
+    """No name in the tables is misspelt."""
+    for name in ACTIONS:
+        assert not icon(name).pixmap(16, 16).isNull()
+    for category in (*CATEGORIES, "of somebody else"):
+        assert not category_icon(category).pixmap(16, 16).isNull()
+
+
+def test_figures_have_one_width(qapp: QApplication) -> None:
+    """Numbers don't jitter while they update, and code is set in columns."""
+    from PySide6.QtGui import QFontMetricsF
+
+    figures = {QFontMetricsF(ui_font()).horizontalAdvance(digit) for digit in "0123456789"}
+    assert len(figures) == 1
+    assert len({QFontMetricsF(code_font()).horizontalAdvance(letter) for letter in "iMw0."}) == 1

@@ -1,0 +1,163 @@
+"""Images in and out: files, arrays, the screen."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from blocks.io.decode_image import load_linear
+from engine import Engine, Patch
+from engine.diagnostics import PatchError
+from engine.runtime.messages import Observe
+
+
+def _encode(linear: Any) -> Any:
+    """The sRGB curve by its definition (IEC 61966-2-1), in double precision."""
+    x = np.clip(linear.astype(np.float64), 0, 1)
+    return np.where(x <= 0.0031308, 12.92 * x, 1.055 * x ** (1 / 2.4) - 0.055)
+
+
+def _ramp() -> Any:
+    values = np.arange(256, dtype=np.uint8)
+    return np.stack([values, values[::-1], np.roll(values, 77), 255 - values // 2], 1).reshape(8, 32, 4)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    patch = Patch()
+    load = patch.add("io.load_image", file=source)
+    save = patch.add("io.save_image", file=target)
+    patch.connect(load["out"], save["image"])
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        engine.save_outputs()
+
+
+def test_a_file_that_is_loaded_and_saved_is_the_same(tmp_path: Path) -> None:
+    """Every 8-bit value and alpha survive the way to linear light and back."""
+    Image.fromarray(_ramp()).save(tmp_path / "in.png")
+    _copy_file(tmp_path / "in.png", tmp_path / "out.png")
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "out.png").convert("RGBA")), _ramp())
+
+
+def test_decoded_values_follow_the_srgb_curve(tmp_path: Path) -> None:
+    """Encoding what was decoded gives the file's values; without alpha the image is opaque."""
+    Image.fromarray(_ramp()[..., :3]).save(tmp_path / "in.png")
+    linear = load_linear(tmp_path / "in.png")
+    assert linear.dtype == np.float32
+    np.testing.assert_allclose(_encode(linear[..., :3]) * 255, _ramp()[..., :3], atol=1e-3)
+    np.testing.assert_array_equal(linear[..., 3], 1)
+
+
+def test_pictures_are_turned_as_exif_says(tmp_path: Path) -> None:
+    """Orientation 6: the file lies on its side."""
+    upright = _ramp()[..., :3]
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(np.rot90(upright).copy()).save(tmp_path / "side.png", exif=exif)
+    np.testing.assert_allclose(_encode(load_linear(tmp_path / "side.png")[..., :3]) * 255, upright, atol=1e-3)
+
+
+def test_sixteen_bit_grey_keeps_its_range(tmp_path: Path) -> None:
+    """A 16-bit PNG is not cut off at 8 bits."""
+    values = np.array([[0, 1000, 32768, 65535]], np.uint16)
+    Image.fromarray(values).save(tmp_path / "deep.png")
+    np.testing.assert_allclose(_encode(load_linear(tmp_path / "deep.png")[..., 1]) * 65535, values, atol=0.5)
+
+
+def test_a_file_saved_again_is_read_again(tmp_path: Path) -> None:
+    """The cache goes by the file's time stamp, not only by its name."""
+    path = tmp_path / "image.png"
+    for second, value in ((1, 10), (2, 200)):
+        Image.new("RGB", (4, 4), (value, 0, 0)).save(path)
+        os.utime(path, (second, second))
+        assert round(float(_encode(load_linear(path)[0, 0, 0])) * 255) == value
+    assert load_linear(path) is load_linear(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    """The node says which file and what to do, and the frame goes on."""
+    patch = Patch()
+    load = patch.add("io.load_image", file=tmp_path / "gone.png")
+    with Engine(patch, device="host") as engine:
+        (problem,) = engine.step().diagnostics
+    assert problem.node == load.id
+    assert str(tmp_path / "gone.png") in problem.message and "choose another file" in problem.message
+
+
+@pytest.mark.parametrize("content", [b"", b"not an image", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
+def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
+    """Empty, no image, and an image that ends early."""
+    path = tmp_path / "broken.png"
+    path.write_bytes(content)
+    with pytest.raises(PatchError, match=r"image file .*broken\.png must be a readable image"):
+        load_linear(path)
+
+
+def test_a_truncated_photograph_is_refused(tmp_path: Path) -> None:
+    """Half a JPEG is not half a picture."""
+    path = tmp_path / "half.jpg"
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)).save(path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(PatchError, match=r"half\.jpg must be a readable image"):
+        load_linear(path)
+
+
+@pytest.mark.parametrize("channels", [None, 1, 3, 4])
+def test_image_array_takes_grey_rgb_and_rgba(channels: int | None) -> None:
+    """Grey goes to all three channels; what has no alpha is opaque."""
+    shape = (5, 3) if channels is None else (5, 3, channels)
+    data = np.random.default_rng(2).random(shape)
+    patch = Patch()
+    node = patch.add("io.image_array", data=data)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        out = engine.read(node["out"])
+    expected = np.ones((5, 3, 4), np.float32)
+    expected[..., : 4 if channels == 4 else 3] = data if channels in (3, 4) else data.reshape(5, 3, 1)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_image_array_refuses_other_shapes() -> None:
+    """Two channels are no colour."""
+    patch = Patch()
+    node = patch.add("io.image_array", data=np.zeros((4, 4, 2)))
+    with Engine(patch, device="host") as engine:
+        (problem,) = engine.step().diagnostics
+    assert problem.node == node.id and "(height, width, 3)" in problem.message
+
+
+def _shown(image: Any, **parameters: Any) -> Any:
+    patch = Patch()
+    viewer = patch.add("io.viewer", **parameters)
+    patch.connect(patch.add("io.image_array", data=image)["out"], viewer["image"])
+    with Engine(patch, device="host") as engine:
+        engine.post(Observe(frozenset({viewer.id})))
+        engine.step()
+        preview = engine.take_preview(viewer.id)
+    assert preview is not None
+    return preview.pixels
+
+
+@pytest.mark.parametrize("exposure", [-8.0, -1.5, 0.0, 0.25, 3.0])
+def test_viewer_shows_srgb_at_any_exposure(exposure: float) -> None:
+    """Within one 8-bit step of the curve's definition, and cut off above 1."""
+    image = np.random.default_rng(3).random((33, 17, 4), np.float32) * 2
+    pixels = _shown(image, exposure=exposure)
+    expected = _encode(image[..., :3] * 2.0**exposure) * 255
+    assert pixels.dtype == np.uint8
+    np.testing.assert_allclose(pixels[..., :3], expected, atol=0.52)
+
+
+def test_roll_off_keeps_highlights_apart() -> None:
+    """Without it, 1 and 4 both are white; with it, they differ and shadows stay as they are."""
+    image = np.array([[0.2, 1.0, 4.0]], np.float32)
+    hard, soft = _shown(image)[0, :, 0], _shown(image, roll_off=0.5)[0, :, 0]
+    assert hard[1] == hard[2] == 255
+    assert soft[0] == hard[0]
+    assert soft[1] < soft[2] < 255
+    np.testing.assert_allclose(soft[1:], _encode(np.array([0.75, 0.5 + 0.5 * 7 / 8])) * 255, atol=0.52)

@@ -1,0 +1,263 @@
+"""Particles: birth, motion and picture, against closed forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from engine.patch.document import NodeRef
+
+STEP = 1 / 60
+COUNT = 1000
+CALM = {"gravity": 0.0, "drag": 0.0, "turbulence": 0.0, "attraction": 0.0}
+
+
+@contextmanager
+def _simulation(
+    emitter: dict[str, Any], forces: dict[str, Any] | None = None, **integrate: Any
+) -> Iterator[tuple[Engine, NodeRef, Patch]]:
+    patch = Patch()
+    source = patch.add("particles.emitter", **{"count": COUNT, **emitter})
+    push = patch.add("particles.forces", **CALM | (forces or {}))
+    move = patch.add("particles.integrate", **{"floor": -10.0, **integrate})
+    patch.connect(source["particles"], push["particles"])
+    patch.connect(push["out"], move["particles"])
+    with Engine(patch, device="host", time_step_s=STEP) as engine:
+        yield engine, move, patch
+
+
+def _run(frames: int, emitter: dict[str, Any], forces: dict[str, Any] | None = None, **integrate: Any) -> Any:
+    with _simulation(emitter, forces, **integrate) as (engine, move, _):
+        for _ in range(frames):
+            report = engine.step()
+            assert not report.diagnostics, report.diagnostics
+        return engine.read(move["out"])
+
+
+def _alive(particles: Any) -> Any:
+    return particles[particles["age"] < particles["life"]]
+
+
+@pytest.mark.parametrize(("rate", "frames"), [(90.0, 7), (3000.0, 5), (61.0, 120)])
+def test_as_many_are_born_as_the_rate_says(rate: float, frames: int) -> None:
+    """Numbers up to floor(time * rate) are born, in order, and none is left out."""
+    particles = _run(frames, {"rate": rate, "life": 30.0})
+    born = particles["life"] > 0
+    assert abs(born.sum() - rate * frames * STEP) <= 1
+    assert born[: born.sum()].all()
+
+
+def test_births_are_spread_over_the_frame() -> None:
+    """Ages step evenly by 1 / rate, across the borders of frames too."""
+    rate = 900.0
+    particles = _alive(_run(10, {"rate": rate, "life": 30.0}))
+    np.testing.assert_allclose(np.diff(particles["age"]), -1 / rate, atol=2e-5)
+    assert 0 <= particles["age"].min() < 1.1 / rate
+
+
+def test_the_oldest_make_room() -> None:
+    """The ring turns: after more births than places, every place holds one of the newest."""
+    particles = _run(90, {"count": 100, "rate": 120.0, "life": 30.0})
+    np.testing.assert_allclose(np.sort(particles["age"]), (np.arange(100) + 0.5) / 120, atol=0.6 / 120)
+
+
+def test_no_births_without_a_rate() -> None:
+    """A rate of 0 leaves all places unborn."""
+    assert not _run(5, {"rate": 0.0}).tobytes().strip(b"\0")
+
+
+def test_particles_die_at_the_end_of_their_life() -> None:
+    """Lives are 60 to 100 % of the longest; the dead stay where they were."""
+    life = 0.2
+    particles = _run(60, {"rate": 600.0, "life": life})
+    lives = particles["life"][particles["life"] > 0]
+    assert 0.6 * life <= lives.min() < 0.65 * life and 0.95 * life < lives.max() <= life * 1.0001
+    assert (particles["age"][: len(lives)] <= lives + STEP).all()
+    assert len(_alive(particles)) == pytest.approx(600 * 0.8 * life, abs=12)
+
+
+def test_jets_leave_at_their_angle() -> None:
+    """Three jets without spread: every direction leans 30 degrees, a third of a turn apart."""
+    jets = {"jets": 3, "lean": 30.0, "spread": 0.0, "turn": 0.0, "swirl": 0.0, "speed": 10.0}
+    velocity = _alive(_run(4, {"rate": 3000.0, **jets}))["velocity"]
+    speed = np.linalg.norm(velocity, axis=1)
+    assert 9 <= speed.min() < 9.2 and 10.8 < speed.max() <= 11.0001
+    np.testing.assert_allclose(velocity[:, 1] / speed, np.cos(np.radians(30)), atol=1e-5)
+    around = np.degrees(np.arctan2(velocity[:, 2], velocity[:, 0])) % 360
+    np.testing.assert_allclose((around - 120 * np.arange(len(around)) + 180) % 360, 180, atol=1e-3)
+
+
+def test_jets_turn_with_time() -> None:
+    """A quarter turn a second: the direction of birth follows the time of birth."""
+    jets = {"jets": 1, "lean": 45.0, "spread": 0.0, "turn": 90.0, "swirl": 0.0}
+    particles = _alive(_run(60, {"rate": 500.0, "life": 30.0, **jets}))
+    around = np.degrees(np.arctan2(particles["velocity"][:, 2], particles["velocity"][:, 0]))
+    np.testing.assert_allclose(around, 90 * (1 - particles["age"]), atol=0.05)
+
+
+def test_particles_leave_from_the_disc() -> None:
+    """Traced back by their age, all lie within the radius, at the disc's height, evenly by area."""
+    where = {"radius": 2.0, "height": 1.5, "spread": 40.0, "swirl": 3.0}
+    particles = _alive(_run(20, {"rate": 3000.0, **where}))
+    origin = particles["position"] - particles["velocity"] * particles["age"][:, None]
+    reach = np.hypot(origin[:, 0], origin[:, 2])
+    np.testing.assert_allclose(origin[:, 1], 1.5, atol=1e-4)
+    assert reach.max() <= 2.001
+    assert (reach < np.sqrt(2)).mean() == pytest.approx(0.5, abs=0.06)
+
+
+def test_without_forces_particles_move_straight() -> None:
+    """Position is velocity times age from a point."""
+    particles = _alive(_run(30, {"rate": 1000.0, "radius": 0.0, "life": 30.0}))
+    np.testing.assert_allclose(
+        particles["position"], particles["velocity"] * particles["age"][:, None], rtol=1e-4, atol=1e-4
+    )
+
+
+def _burst(frames: int, forces: dict[str, Any]) -> tuple[Any, Any]:
+    """Velocities right after birth in the first frame, and `frames` frames on, of the same particles."""
+    with _simulation({"rate": 6000.0, "life": 30.0, "spread": 60.0}, forces) as (engine, move, patch):
+        engine.step()
+        patch.set("emitter", rate=0.0)
+        first = _alive(engine.read(move["out"]))
+        for _ in range(frames):
+            engine.step()
+        return first, engine.read(move["out"])[: len(first)]
+
+
+def test_gravity_accelerates() -> None:
+    """v = v0 + g t, and nothing sideways."""
+    first, later = _burst(30, {"gravity": -9.81})
+    change = later["velocity"] - first["velocity"]
+    np.testing.assert_allclose(change[:, 1], -9.81 * 30 * STEP, rtol=1e-4)
+    np.testing.assert_allclose(change[:, [0, 2]], 0, atol=1e-5)
+
+
+def test_drag_draws_towards_the_wind() -> None:
+    """v - wind decays as exp(-drag t), exactly, for any drag."""
+    first, later = _burst(20, {"drag": 4.0, "wind_x": 2.0, "wind_z": -5.0})
+    wind = np.array([2, 0, -5])
+    np.testing.assert_allclose(
+        later["velocity"] - wind, (first["velocity"] - wind) * np.exp(-4 * 20 * STEP), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_the_attractor_pulls_towards_itself() -> None:
+    """One frame's change points to it, and is the strength times the softened direction."""
+    height, strength = 3.0, 12.0
+    first, later = _burst(1, {"attraction": strength, "attractor_height": height})
+    toward = np.array([0, height, 0]) - first["position"]
+    pull = strength * toward / np.sqrt((toward**2).sum(1) + 0.25)[:, None]
+    np.testing.assert_allclose(later["velocity"] - first["velocity"], pull * STEP, rtol=2e-4, atol=2e-5)
+
+
+def test_turbulence_stirs_but_does_not_gather() -> None:
+    """It moves particles in all directions, and its mean over many is small beside its size."""
+    first, later = _burst(1, {"turbulence": 10.0, "turbulence_scale": 0.1})
+    kick = (later["velocity"] - first["velocity"]) / STEP
+    assert np.linalg.norm(kick, axis=1).mean() > 5
+    assert kick.std(axis=0).min() > 2
+
+
+def test_particles_bounce_off_the_floor() -> None:
+    """Nothing is below the floor; a bounce turns the fall and takes its shares away."""
+    jet = {"rate": 60.0, "speed": 5.0, "spread": 0.0, "lean": 90.0, "height": 0.001, "radius": 0.0, "life": 30.0}
+    particles = _alive(_run(60, jet, {"gravity": -10.0}, floor=0.0, bounce=0.5, friction=0.2))
+    assert particles["position"][:, 1].min() >= 0
+    with _simulation({**jet, "jets": 1}, {"gravity": -10.0}, floor=0.0, bounce=0.5, friction=0.2) as (engine, move, p):
+        engine.step()
+        p.set("emitter", rate=0.0)
+        before = engine.read(move["out"])[0]
+        engine.step()
+        after = engine.read(move["out"])[0]
+    falling = before["velocity"][1] - 10 * STEP
+    np.testing.assert_allclose(after["velocity"][1], -0.5 * falling, rtol=1e-4)
+    np.testing.assert_allclose(after["velocity"][[0, 2]], 0.8 * before["velocity"][[0, 2]], rtol=1e-4, atol=1e-5)
+
+
+def test_two_runs_give_the_same_particles() -> None:
+    """Births are hashed from numbers, not drawn."""
+    emitter = {"rate": 3000.0}
+    first, second = (_run(6, emitter, {"turbulence": 2.0}) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+    assert _run(6, {**emitter, "seed": 2}, {"turbulence": 2.0}).tobytes() != first.tobytes()
+
+
+def _picture(**parameters: Any) -> tuple[Any, Patch]:
+    """One particle, 4 m from the camera, at the point that it looks at."""
+    patch = Patch()
+    emitter: dict[str, Any] = {
+        "rate": 60.0,
+        "count": 1,
+        "life": 1.0,
+        "speed": 0.0,
+        "radius": 0.0,
+        "height": 0.0,
+        "swirl": 0.0,
+    }
+    source = patch.add("particles.emitter", **emitter)
+    view = {"width": 161, "height": 97, "distance": 4.0, "target": 0.0, "glow": 0.0, "background": 0.0}
+    move = patch.add("particles.integrate", floor=-10.0)
+    render = patch.add("particles.render_points", **view | parameters)
+    patch.connect(source["particles"], move["particles"])
+    patch.connect(move["out"], render["particles"])
+    with Engine(patch, device="host", time_step_s=STEP) as engine:
+        for _ in range(6):
+            assert not engine.step().diagnostics
+            patch.set(source, rate=0.0)
+        return engine.read(render["image"]), patch
+
+
+def test_a_particle_at_the_target_is_drawn_in_the_middle() -> None:
+    """A round spot in the centre, nothing elsewhere, whatever the camera's angles."""
+    for orbit, elevation in ((0.0, 0.0), (130.0, 50.0), (-40.0, -80.0)):
+        image, _ = _picture(orbit=orbit, elevation=elevation, point_size=100.0, brightness=5.0)
+        light = image[..., :3].sum(2)
+        rows, columns = np.nonzero(light > 0)
+        assert (rows.min() + rows.max(), columns.min() + columns.max()) == (96, 160)
+        focal = 0.5 * 97 / np.tan(np.radians(42 / 2))
+        assert np.ptp(rows) + 1 == pytest.approx(2 * 0.1 * focal / 4, abs=2)
+        np.testing.assert_allclose(light, light[::-1, ::-1], atol=1e-3)
+    assert (image[..., 3] == 1).all()
+
+
+def test_the_camera_looks_from_where_it_stands() -> None:
+    """Aiming below the particle moves it up in the picture, by the focal length over the distance."""
+    image, _ = _picture(target=-0.5, elevation=0.0, point_size=60.0, brightness=5.0)
+    rows, columns = np.nonzero(image[..., 0] > 0)
+    focal = 0.5 * 97 / np.tan(np.radians(42 / 2))
+    assert rows.mean() == pytest.approx(48 - 0.5 * focal / 4, abs=0.6)
+    assert columns.mean() == pytest.approx(80, abs=0.6)
+
+
+def test_glow_reaches_beyond_the_point() -> None:
+    """With glow, pixels far from the spot are lit, less than those near it."""
+    image, _ = _picture(glow=4.0, point_size=100.0, brightness=10.0)
+    light = image[48, :, :3].sum(1)
+    assert light[60] > light[40] > 0
+
+
+def test_a_view_without_particles_is_the_background() -> None:
+    """Looking away gives the night, brightest in the middle."""
+    image, _ = _picture(target=15.0, background=1.0)
+    light = image[..., :3].sum(2)
+    assert (image[..., 2] > image[..., 0]).all()
+    assert light[48, 80] == light.max() < 0.1
+
+
+def test_camera_and_look_are_live() -> None:
+    """Moving the camera and the look costs a parameter write."""
+    patch = Patch()
+    source = patch.add("particles.emitter", count=10)
+    render = patch.add("particles.render_points", width=64, height=48)
+    patch.connect(source["particles"], render["particles"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(render, orbit=90.0, elevation=3.0, point_size=30.0, exposure=1.0, glow=0.1)
+        patch.set(source, rate=10.0, speed=1.0, jets=2)
+        assert engine.step().update_level is UpdateLevel.HOT

@@ -1,0 +1,217 @@
+"""Floating-point opcodes against numpy, over zeros, subnormals, infinities and NaN."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+VALUES = {
+    "f32": np.array(
+        [0, -0.0, 1, -1, 0.5, 1.5, 2.5, -2.5, 3.14159, 1e-45, -1e-40, 1.17549435e-38, 1e30, -1e38, 3.4e38, 16777217,
+         1e-20, 7, 1 / 3, np.inf, -np.inf, np.nan],
+        np.float32,
+    ),
+    "f64": np.array(
+        [0, -0.0, 1, -1, 0.5, 1.5, 2.5, -2.5, 3.14159, 5e-324, -1e-310, 2.2e-308, 1e300, -1e308, 1.7e308, 2.0**53 + 2,
+         1e-200, 7, 1 / 3, np.inf, -np.inf, np.nan]
+    ),
+}  # fmt: skip
+
+
+def pairs(kind):
+    """Return every pair of edge values as two arrays."""
+    return tuple(np.ascontiguousarray(x) for x in np.array(list(itertools.product(VALUES[kind], repeat=2))).T)
+
+
+def same(found, expected):
+    """Assert equal bits, any NaN standing for any other."""
+    expected = np.asarray(expected, found.dtype)
+    nan = np.isnan(expected)
+    assert np.array_equal(np.isnan(found), nan)
+    integer = f"u{found.itemsize}"
+    assert np.array_equal(found.view(integer)[~nan], expected.view(integer)[~nan])
+
+
+def flush(x):
+    """Return f32 values with subnormals replaced by signed zeros."""
+    return np.where(np.abs(x) < np.float32(2.0**-126), np.copysign(np.float32(0), x), x).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize(
+    ("form", "rule"),
+    [("add.rn", np.add), ("sub.rn", np.subtract), ("mul.rn", np.multiply), ("div.rn", np.divide)],
+)
+def test_arithmetic_to_nearest(apply, form, rule, kind):
+    """The IEEE operations agree with numpy bit for bit."""
+    a, b = pairs(kind)
+    with np.errstate(all="ignore"):
+        same(apply(f"{form}.{kind} %d, %a, %b;", kind, kind, kind, a, b), rule(a, b))
+
+
+@pytest.mark.parametrize(("form", "rule"), [("add.ftz", np.add), ("mul.ftz", np.multiply), ("sub.ftz", np.subtract)])
+def test_flush_to_zero(apply, form, rule):
+    """.ftz replaces subnormal operands and results by zeros of the same sign."""
+    a, b = pairs("f32")
+    with np.errstate(all="ignore"):
+        same(apply(f"{form}.f32 %d, %a, %b;", "f32", "f32", "f32", a, b), flush(rule(flush(a), flush(b))))
+
+
+def test_saturation_to_the_unit_interval(apply):
+    """.sat clamps to [0, 1] and turns NaN into +0."""
+    a = VALUES["f32"]
+    found = apply("add.sat.f32 %d, %a, 0f00000000;", "f32", "f32", a)
+    same(found, np.where(np.isnan(a), 0, np.clip(a, 0, 1)) + np.float32(0))
+
+
+@pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
+@pytest.mark.parametrize("form", ["add", "mul", "div", "sqrt"])
+def test_directed_rounding(apply, form, mode):
+    """The result is the neighbour of the exact value on the side that the mode asks for."""
+    rng = np.random.default_rng(5)
+    a, b = ((rng.standard_normal(400) * 10.0 ** rng.integers(-9, 9, 400)).astype(np.float32) for _ in range(2))
+    if form == "sqrt":
+        a = np.abs(a)
+        found = apply(f"sqrt.{mode}.f32 %d, %a;", "f32", "f32", a)
+    else:
+        found = apply(f"{form}.{mode}.f32 %d, %a, %b;", "f32", "f32", "f32", a, b)
+    for x, y, value in zip(a, b, found, strict=True):
+        fx, fy, result = Fraction(float(x)), Fraction(float(y)), Fraction(float(value))
+        up = Fraction(float(np.nextafter(value, np.float32(np.inf))))
+        down = Fraction(float(np.nextafter(value, np.float32(-np.inf))))
+        if form == "sqrt":
+            inside = result**2 <= fx < up**2 if mode != "rp" else down**2 < fx <= result**2
+        else:
+            exact = {"add": fx + fy, "mul": fx * fy, "div": fx / fy}[form]
+            below = mode == "rm" or (mode == "rz" and exact >= 0)
+            inside = result <= exact < up if below else down < exact <= result
+        assert inside, (x, y, value)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_fused_multiply_add_rounds_once(apply, kind):
+    """fma keeps the product exact: x * x - round(x * x) is its rounding error."""
+    dtype = VALUES[kind].dtype
+    x = np.random.default_rng(1).random(200).astype(dtype)
+    found = apply(f"fma.rn.{kind} %d, %a, %a, %b;", kind, kind, kind, x, -(x * x))
+    assert [Fraction(float(v)) for v in found] == [Fraction(float(v)) ** 2 - Fraction(float(v * v)) for v in x]
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_minimum_and_maximum(apply, kind):
+    """A NaN gives way to a number and -0 is below +0; the .NaN form keeps the NaN."""
+    a, b = pairs(kind)
+    zeros = (a == 0) & (b == 0)
+    negative = np.signbit(a) | np.signbit(b)
+    same(apply(f"min.{kind} %d, %a, %b;", kind, kind, kind, a, b),
+         np.where(zeros, np.where(negative, -0.0, 0.0), np.fmin(a, b)))  # fmt: skip
+    both = np.signbit(a) & np.signbit(b)
+    same(apply(f"max.{kind} %d, %a, %b;", kind, kind, kind, a, b),
+         np.where(zeros, np.where(both, -0.0, 0.0), np.fmax(a, b)))  # fmt: skip
+    if kind == "f32":
+        found = apply("max.NaN.f32 %d, %a, %b;", kind, kind, kind, a, b)
+        same(found, np.where(zeros, np.where(both, -0.0, 0.0), np.maximum(a, b)))
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize(
+    ("test", "rule"),
+    [
+        ("eq", lambda a, b, n: (a == b) & ~n), ("ne", lambda a, b, n: (a != b) & ~n), ("lt", lambda a, b, n: a < b),
+        ("ge", lambda a, b, n: a >= b), ("equ", lambda a, b, n: (a == b) | n), ("neu", lambda a, b, n: (a != b) | n),
+        ("ltu", lambda a, b, n: (a < b) | n), ("geu", lambda a, b, n: (a >= b) | n), ("num", lambda a, b, n: ~n),
+        ("nan", lambda a, b, n: n), ("leu", lambda a, b, n: (a <= b) | n), ("gtu", lambda a, b, n: (a > b) | n),
+    ],
+)  # fmt: skip
+def test_ordered_and_unordered_comparisons(apply, test, rule, kind):
+    """Ordered comparisons are false for NaN, unordered ones true."""
+    a, b = pairs(kind)
+    found = apply(f"setp.{test}.{kind} %p, %a, %b;\nselp.u32 %d, 1, 0, %p;", "u32", kind, kind, a, b)
+    assert np.array_equal(found, rule(a, b, np.isnan(a) | np.isnan(b)))
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("wanted", ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"])
+@pytest.mark.parametrize(("mode", "rule"), [("rzi", np.trunc), ("rni", np.rint), ("rmi", np.floor), ("rpi", np.ceil)])
+def test_float_to_integer_saturates(apply, kind, wanted, mode, rule):
+    """Out-of-range values clamp; NaN gives 0, or the top bit when f64 or 64 bits take part."""
+    a = np.concatenate([VALUES[kind], np.array([127.5, 128.5, 254.5, -128.5, 3e9, -3e9, 1e19, -0.6, 0.6], a_type(kind))])
+    found = apply(f"cvt.{mode}.{wanted}.{kind} %d, %a;", wanted, kind, a)
+    bits, signed = int(wanted[1:]), wanted[0] == "s"
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+    top = kind == "f64" or bits == 64
+    for x, value in zip(a, found, strict=True):
+        if np.isnan(x):
+            expected = (low if signed else 1 << (bits - 1)) if top else 0
+        elif np.isinf(x):
+            expected = high if x > 0 else low
+        else:
+            expected = min(max(int(rule(x)), low), high)
+        assert int(value) == expected, x
+
+
+def a_type(kind):
+    """Return the numpy type of a PTX type."""
+    return np.float32 if kind == "f32" else np.float64
+
+
+def test_conversions_between_floats_and_from_integers(apply):
+    """Widening is exact, narrowing rounds to nearest, and integers round to nearest."""
+    a = VALUES["f64"]
+    with np.errstate(all="ignore"):
+        same(apply("cvt.rn.f32.f64 %d, %a;", "f32", "f64", a), a.astype(np.float32))
+    b = VALUES["f32"]
+    same(apply("cvt.f64.f32 %d, %a;", "f64", "f32", b), b.astype(np.float64))
+    same(apply("cvt.rni.f32.f32 %d, %a;", "f32", "f32", b), np.rint(b))
+    same(apply("cvt.rn.f16.f32 %d, %a;\n", "f16", "f32", np.array([1, 0.1, -2, 6e4], np.float32)),
+         np.array([1, 0.1, -2, 6e4], np.float16))  # fmt: skip
+    integers = np.array([0, 1, 16777217, 0x7FFFFFFF, 0xFFFFFFFF], np.uint32)
+    same(apply("cvt.rn.f32.u32 %d, %a;", "f32", "u32", integers), integers.astype(np.float32))
+    same(apply("cvt.rn.f32.s32 %d, %a;", "f32", "s32", integers.view(np.int32)), integers.view(np.int32).astype("f4"))
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_sign_operations(apply, kind):
+    """abs, neg and copysign work on zeros and infinities; copysign takes the sign of its first source."""
+    a, b = pairs(kind)
+    number = ~np.isnan(a)
+    same(apply(f"abs.{kind} %d, %a;", kind, kind, a), np.abs(a))
+    same(apply(f"neg.{kind} %d, %a;", kind, kind, a), -a)
+    found = apply(f"copysign.{kind} %d, %a, %b;", kind, kind, kind, a, b)
+    same(found[number], np.copysign(b, a)[number])
+
+
+X = np.concatenate([np.linspace(-20, 20, 500), np.logspace(-40, 38, 400), [0.0, -0.0, np.inf, -np.inf, np.nan]]).astype("f4")
+
+
+def test_exponential_and_logarithm(apply):
+    """ex2.approx and lg2.approx stay within 2^-22 of the exact value."""
+    with np.errstate(all="ignore"):
+        found = apply("ex2.approx.f32 %d, %a;", "f32", "f32", X[: len(X)])
+        exact = np.exp2(X.astype(np.float64))
+        # Half a step of the smallest subnormal is the best that an f32 can do near zero.
+        np.testing.assert_allclose(found, exact.astype(np.float32), rtol=2.0**-22, atol=1.5e-45)
+        found = apply("lg2.approx.f32 %d, %a;", "f32", "f32", X)
+        np.testing.assert_allclose(found, np.log2(X.astype(np.float64)), rtol=2.0**-22, atol=2.0**-22.6)
+
+
+@pytest.mark.parametrize(("name", "rule"), [("sin", np.sin), ("cos", np.cos)])
+def test_sine_and_cosine(apply, name, rule):
+    """sin.approx and cos.approx stay within 2^-20.5 over one period and are NaN at infinity."""
+    x = np.linspace(-2 * np.pi, 2 * np.pi, 1000).astype(np.float32)
+    found = apply(f"{name}.approx.f32 %d, %a;", "f32", "f32", x)
+    assert np.abs(found - rule(x.astype(np.float64))).max() < 2.0**-20.5
+    assert np.isnan(apply(f"{name}.approx.f32 %d, %a;", "f32", "f32", np.array([np.inf, np.nan], np.float32))).all()
+
+
+def test_hyperbolic_tangent_roots_and_reciprocals(apply):
+    """tanh has 2^-11, roots and reciprocals 2^-22 relative accuracy."""
+    x = X[:900]
+    with np.errstate(all="ignore"):
+        wide = x.astype(np.float64)
+        np.testing.assert_allclose(apply("tanh.approx.f32 %d, %a;", "f32", "f32", x), np.tanh(wide), rtol=2.0**-11)
+        positive = np.abs(x)
+        for form, rule in (("rcp.approx", lambda v: 1 / v), ("sqrt.approx", np.sqrt), ("rsqrt.approx", lambda v: v**-0.5)):
+            expected = rule(positive.astype(np.float64)).astype(np.float32)
+            np.testing.assert_allclose(apply(f"{form}.f32 %d, %a;", "f32", "f32", positive), expected, rtol=2.0**-22)

@@ -1,0 +1,339 @@
+"""Patch files: what is saved is what is loaded, and a bad file says where it is bad."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from engine.diagnostics import PatchError
+from engine.patch.changes import Node, NodeAdded, PortRef
+from engine.patch.document import Patch
+from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return type(a) is type(b) and bool(a == b)
+
+
+def node(kind: str = "math.saxpy", **fields: Any) -> dict[str, Any]:
+    return {"id": "n", "type": kind, **fields}
+
+
+def document(*nodes: Any, connections: Any = (), **fields: Any) -> str:
+    return json.dumps({"schema": 1, "nodes": list(nodes), "connections": list(connections), **fields})
+
+
+numeric = st.one_of(
+    npst.integer_dtypes(endianness="<"),
+    npst.unsigned_integer_dtypes(endianness="<"),
+    npst.floating_dtypes(endianness="<", sizes=(16, 32, 64)),
+)
+arrays = npst.arrays(numeric, npst.array_shapes(min_dims=0, max_dims=3, max_side=4))
+
+
+@given(arrays)
+def test_arrays_are_loaded_bit_by_bit_as_they_were_saved(array: np.ndarray[Any, Any]) -> None:
+    """Element type, shape and every bit survive, NaN and infinities included."""
+    patch = Patch()
+    patch.add("io.array", data=array)
+    loaded = parse_patch(dump_patch(patch))
+    assert same(loaded.value("array", "data"), patch.value("array", "data"))
+    assert same(np.asarray(array), loaded.value("array", "data"))
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+).filter(lambda v: not (isinstance(v, dict) and "base64" in v))
+names = st.from_regex(r"[a-z_][a-z0-9_]{0,6}", fullmatch=True)
+fields = st.dictionaries(names.map(lambda n: "x_" + n), json_values, max_size=3)
+
+
+@given(
+    types=st.dictionaries(names, names.map(lambda n: "gone." + n), min_size=1, max_size=4),
+    parameters=st.dictionaries(names, json_values, max_size=3),
+    extra=fields,
+    patch_extra=fields,
+    title=st.text(),
+)
+def test_unknown_types_and_fields_survive_load_and_save(
+    types: dict[str, str],
+    parameters: dict[str, Any],
+    extra: dict[str, Any],
+    patch_extra: dict[str, Any],
+    title: str,
+) -> None:
+    """A patch of a newer or richer Warploom is saved as it was found."""
+    patch = Patch()
+    patch.extra = patch_extra
+    patch.restore(
+        [NodeAdded(Node(id=i, type=t, title=title, parameters=parameters, extra=extra)) for i, t in types.items()]
+    )
+    text = dump_patch(patch)
+    loaded = parse_patch(text)
+    assert dump_patch(loaded) == text
+    assert loaded.extra == patch_extra
+    for i, kind in types.items():
+        assert (loaded.nodes[i].type, loaded.nodes[i].title) == (kind, title)
+        assert loaded.nodes[i].parameters == parameters
+        assert loaded.nodes[i].extra == extra
+
+
+@given(st.floats(-10, 10), st.tuples(st.integers(-9999, 9999), st.integers(-9999, 9999)), st.text(max_size=20))
+def test_load_inverts_save(a: float, position: tuple[int, int], title: str) -> None:
+    """Parameters, positions, titles and connections are as they were."""
+    patch = Patch()
+    x = patch.add("io.array")
+    saxpy = patch.add("math.saxpy", a=a, position=(float(position[0]), float(position[1])), title=title)
+    patch.connect(x["out"], saxpy["y"])
+    patch.connect(x["out"], saxpy["x"])
+    loaded = parse_patch(dump_patch(patch))
+    assert loaded.nodes["saxpy"] == patch.nodes["saxpy"]
+    assert set(loaded.connections) == set(patch.connections)
+    assert dump_patch(loaded) == dump_patch(patch)
+
+
+def test_the_text_does_not_depend_on_the_order_of_edits() -> None:
+    """Nodes, connections and parameters are sorted, so that a diff shows what changed."""
+    one, two = Patch(), Patch()
+    for patch, order in ((one, ("b", "a")), (two, ("a", "b"))):
+        for name in order:
+            patch.add("math.scale_offset", node_id=name)
+        patch.add("io.array", node_id="x")
+        for name in order:
+            patch.connect(patch["x"]["out"], patch[name]["x"])
+            for parameter in ("scale", "offset") if name == order[0] else ("offset", "scale"):
+                patch.set(name, **{parameter: 0.5})
+    assert dump_patch(one) == dump_patch(two)
+    assert [n["id"] for n in json.loads(dump_patch(one))["nodes"]] == ["a", "b", "x"]
+    assert dump_patch(one).endswith("}\n")
+
+
+def test_saving_and_loading_a_file(tmp_path: Path) -> None:
+    """A saved patch counts as saved, knows its place, and is UTF-8 text that reads well."""
+    patch = Patch()
+    patch.add("math.saxpy", title="Größe Ω", a=0.1)
+    path = tmp_path / "patch.loom"
+    assert not patch.history.is_saved
+    save_patch(patch, path)
+    assert patch.history.is_saved
+    assert "Größe Ω" in path.read_text("utf-8")
+    loaded = load_patch(path)
+    assert loaded.path == path
+    assert loaded.folder == tmp_path.resolve()
+    assert loaded.history.is_saved
+    assert loaded.value("saxpy", "a") == 0.1
+    assert [p.name for p in tmp_path.iterdir()] == ["patch.loom"]
+
+
+def test_half_a_surrogate_pair_survives(tmp_path: Path) -> None:
+    """JSON may hold what UTF-8 can't; such a patch can be loaded, saved and loaded."""
+    patch = parse_patch(document(node(title="\ud800 x")))
+    save_patch(patch, tmp_path / "p.loom")
+    assert load_patch(tmp_path / "p.loom").nodes["n"].title == "\ud800 x"
+
+
+def test_a_save_that_fails_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the disk gives up in the middle, the old file is untouched and no part of the new one is left."""
+    patch = Patch()
+    patch.add("io.array")
+    path = tmp_path / "patch.loom"
+    save_patch(patch, path)
+    before = path.read_bytes()
+    patch.add("math.saxpy")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(PatchError) as refused:
+        save_patch(patch, path)
+    assert str(refused.value) == f"patch must be writable: {path}: No space left on device"
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["patch.loom"]
+    assert not patch.history.is_saved
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    """Saving where there is no folder and loading where there is no file say so."""
+    path = tmp_path / "gone" / "patch.loom"
+    with pytest.raises(PatchError, match=r"patch must be writable: .*gone/patch\.loom: No such file or directory"):
+        save_patch(Patch(), path)
+    with pytest.raises(PatchError, match=r"patch must be readable: .*gone/patch\.loom: No such file or directory"):
+        load_patch(path)
+
+
+def test_a_saved_file_keeps_its_permissions(tmp_path: Path) -> None:
+    """Replacing a file does not make it more or less private than it was; a new one follows the umask."""
+    path = tmp_path / "patch.loom"
+    mask = os.umask(0o027)
+    try:
+        save_patch(Patch(), path)
+    finally:
+        os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o640
+    path.chmod(0o600)
+    save_patch(Patch(), path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+BAD = [
+    ("not JSON", "{", "p:1: must be JSON: Expecting property name enclosed in double quotes"),
+    ("not JSON, line 3", '{\n"schema": 1,\n!}', "p:3: must be JSON: Expecting property name enclosed in double quotes"),
+    ("a list", "[]", 'p: must be a patch: an object with "schema", "nodes" and "connections"'),
+    ("no schema", "{}", 'p: must be a patch: an object with "schema", "nodes" and "connections"'),
+    ("newer", '{"schema": 99}', "p: schema must be 1, got 99; a newer Warploom may read it"),
+    ("nodes no list", '{"schema": 1, "nodes": {}}', 'p: "nodes" must be a list, got dict'),
+    ("node no object", document(3), "p: nodes[0] must be an object, got int"),
+    ("no id", document({"type": "a.b"}), 'p: nodes[0]: "id" must be a name, got None'),
+    ("id with a dot", document(node(id="a.b")), "p: nodes[0]: \"id\" must be a name, got 'a.b'"),
+    ("no type", document({"id": "n"}), 'p: nodes[0]: "type" must be a name, got None'),
+    ("same id", document(node(), node()), "p: node ids must differ, got 'n' twice"),
+    ("position", document(node(position=[1])), "p: nodes[0] (n): position must be two numbers, got [1]"),
+    ("huge position", document(node(position=[10**400, 0])), "p: nodes[0] (n): position must be two numbers, got "),
+    (
+        "NaN position",
+        document(node(position=[float("nan"), 0])),
+        "p: nodes[0] (n): position must be two numbers, got [nan, 0]",
+    ),
+    ("version", document(node(version="1")), "p: nodes[0] (n): version must be a whole number, got '1'"),
+    ("title", document(node(title=None)), "p: nodes[0] (n): title must be text, got None"),
+    ("parameters", document(node(parameters=[])), "p: nodes[0] (n): parameters must be an object, got list"),
+    ("value", document(node(parameters={"a": "x"})), "p: node n: parameter a must be a finite number, got 'x'"),
+    ("out of range", document(node(parameters={"a": 11})), "p: node n: parameter a must be at most 10, got 11"),
+    ("connections", document(connections=[1]), 'p: connections[0]: "source" must be "node.port", got None'),
+    (
+        "port",
+        document(node(), connections=[{"source": "n", "target": "n.x"}]),
+        'p: connections[0]: "source" must be "node.port", got \'n\'',
+    ),
+    (
+        "unknown node",
+        document(node(), connections=[{"source": "n.out", "target": "m.x"}]),
+        "p: connections[0]: target must name a node of the patch, got 'm'",
+    ),
+    (
+        "two sources",
+        document(node(), node("io.array", id="a"), connections=[{"source": "a.out", "target": "n.x"}] * 2),
+        "p: input n.x must have one connection, got two",
+    ),
+    ("nested", '{"schema": 1, "nodes": ' + "[" * 100_000, "p: must be a patch, got JSON nested too deeply"),
+    ("digits", '{"schema": 1, "x": ' + "9" * 5000 + "}", "p: must be a patch, got JSON that can't be read: "),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_a_bad_file_says_where_it_is_bad(text: str, message: str) -> None:
+    """Each mistake gives one error that names the file and the place in it."""
+    with pytest.raises(PatchError) as refused:
+        parse_patch(text, "p")
+    assert str(refused.value).startswith(message)
+
+
+def encoded(**changed: Any) -> dict[str, Any]:
+    return {"dtype": "<f4", "shape": [2], "base64": base64.b64encode(bytes(8)).decode(), **changed}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        encoded(dtype="bogus"),
+        encoded(dtype="O"),
+        encoded(dtype=5),
+        encoded(dtype="("),
+        encoded(dtype="f4,f4"),
+        encoded(shape=[3]),
+        encoded(shape="ab"),
+        encoded(shape=[10**30]),
+        encoded(base64="%%%"),
+        encoded(base64=7),
+        encoded(base64="ä"),
+        encoded(base64="AAA="),
+        {"base64": ""},
+    ],
+    ids=str,
+)
+def test_a_damaged_array_says_which_parameter_it_is(value: dict[str, Any]) -> None:
+    """Whatever is wrong with an array, the error names node and parameter."""
+    with pytest.raises(PatchError, match=r"p: nodes\[0\] \(n\.data\) must be an array \(dtype, shape, base64\): "):
+        parse_patch(document(node("io.array", parameters={"data": value})), "p")
+
+
+def test_a_file_of_other_data_is_refused(tmp_path: Path) -> None:
+    """A picture is not a patch."""
+    path = tmp_path / "p.loom"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\xff\xfe")
+    with pytest.raises(PatchError, match=r"p\.loom must be a patch \(UTF-8 JSON\), got other data"):
+        load_patch(path)
+
+
+def test_placeholders_can_be_looked_at_moved_and_connected_but_not_set() -> None:
+    """A node of an unknown type is kept and shown; what would need its type says that it is unknown."""
+    patch = parse_patch(
+        document(
+            node("gone.type", parameters={"k": [1]}),
+            node("io.array", id="a"),
+            connections=[{"source": "a.out", "target": "n.in"}],
+        )
+    )
+    assert patch.title("n") == "gone.type"
+    assert patch.value("n", "k") == [1]
+    assert patch.source_of(PortRef("n", "in")) == PortRef("a", "out")
+    patch.move("n", (3.0, 4.0))
+    with pytest.raises(PatchError, match=r"block type must be in the catalogue, got 'gone\.type'"):
+        patch.set("n", k=2)
+    patch.remove("n")
+    patch.undo()
+    assert patch.nodes["n"].parameters == {"k": [1]}
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=3),
+        lambda i: (
+            st.lists(i, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    (
+                        "id",
+                        "type",
+                        "schema",
+                        "nodes",
+                        "connections",
+                        "source",
+                        "target",
+                        "parameters",
+                        "position",
+                        "base64",
+                    )
+                ),
+                i,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_no_json_whatever_gives_anything_but_a_patch_or_a_patch_error(value: Any) -> None:
+    """A file made of the right words in the wrong places never ends in another error."""
+    text = json.dumps({"schema": 1, **value} if isinstance(value, dict) else value)
+    try:
+        parse_patch(text)
+    except PatchError as problem:
+        assert str(problem).startswith("patch:")

@@ -1,0 +1,318 @@
+"""Undo and redo: whatever is done to a patch can be taken back and brought again."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.diagnostics import PatchError
+from engine.patch.changes import (
+    Change,
+    Connection,
+    NodeAdded,
+    NodeMoved,
+    NodeRenamed,
+    ParameterChanged,
+    PortRef,
+    inverse,
+    merge,
+)
+from engine.patch.document import Patch
+from engine.patch.files import dump_patch
+from engine.patch.history import Edit, History
+
+TYPES = ("io.array", "math.saxpy", "math.scale_offset", "io.viewer", "image.mix")
+
+
+def random_edit(patch: Patch, data: st.DataObject) -> None:
+    """Do one edit that hypothesis chooses; one that the patch refuses counts as none."""
+    nodes = sorted(patch.nodes)
+    kind = data.draw(
+        st.sampled_from(("add", "add", "remove", "connect", "connect", "cut", "set", "move", "rename", "group"))
+    )
+    if kind == "add" or not nodes:
+        patch.add(data.draw(st.sampled_from(TYPES)), position=(float(len(nodes)), 0.0))
+        return
+    node = data.draw(st.sampled_from(nodes))
+    other = data.draw(st.sampled_from(nodes))
+    block = patch.block_type(node)
+    assert block is not None
+    match kind:
+        case "remove":
+            patch.remove(node)
+        case "connect":
+            ends = [[*(patch.block_type(n) or block).ports] for n in (node, other)]
+            source, target = (data.draw(st.sampled_from(names)) for names in ends)
+            patch.connect(PortRef(node, source), PortRef(other, target))
+        case "cut":
+            if patch.connections:
+                patch.disconnect(data.draw(st.sampled_from(patch.connections)))
+        case "set":
+            names = [name for name, spec in block.parameters.items() if spec.type == "float"]
+            if names:
+                name = data.draw(st.sampled_from(names))
+                if data.draw(st.booleans()):
+                    patch.set(node, **{name: data.draw(st.floats(0, 1))})
+                else:
+                    patch.reset(node, name)
+        case "move":
+            patch.move(node, (float(data.draw(st.integers(-50, 50))), 1.0))
+        case "rename":
+            patch.rename(node, data.draw(st.sampled_from(("", "A", "Ä"))))
+        case "group":
+            with patch.edit("group"):
+                patch.move(node, (0.0, 0.0))
+                patch.add(TYPES[0])
+                patch.remove(node)
+
+
+@given(st.data())
+def test_undo_takes_every_edit_back_and_redo_brings_it_again(data: st.DataObject) -> None:
+    """After any edits, undo shows each earlier text in turn, and redo each later one."""
+    patch = Patch()
+    texts = [dump_patch(patch)]
+    for _ in range(data.draw(st.integers(1, 12))):
+        before = len(patch.history.names)
+        try:
+            random_edit(patch, data)
+        except PatchError:
+            assert dump_patch(patch) == texts[-1], "a refused edit must change nothing"
+        if len(patch.history.names) > before:
+            texts.append(dump_patch(patch))
+    for text in reversed(texts[:-1]):
+        assert patch.undo() is not None
+        assert dump_patch(patch) == text
+    assert patch.undo() is None
+    for text in texts[1:]:
+        assert patch.redo() is not None
+        assert dump_patch(patch) == text
+    assert patch.redo() is None
+
+
+@given(st.data())
+def test_listeners_can_follow_a_patch_by_its_changes_alone(data: st.DataObject) -> None:
+    """A second patch that applies the first one's changes always has the same text."""
+    patch, mirror = Patch(), Patch()
+    patch.subscribe(lambda change: mirror.restore([change]))
+    for _ in range(8):
+        step: Callable[[], Any] = data.draw(st.sampled_from((lambda: random_edit(patch, data), patch.undo, patch.redo)))
+        with contextlib.suppress(PatchError):
+            step()
+        assert dump_patch(mirror) == dump_patch(patch)
+    copy = Patch()
+    copy.restore(patch.as_changes())
+    assert dump_patch(copy) == dump_patch(patch)
+
+
+def test_one_gesture_is_one_undo_step() -> None:
+    """All moves of one slider drag are taken back at once; the next drag is a step of its own."""
+    patch = Patch()
+    saxpy = patch.add("math.saxpy", a=1.0)
+    for value in (2.0, 3.0, 4.0):
+        patch.set(saxpy, gesture="drag 1", a=value)
+    for value in (5.0, 6.0):
+        patch.set(saxpy, gesture="drag 2", a=value)
+    assert patch.history.names == ["Add Saxpy", "Set a of Saxpy", "Set a of Saxpy"]
+    patch.undo()
+    assert patch.value(saxpy, "a") == 4.0
+    patch.undo()
+    assert patch.value(saxpy, "a") == 1.0
+    patch.redo()
+    assert patch.value(saxpy, "a") == 4.0
+
+
+def test_one_gesture_may_move_several_nodes() -> None:
+    """Dragging a selection is one step, which brings every node back to where it was."""
+    patch = Patch()
+    nodes = [patch.add("io.array", position=(float(i), 0.0)) for i in range(3)]
+    for step in (10.0, 20.0):
+        with patch.edit("Move 3 nodes", gesture=7):
+            for i, node in enumerate(nodes):
+                patch.move(node, (i + step, step))
+    assert [patch.nodes[n.id].position for n in nodes] == [(20.0, 20.0), (21.0, 20.0), (22.0, 20.0)]
+    patch.undo()
+    assert [patch.nodes[n.id].position for n in nodes] == [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0)]
+
+
+def test_after_undo_and_after_saving_a_gesture_begins_a_new_step() -> None:
+    """The saved moment and the undone moment can be come back to, although the drag goes on."""
+    patch = Patch()
+    saxpy = patch.add("math.saxpy", a=1.0)
+    patch.set(saxpy, gesture=1, a=2.0)
+    patch.history.mark_saved()
+    patch.set(saxpy, gesture=1, a=3.0)
+    assert not patch.history.is_saved
+    patch.undo()
+    assert patch.history.is_saved
+    assert patch.value(saxpy, "a") == 2.0
+    patch.redo()
+    patch.set(saxpy, gesture=1, a=4.0)
+    patch.undo()
+    assert patch.value(saxpy, "a") == 3.0
+
+
+def test_a_new_edit_ends_what_could_be_redone() -> None:
+    """History is one line, never a tree."""
+    patch = Patch()
+    patch.add("io.array")
+    patch.undo()
+    assert patch.history.redo_name == "Add Array"
+    patch.add("math.saxpy")
+    assert (patch.history.undo_name, patch.history.redo_name) == ("Add Saxpy", None)
+
+
+def test_an_edit_that_changes_nothing_is_no_step() -> None:
+    """Setting the same value, moving nowhere and renaming to the same leave no entry."""
+    patch = Patch()
+    node = patch.add("math.saxpy", a=1.5, position=(1.0, 2.0))
+    array = patch.add("io.array", data=np.arange(3.0))
+    patch.set(node, a=1.5)
+    patch.set(array, data=np.arange(3.0))
+    patch.move(node, (1.0, 2.0))
+    patch.rename(node, "")
+    patch.reset(node, "a")
+    patch.reset(node, "a")
+    assert len(patch.history.names) == 3
+
+
+def test_an_edit_that_fails_half_way_leaves_nothing() -> None:
+    """What was done inside before the failure is taken back, and listeners hear of it."""
+    patch = Patch()
+    kept = patch.add("io.array")
+    before, heard = dump_patch(patch), Patch()
+    heard.restore(patch.as_changes())
+    patch.subscribe(lambda change: heard.restore([change]))
+    with pytest.raises(RuntimeError, match="half way"), patch.edit("Fail"):
+        patch.add("math.saxpy", node_id="s")
+        patch.connect(kept["out"], patch["s"]["x"])
+        patch.remove(kept)
+        raise RuntimeError("half way")
+    assert dump_patch(patch) == before == dump_patch(heard)
+    assert patch.history.names == ["Add Array"]
+
+
+def test_an_inner_edit_that_fails_takes_back_only_its_own_part() -> None:
+    """The outer edit goes on with what it had, and is one step."""
+    patch = Patch()
+    with patch.edit("Outer"):
+        patch.add("io.array", node_id="one")
+        with pytest.raises(PatchError), patch.edit("Inner"):
+            patch.add("io.array", node_id="two")
+            patch.set("two", data="no array")
+        patch.add("io.array", node_id="three")
+    assert sorted(patch.nodes) == ["one", "three"]
+    assert patch.history.names == ["Outer"]
+    patch.undo()
+    assert not patch.nodes
+
+
+def test_listener_that_fails_does_not_split_an_edit() -> None:
+    """An edit whose listener raises is taken back whole."""
+    patch = Patch()
+    armed = [True]
+
+    def listener(_: Change) -> None:
+        if armed.pop() if armed else False:
+            raise RuntimeError("listener")
+
+    patch.subscribe(listener)
+    with pytest.raises(RuntimeError, match="listener"):
+        patch.add("io.array")
+    assert not patch.nodes
+    assert patch.history.names == []
+
+
+def test_a_listener_can_leave() -> None:
+    """After its unsubscribe a listener hears nothing more."""
+    patch, heard = Patch(), []
+    leave = patch.subscribe(heard.append)
+    patch.add("io.array")
+    leave()
+    patch.add("io.array")
+    assert len(heard) == 1
+
+
+A, B = PortRef("a", "out"), PortRef("b", "x")
+CHANGES: list[Change] = [
+    ParameterChanged("a", "gain", 2.0, 1.0),
+    NodeMoved("a", (1.0, 1.0), (0.0, 0.0)),
+    NodeRenamed("a", "New", "Old"),
+    *Patch().as_changes(),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda c: type(c).__name__)
+def test_the_inverse_of_an_inverse_is_the_change(change: Change) -> None:
+    """Every change can be turned round twice."""
+    assert inverse(change) != change
+    assert inverse(inverse(change)) == change
+
+
+def test_only_changes_of_the_same_thing_merge() -> None:
+    """Two values of one parameter are one change from first to last; other pairs stay two."""
+    first, second = ParameterChanged("a", "gain", 2.0, 1.0), ParameterChanged("a", "gain", 3.0, 2.0)
+    assert merge(first, second) == ParameterChanged("a", "gain", 3.0, 1.0)
+    assert merge(first, ParameterChanged("a", "other", 3.0, 2.0)) is None
+    assert merge(first, ParameterChanged("b", "gain", 3.0, 2.0)) is None
+    assert merge(NodeMoved("a", (1.0, 1.0), (0.0, 0.0)), NodeMoved("b", (2.0, 2.0), (0.0, 0.0))) is None
+    assert merge(first, NodeRenamed("a", "x", "")) is None
+
+
+def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> None:
+    """Past its limit the oldest edit goes; a patch whose saved moment is gone is not saved, whatever is undone."""
+    change = NodeRenamed("a", "x", "")
+    history = History(limit=3)
+    for i in range(5):
+        history.record(Edit(f"edit {i}", [change]))
+    assert history.names == ["edit 2", "edit 3", "edit 4"]
+    while history.take_undo():
+        pass
+    assert not history.is_saved
+    history.mark_saved()
+    assert history.is_saved
+
+
+def test_a_change_of_an_array_by_its_owner_does_not_reach_the_patch() -> None:
+    """The patch holds the values it was given; setting the array again after it changed is an edit."""
+    patch = Patch()
+    data = np.zeros(4, np.float32)
+    node = patch.add("io.array", data=data)
+    data[:] = 7
+    assert patch.value(node, "data").tolist() == [0, 0, 0, 0]
+    patch.set(node, data=data)
+    assert patch.value(node, "data").tolist() == [7, 7, 7, 7]
+    patch.undo()
+    assert patch.value(node, "data").tolist() == [0, 0, 0, 0]
+
+
+def test_connections_come_and_go_with_their_node() -> None:
+    """Removing a node removes its connections; undo brings all of them."""
+    patch = Patch()
+    source, sink = patch.add("io.array"), patch.add("math.saxpy")
+    patch.connect(source["out"], sink["x"])
+    patch.connect(source["out"], sink["y"])
+    made = patch.connections
+    patch.remove(source)
+    assert patch.connections == []
+    patch.undo()
+    assert sorted(patch.connections, key=str) == sorted(made, key=str)
+    assert patch.source_of(sink["x"]) == source["out"]
+    assert all(isinstance(c, Connection) for c in patch.connections_of(sink.id))
+
+
+def test_changes_are_plain_data_that_can_travel() -> None:
+    """The structs compare by value, so what arrives elsewhere equals what was sent."""
+    import msgspec
+
+    change = ParameterChanged("a", "gain", 2.0, None)
+    assert msgspec.json.decode(msgspec.json.encode(change), type=ParameterChanged) == change
+    patch = Patch()
+    patch.add("math.saxpy", a=1.0)
+    (added,) = patch.as_changes()
+    assert msgspec.json.decode(msgspec.json.encode(added), type=NodeAdded) == added
