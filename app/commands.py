@@ -111,7 +111,16 @@ MENUS = (
             *(None, "restart_engine"),
         ),
     ),
-    Menu("&View", ("fit", "fit_selection", None, Menu("&Theme", ("theme_dark", "theme_light")), None), id="view"),
+    Menu(
+        "&View",
+        (
+            *("fit", "fit_selection", None),
+            Menu("&Theme", ("theme_dark", "theme_light")),
+            None,
+            Menu("&Viewers", id="viewers"),
+        ),
+        id="view",
+    ),
     Menu("&Help", ("shortcuts", "about")),
 )
 

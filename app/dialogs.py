@@ -5,8 +5,12 @@ from __future__ import annotations
 from enum import Enum
 from pathlib import Path
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
+from app.theme import colours
+from app.theme.icons import icon
 from engine.patch.files import SUFFIX
 
 _FILTER = f"Patches (*{SUFFIX})"
@@ -22,10 +26,7 @@ class Answer(Enum):
 
 def ask_about_changes(parent: QWidget, name: str) -> Answer:
     """Ask what to do with the unsaved changes of the patch called `name`."""
-    box = QMessageBox(parent)
-    box.setWindowTitle("Unsaved changes")
-    box.setIcon(QMessageBox.Icon.Warning)
-    box.setText(f"Save the changes to {name}?")
+    box = _box(parent, "Unsaved changes", f"Save the changes to {name}?", icon("save"))
     box.setInformativeText("Without saving, they are lost.")
     buttons = QMessageBox.StandardButton
     box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
@@ -36,12 +37,14 @@ def ask_about_changes(parent: QWidget, name: str) -> Answer:
 
 def ask_to_recover(parent: QWidget, name: str) -> bool:
     """Ask whether to open unsaved work that a crash left behind."""
-    answer = QMessageBox.question(
-        parent,
-        "Recover unsaved work",
-        f"Warploom ended without saving {name}. Open the unsaved work? Otherwise it is deleted.",
-    )
-    return answer == QMessageBox.StandardButton.Yes
+    box = _box(parent, "Recover unsaved work", f"Warploom ended without saving {name}. Open the unsaved work?")
+    box.setInformativeText("Otherwise it is deleted.")
+    recover = box.addButton("Open", QMessageBox.ButtonRole.AcceptRole)
+    box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
+    box.setDefaultButton(recover)
+    box.setEscapeButton(recover)  # a dialog that is waved away must not cost work
+    box.exec()
+    return box.clickedButton() is recover
 
 
 def ask_open(parent: QWidget, folder: Path) -> Path | None:
@@ -61,4 +64,15 @@ def ask_save(parent: QWidget, suggestion: Path) -> Path | None:
 
 def show_error(parent: QWidget, title: str, text: str) -> None:
     """Show one message and wait until it was read."""
-    QMessageBox.critical(parent, title, text)
+    _box(parent, title, text, icon("error", colours.current().error)).exec()
+
+
+def _box(parent: QWidget, title: str, text: str, picture: QIcon | None = None) -> QMessageBox:
+    box = QMessageBox(parent)
+    box.setWindowTitle(title)
+    box.setText(text)
+    # Messages quote what is in files, which is not to be read as rich text.
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    if picture is not None:
+        box.setIconPixmap(picture.pixmap(32, 32))
+    return box

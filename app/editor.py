@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,6 +35,7 @@ def run_editor(patch_path: Path | None, device: str, screenshot: Path | None) ->
     app = QApplication.instance() or QApplication(["warploom"])
     assert isinstance(app, QApplication)
     app.setApplicationName("Warploom")
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal; Qt's loop would not let Python see it
     app.setDesktopFileName("warploom")
     with ExitStack() as stack:
         folder = state_folder() if screenshot is None else Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -37,5 +37,6 @@ def window_stylesheet(theme: Colours) -> str:
 #problemCount[errors="true"] {{ color: {theme.error}; }}
 #problemCount:hover {{ background: {theme.control_hover}; }}
 QTableView::item {{ padding: 0 5px; }}
+QDialogButtonBox, QMessageBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 QStatusBar::item {{ border: none; }}
 """

@@ -67,6 +67,9 @@ class RecoverySlot:
 
 def take_left_behind(folder: Path) -> list[Recovered]:
     """Return the unsaved work of editors that ended without closing, and remove it from the folder."""
+    for stale in folder.glob("*.lock"):
+        if not stale.with_suffix(".json").exists() and (lock := _lock(stale)).tryLock(0):
+            lock.unlock()  # which removes it
     found = []
     for file in sorted(folder.glob("*.json")):
         lock = _lock(file)

@@ -19,6 +19,8 @@ class UserState(msgspec.Struct):
     theme: str = "dark"
     geometry: bytes = b""
     layout: bytes = b""
+    #: Names of the docks that the person closed.
+    closed_docks: list[str] = []
 
     def add_recent(self, path: Path) -> None:
         """Put a file at the head of the recent files."""

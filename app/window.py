@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QUrl
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QPushButton, QSizePolicy, QStackedWidget, QWidget
 
@@ -63,6 +63,7 @@ class MainWindow(QMainWindow):
             "problems": self._add_dock("problems", "Problems", self.problems, Qt.DockWidgetArea.BottomDockWidgetArea),
             "log": self._add_dock("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea),
         }
+        self._docks_shown = True
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self._make_menus_and_bars()
         application().focusChanged.connect(ControlKeys(self).watch)
@@ -155,6 +156,8 @@ class MainWindow(QMainWindow):
             return
         self.state.geometry = bytes(self.saveGeometry().data())
         self.state.layout = bytes(self.saveState().data())
+        if self._docks_shown:
+            self._remember_closed_docks()
         self.session.close()
         self._recovery.close()
         try:
@@ -218,6 +221,7 @@ class MainWindow(QMainWindow):
         self.welcome.example_requested.connect(self.files.open_example)
         self.files.noted.connect(self.show_message)
         self.files.recent_changed.connect(self._show_recent)
+        self.actions_by_id.menus["viewers"].aboutToShow.connect(self._show_viewers)
         self.actions_by_id.menus["recent"].aboutToShow.connect(self._show_recent)
 
     def _restore_layout(self) -> None:
@@ -243,15 +247,29 @@ class MainWindow(QMainWindow):
             part.set_patch(patch)
         self.badge.clear()
         self.canvas.set_patch(patch)
-        if patch is not None:
-            self.canvas.fit()
-            self.canvas.setFocus()
         self.bridge.set_engine(self.session.engine)
         self._central.setCurrentWidget(self.welcome if patch is None else self.canvas)
-        for dock in (*self._docks.values(), self.viewers.empty):
-            dock.setVisible(patch is not None and (dock is not self.viewers.empty or not self.viewers.docks))
+        self._show_docks(patch is not None)
         self.actions_by_id.set_enabled(NEEDS_PATCH, patch is not None)
         self._on_selection([])
+        if patch is not None:
+            self.canvas.setFocus()
+            # The canvas has its size only after the layout, which is done in the next turn of the event loop.
+            QTimer.singleShot(0, self.canvas.fit)
+
+    def _show_docks(self, shown: bool) -> None:
+        """Show the docks beside a patch, but for those that the person closed; the welcome page has none."""
+        if self._docks_shown and not shown:
+            self._remember_closed_docks()
+        if self._docks_shown != shown:
+            for name, dock in self._docks.items():
+                dock.setVisible(shown and name not in self.state.closed_docks)
+            self._docks_shown = shown
+        self.viewers.empty.setVisible(shown and not self.viewers.docks)
+
+    def _remember_closed_docks(self) -> None:
+        # A dock behind another one's tab is not visible either, but its action is checked.
+        self.state.closed_docks = [n for n, dock in self._docks.items() if not dock.toggleViewAction().isChecked()]
 
     def _on_changed(self) -> None:
         history = self.session.patch.history if self.session.patch else None
@@ -294,6 +312,14 @@ class MainWindow(QMainWindow):
     def _show_running(self, running: bool) -> None:
         self.actions_by_id["play"].setIcon(icon("pause" if running else "play"))
         self.actions_by_id["play"].setText("&Pause" if running else "&Play")
+
+    def _show_viewers(self) -> None:
+        menu = self.actions_by_id.menus["viewers"]
+        menu.clear()
+        for dock in self.viewers.docks.values():
+            menu.addAction(dock.toggleViewAction())
+        if not self.viewers.docks:
+            menu.addAction("No viewers in this patch").setEnabled(False)
 
     def _show_recent(self) -> None:
         menu = self.actions_by_id.menus["recent"]

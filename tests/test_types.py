@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from types import new_class
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,11 @@ def test_array_of_vectors_has_one_more_axis() -> None:
     assert np.empty((2, 3), float4.numpy).shape == (2, 3, 4)
 
 
+def make_struct(name: str, **fields: type) -> Any:
+    """Define a struct with these fields."""
+    return new_class(name, (Struct,), {}, lambda body: body.update(__annotations__=fields))
+
+
 scalar_fields = st.lists(st.sampled_from(list(C_TYPES)), min_size=1, max_size=8)
 
 
@@ -76,12 +82,12 @@ scalar_fields = st.lists(st.sampled_from(list(C_TYPES)), min_size=1, max_size=8)
 def test_structs_are_laid_out_as_c_lays_them_out(fields: list[DType]) -> None:
     """Size, alignment and every offset equal those of ctypes for the same fields."""
     names = [f"field_{i}" for i in range(len(fields))]
-    ours = type(Struct)("Sample", (Struct,), {"__annotations__": dict(zip(names, fields, strict=True))})
+    ours = make_struct("Sample", **dict(zip(names, fields, strict=True)))
     pairs = [(n, C_TYPES[t]) for n, t in zip(names, fields, strict=True)]
     theirs = type("Sample", (ctypes.Structure,), {"_fields_": pairs})
     assert ours.size_bytes == ours.numpy.itemsize == ctypes.sizeof(theirs)
     assert ours.alignment == ctypes.alignment(theirs)
-    assert [ours.numpy.fields[n][1] for n in names] == [getattr(theirs, n).offset for n in names]  # type: ignore[index]
+    assert [ours.numpy.fields[n][1] for n in names] == [getattr(theirs, n).offset for n in names]
 
 
 class Inner(Struct):
@@ -110,24 +116,20 @@ def test_vectors_and_structs_inside_structs_keep_their_alignment() -> None:
 def test_struct_needs_fields_of_element_types() -> None:
     """A struct without fields, or with a field that is no element type, is refused when it is defined."""
     with pytest.raises(TypeError, match="struct Empty must declare at least one field, got none"):
-        type(Struct)("Empty", (Struct,), {})
+        make_struct("Empty")
     with pytest.raises(TypeError, match="struct Wrong: field a must be an element type, got <class 'int'>"):
-        type(Struct)("Wrong", (Struct,), {"__annotations__": {"a": int}})
+        make_struct("Wrong", a=int)
     with pytest.raises(TypeError, match="field a must be an element type, got any_type"):
-        type(Struct)("Wrong", (Struct,), {"__annotations__": {"a": any_type}})
+        make_struct("Wrong", a=any_type)
 
 
 def test_struct_types_of_one_name_and_layout_are_the_same_type() -> None:
     """A module that is loaded again gives types that connect with those of before."""
-
-    def make(name: str, **fields: DType) -> Any:
-        return type(Struct)(name, (Struct,), {"__annotations__": fields})
-
-    assert make("P", x=f32) == make("P", x=f32)
-    assert hash(make("P", x=f32)) == hash(make("P", x=f32))
-    assert make("P", x=f32) != make("Q", x=f32)
-    assert make("P", x=f32) != make("P", x=f64)
-    assert make("P", x=f32) != make("P", y=f32)
+    assert make_struct("P", x=f32) == make_struct("P", x=f32)
+    assert hash(make_struct("P", x=f32)) == hash(make_struct("P", x=f32))
+    assert make_struct("P", x=f32) != make_struct("Q", x=f32)
+    assert make_struct("P", x=f32) != make_struct("P", x=f64)
+    assert make_struct("P", x=f32) != make_struct("P", y=f32)
 
 
 def test_array_dtypes_map_to_element_types_or_are_refused_with_a_remedy() -> None:

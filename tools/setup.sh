@@ -25,8 +25,15 @@ install_packages() {
         return 1
     fi
     say "installing $*"
-    apt-get update -qq >/dev/null 2>&1 || true
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    log=$(mktemp)
+    # A package list that is out of date may still do, so only the installation's failure counts.
+    apt-get update -qq >"$log" 2>&1 || true
+    if ! DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1; then
+        cat "$log" >&2
+        say "apt-get could not install $*"
+        return 1
+    fi
+    rm -f "$log"
 }
 
 missing=""
@@ -71,7 +78,7 @@ stamp=$venv/.installed-$kind
 want=$(cat $lock pyproject.toml | cksum)
 if [ "$(cat $stamp 2>/dev/null || true)" != "$want" ]; then
     say "installing Python packages ($lock); this takes a minute or two the first time"
-    PIP_DISABLE_PIP_VERSION_CHECK=1 $venv/bin/python -m pip install -q -r $lock
-    PIP_DISABLE_PIP_VERSION_CHECK=1 $venv/bin/python -m pip install -q --no-deps -e .
+    PIP_DISABLE_PIP_VERSION_CHECK=1 $venv/bin/python -m pip install -qq -r $lock
+    PIP_DISABLE_PIP_VERSION_CHECK=1 $venv/bin/python -m pip install -qq --no-deps -e .
     printf '%s' "$want" >$stamp
 fi

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.canvas import clipboard, editing
-from app.canvas.connecting import best_port, fitting_ports, port_spec, refusal
+from app.canvas.block_search import BlockSearch, Goal
+from app.canvas.connecting import fitting_ports, refusal
 from app.canvas.connection_drag import Drop
 from app.canvas.graph_scene import GraphScene
 from app.canvas.mirror import Mirror
-from app.canvas.node_layout import HEADER, ROW, STEP, snapped
+from app.canvas.node_layout import STEP, snapped
 from app.canvas.notice import Notice
 from app.canvas.report_display import ReportDisplay
-from app.canvas.search_popup import SearchPopup
 from app.canvas.tooltips import connection_tooltip, node_tooltip, port_tooltip
 from app.canvas.view import GraphView, Hit
-from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
@@ -47,10 +45,9 @@ class Canvas(QWidget):
         self._view = GraphView(self._scene, self._fitting, self._tooltip, self)
         self._display = ReportDisplay(self._scene, self)
         self._notice = Notice(self)
-        self._search = SearchPopup(self)
-        self._search.chosen.connect(self._place_chosen)
-        self._place_at = self._view.cursor_point()
-        self._place_for: PortRef | Connection | None = None
+        self._search = BlockSearch(self)
+        self._search.placed.connect(self._select_placed)
+        self._search.refused.connect(self._refuse)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._view)
@@ -61,7 +58,7 @@ class Canvas(QWidget):
         self._view.hovering.connect(self._explain)
         self._view.hovering_ended.connect(self._notice.hide)
         self._view.node_double_clicked.connect(self.node_activated)
-        self._view.connection_double_clicked.connect(partial(self._open_search_for, None))
+        self._view.connection_double_clicked.connect(self._insert_at_pointer)
         self._view.canvas_double_clicked.connect(self.open_search)
 
     # What is shown
@@ -76,7 +73,7 @@ class Canvas(QWidget):
         if self._mirror is not None:
             self._mirror.stop()
             self._mirror = None
-        self._search.hide()
+        self._search.close()
         self._view.cancel_drag()
         self._display.clear()
         self._scene.empty()
@@ -101,11 +98,11 @@ class Canvas(QWidget):
 
     def fit(self) -> None:
         """Bring the whole patch into view."""
-        self._view.show_nodes(self._scene.nodes)
+        self._view.show_rect(self._scene.rect_of(self._scene.nodes))
 
     def fit_selection(self) -> None:
         """Bring the selected nodes into view; the whole patch when none is selected."""
-        self._view.show_nodes(self.selected() or self._scene.nodes)
+        self._view.show_rect(self._scene.rect_of(self.selected() or self._scene.nodes))
 
     # Selection
 
@@ -215,49 +212,21 @@ class Canvas(QWidget):
 
         When it is open already, close it.
         """
-        if self._search.isVisible():
-            self._search.close_search()
+        if self._search.is_open:
+            self._search.close()
         else:
-            self._open_search_for(position, None)
+            self._open_search_for(position)
 
-    def _open_search_for(self, position: QPoint | None, goal: PortRef | Connection | None) -> None:
-        if self._patch is None:
-            return
-        if position is None:
-            position = self._view.mapFromScene(self._view.cursor_point())
-        self._place_at = self._view.mapToScene(position)
-        self._place_for = goal
-        is_insertion = isinstance(goal, Connection)
-        hint = "Insert a block" if is_insertion else f"Connect {goal} to a new block" if goal else "Add a block"
-        self._search.open(position, self._find, hint)
+    def _open_search_for(self, position: QPoint | None, goal: Goal = None) -> None:
+        if self._patch is not None:
+            position = position or self._view.mapFromScene(self._view.cursor_point())
+            self._search.open(self._patch, position, self._view.mapToScene(position), goal)
 
-    def _find(self, text: str) -> list[type[Block]]:
-        """Block types that match a text and fit what the search was opened for."""
-        patch, goal = self._patch, self._place_for
-        if patch is None:
-            return []
-        found = patch.catalogue.search(text)
-        wanted = [goal] if isinstance(goal, PortRef) else [goal.source, goal.target] if goal else []
-        for ref in wanted:
-            spec = port_spec(patch, ref)
-            found = [block_type for block_type in found if spec and best_port(block_type, spec)]
-        return found
+    def _insert_at_pointer(self, connection: Connection) -> None:
+        self._open_search_for(None, connection)
 
-    def _place_chosen(self, block_type: type[Block]) -> None:
-        assert self._patch is not None
-        goal, point = self._place_for, self._place_at
-        # The pointer is at the first port, or on the title bar.
-        below = HEADER + ROW / 2 if goal else HEADER / 2
-        position = snapped(point.x(), point.y() - below)
-        try:
-            if isinstance(goal, Connection):
-                placed = editing.insert(self._patch, block_type, position, goal)
-            else:
-                placed = editing.place(self._patch, block_type, position, goal)
-        except PatchError as problem:
-            self._refuse(str(problem))
-        else:
-            self.select([placed])
+    def _select_placed(self, node_id: str) -> None:
+        self.select([node_id])
 
     # Events
 

@@ -100,7 +100,7 @@ def _paint_header(
         font = ui_font(SMALL)
         width = QFontMetricsF(font).horizontalAdvance(look.badge)
         painter.setFont(font)
-        painter.setPen(qcolor(mix(theme.text, category_tint(face.category, theme), 0.25)))
+        painter.setPen(qcolor(mix(ink, category_tint(face.category, theme), 0.25)))
         painter.drawText(QRectF(right - width, 0, width + 1, HEADER), Qt.AlignmentFlag.AlignVCenter, look.badge)
         right -= width + PADDING
     font = ui_font(BODY, strong=True)

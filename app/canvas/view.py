@@ -1,8 +1,8 @@
-"""The view of the scene: zoom, pan, selection, and the gestures that ask for an edit. It edits nothing itself."""
+"""The view of the scene: selection, tooltips, and the gestures that ask for an edit. It edits nothing itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
@@ -12,23 +12,18 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPainterPath,
-    QPen,
     QPolygonF,
-    QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
+from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
 
 from app.canvas.connection_drag import ConnectionDrag, Drop, Fitting
 from app.canvas.graph_scene import GraphScene
+from app.canvas.ground_painter import paint_cut, paint_ground, paint_hint
 from app.canvas.nodegraph_adapter import ConnectionView, PortView
-from app.canvas.painting import qcolor
+from app.canvas.zoomable_view import ZoomableView
 from app.theme import colours
-from app.theme.fonts import BODY, SMALL, ui_font
 from engine.patch.changes import Connection, PortRef
 
-_ZOOM_PER_STEP = 1.0015
-_ZOOM_RANGE = (0.05, 2.5)
-_GRID = 32
 _CLICK = 4  # pixels that a click may move
 _REACH = 10.0  # pixels from a port's centre that count as the port
 _END_REACH = 28.0  # pixels from a connection's end in which a drag takes the end off
@@ -37,7 +32,7 @@ _END_REACH = 28.0  # pixels from a connection's end in which a drag takes the en
 Hit = PortRef | Connection | str
 
 
-class GraphView(QGraphicsView):
+class GraphView(ZoomableView):
     """Shows a `GraphScene`.
 
     Left drag moves nodes, starts connections or draws a rubber band; middle or right drag pans; the wheel zooms; Alt
@@ -64,38 +59,12 @@ class GraphView(QGraphicsView):
         self._pressed_at = QPoint()
         self._grabbed: dict[str, QPointF] = {}
         self.cursor_position = QPoint()
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
-        self.setResizeAnchor(QGraphicsView.ViewportAnchor.AnchorViewCenter)
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
         self.setDragMode(QGraphicsView.DragMode.RubberBandDrag)
         self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)
         self.setMouseTracking(True)
-        self.centerOn(0, 0)
 
-    # Zoom and place
-
-    @property
-    def zoom(self) -> float:
-        """Pixels per scene unit; 1 at 100 %."""
-        return self.transform().m11()
-
-    def set_zoom(self, zoom: float) -> None:
-        """Zoom about the middle of the view."""
-        self._zoom_about(self.viewport().rect().center(), zoom)
-
-    def show_nodes(self, node_ids: Iterable[str]) -> None:
-        """Bring nodes into view, as large as they go up to 100 %."""
-        rect = self._graph.rect_of(node_ids)
-        if rect.isEmpty():
-            return
-        rect = rect.adjusted(-48, -48, 48, 48)
-        view = self.viewport().rect()
-        self.set_zoom(min(view.width() / rect.width(), view.height() / rect.height(), 1.0))
-        self.centerOn(rect.center())
+    # Places
 
     def cursor_point(self) -> QPointF:
         """Where the pointer was last, in the scene; the middle of the view when it is elsewhere."""
@@ -120,21 +89,7 @@ class GraphView(QGraphicsView):
             drag.end()
             self.hovering_ended.emit()
 
-    def _zoom_about(self, position: QPoint, zoom: float) -> None:
-        point = self.mapToScene(position)
-        factor = min(max(zoom, _ZOOM_RANGE[0]), _ZOOM_RANGE[1]) / self.zoom
-        self.scale(factor, factor)
-        self._scroll_by(self.mapFromScene(point) - position)
-
-    def _scroll_by(self, delta: QPoint) -> None:
-        self.horizontalScrollBar().setValue(self.horizontalScrollBar().value() + delta.x())
-        self.verticalScrollBar().setValue(self.verticalScrollBar().value() + delta.y())
-
     # Mouse
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom about the pointer."""
-        self._zoom_about(event.position().toPoint(), self.zoom * _ZOOM_PER_STEP ** event.angleDelta().y())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Begin what the button, the modifiers and the place mean."""
@@ -197,7 +152,7 @@ class GraphView(QGraphicsView):
         self.cursor_position = position
         point = self.mapToScene(position)
         if self._pan_from is not None:
-            self._scroll_by(self._pan_from - position)
+            self.scroll_by(self._pan_from - position)
             self._pan_from = position
         elif self._knife is not None:
             self._knife.append(point)
@@ -311,40 +266,15 @@ class GraphView(QGraphicsView):
         return super().viewportEvent(event)
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        """Paint the canvas and its dots, which go when they would crowd."""
-        theme = colours.current()
-        painter.fillRect(rect, qcolor(theme.canvas))
-        if self.zoom < 0.5:
-            return
-        left, top = int(rect.left()) // _GRID * _GRID, int(rect.top()) // _GRID * _GRID
-        dots = [
-            QPointF(x, y)
-            for x in range(left, int(rect.right()) + 1, _GRID)
-            for y in range(top, int(rect.bottom()) + 1, _GRID)
-        ]
-        pen = QPen(qcolor(theme.canvas_grid), 2.0)
-        pen.setCosmetic(True)
-        painter.setPen(pen)
-        painter.drawPoints(QPolygonF(dots))
+        """Paint what lies behind the nodes."""
+        paint_ground(painter, QRectF(rect), colours.current(), self.zoom)
 
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        """Paint the knife's cut, and on an empty canvas what to do."""
-        theme = colours.current()
+        """Paint the cut, and on an empty canvas what to do."""
         if self._knife is not None:
-            pen = QPen(qcolor(theme.accent), 1.5, Qt.PenStyle.DashLine)
-            pen.setCosmetic(True)
-            painter.setPen(pen)
-            painter.drawPolyline(self._knife)
-        if self._graph.nodes:
-            return
-        painter.resetTransform()
-        middle = QRectF(self.viewport().rect())
-        painter.setFont(ui_font(BODY, strong=True))
-        painter.setPen(qcolor(theme.text_dim))
-        painter.drawText(middle.translated(0, -12), Qt.AlignmentFlag.AlignCenter, "Press Tab to add a block")
-        painter.setFont(ui_font(SMALL))
-        painter.setPen(qcolor(theme.text_faint))
-        painter.drawText(middle.translated(0, 12), Qt.AlignmentFlag.AlignCenter, "or double-click the canvas")
+            paint_cut(painter, self._knife, colours.current())
+        if not self._graph.nodes:
+            paint_hint(painter, QRectF(self.viewport().rect()), colours.current())
 
 
 def _shift_as_control(event: QMouseEvent) -> QMouseEvent:

@@ -69,8 +69,8 @@ class Block:
                 f"block id {id} must be unique, got it in {known.__module__} and {cls.__module__}"
             )
         cls.id, cls.version, cls.tags = id, version, tags
-        cls.category = category or id.split(".")[0].title()
-        cls.title = title or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", cls.__name__)
+        cls.category = category or id.split(".")[0].replace("_", " ").title()
+        cls.title = title or re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])", " ", cls.__name__)
         cls.summary = inspect.cleandoc(cls.__doc__ or "").splitlines()[0]
         cls.ports, cls.parameters = _collect(cls)
         defined_blocks[id] = cls

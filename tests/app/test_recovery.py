@@ -57,6 +57,16 @@ def test_an_equal_copy_is_not_written_again(tmp_path: Path, patch: Patch) -> Non
     slot.close()
 
 
+def test_locks_of_crashed_editors_without_work_are_removed(tmp_path: Path) -> None:
+    """The folder does not fill up; the lock of an editor that still runs stays."""
+    running = RecoverySlot(tmp_path)
+    (tmp_path / "dead.lock").write_text("999999999\nwarploom\n\n")
+    take_left_behind(tmp_path)
+    assert [path.suffix for path in tmp_path.iterdir()] == [".lock"]
+    assert not (tmp_path / "dead.lock").exists()
+    running.close()
+
+
 def test_a_damaged_copy_is_kept_and_does_not_stop_the_start(tmp_path: Path) -> None:
     """What cannot be read is not thrown away."""
     (tmp_path / "x.json").write_text("{")

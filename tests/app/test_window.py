@@ -222,6 +222,27 @@ def test_window_and_theme_are_remembered(qtbot: QtBot, tmp_path: Path, asked: As
     second.close()
 
 
+def test_closed_docks_stay_closed(opened: MainWindow, file: Path) -> None:
+    """A dock that the person closed does not come back with the next patch, and the welcome page has none."""
+    opened._docks["log"].toggleViewAction().trigger()
+    opened.close_patch()
+    assert not any(dock.isVisible() for dock in opened._docks.values())
+    opened.files.open_path(file)
+    assert opened._docks["log"].isHidden()
+    assert opened.inspector.isVisible()
+
+
+def test_viewers_are_listed_in_the_view_menu(opened: MainWindow) -> None:
+    """A closed viewer can be had back from the menu."""
+    menu = opened.actions_by_id.menus["viewers"]
+    opened.viewers.docks["screen"].close()
+    menu.aboutToShow.emit()
+    (action,) = menu.actions()
+    assert action.text() == "Screen"
+    action.trigger()
+    assert not opened.viewers.docks["screen"].isHidden()
+
+
 # Recovery
 
 

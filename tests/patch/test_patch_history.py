@@ -162,9 +162,11 @@ def test_a_new_edit_ends_what_could_be_redone() -> None:
     patch = Patch()
     patch.add("io.array")
     patch.undo()
-    assert patch.history.redo_name == "Add Array"
+    assert patch.redo() == "Add Array"
+    patch.undo()
     patch.add("math.saxpy")
-    assert (patch.history.undo_name, patch.history.redo_name) == ("Add Saxpy", None)
+    assert patch.redo() is None
+    assert patch.history.undo_name == "Add Saxpy"
 
 
 def test_an_edit_that_changes_nothing_is_no_step() -> None:
@@ -230,7 +232,8 @@ def test_listener_that_fails_does_not_split_an_edit() -> None:
 
 def test_a_listener_can_leave() -> None:
     """After its unsubscribe a listener hears nothing more."""
-    patch, heard = Patch(), []
+    patch = Patch()
+    heard: list[Change] = []
     leave = patch.subscribe(heard.append)
     patch.add("io.array")
     leave()

@@ -164,7 +164,7 @@ def test_only_a_connection_of_the_patch_can_be_taken_away(patch: Patch) -> None:
 def test_parameter_values_are_checked(patch: Patch, values: dict[str, object], message: str) -> None:
     """A value that does not fit is refused, and with it everything set in the same call."""
     with pytest.raises(PatchError) as refused:
-        patch.set("pass", **values)  # type: ignore[arg-type]
+        patch.set("pass", **values)
     assert str(refused.value) == message
     assert patch.nodes["pass"].parameters == {}
 

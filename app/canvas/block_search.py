@@ -1,0 +1,85 @@
+"""Finding a block type and placing it: alone, at the end of a connection, or in the middle of one."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QPoint, QPointF, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.canvas import editing
+from app.canvas.connecting import best_port, port_spec
+from app.canvas.node_layout import HEADER, ROW, snapped
+from app.canvas.search_popup import SearchPopup
+from engine.blocktypes.block import Block
+from engine.diagnostics import PatchError
+from engine.patch.changes import Connection, PortRef
+from engine.patch.document import Patch
+
+#: What the new block is for: to connect to a port, to be inserted on a connection, or neither.
+Goal = PortRef | Connection | None
+
+
+class BlockSearch(QObject):
+    """The search popup, and what happens with the block type that a person chooses."""
+
+    placed = Signal(str)  # the new node's id
+    refused = Signal(str)  # why the block could not be placed
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._patch: Patch | None = None
+        self._goal: Goal = None
+        self._point = QPointF()
+        self._popup = SearchPopup(parent)
+        self._popup.chosen.connect(self._place)
+
+    @property
+    def is_open(self) -> bool:
+        """True while the popup is shown."""
+        return self._popup.isVisible()
+
+    def open(self, patch: Patch, position: QPoint, point: QPointF, goal: Goal) -> None:
+        """Show the popup at a position of the canvas; what is chosen goes to `point` of the scene."""
+        self._patch, self._point, self._goal = patch, point, goal
+        match goal:
+            case PortRef():
+                hint = f"Connect {goal} to a new block"
+            case Connection():
+                hint = "Insert a block"
+            case None:
+                hint = "Add a block"
+        self._popup.open(position, self._find, hint)
+
+    def close(self) -> None:
+        """Hide the popup."""
+        self._popup.close_search()
+
+    def _find(self, text: str) -> list[type[Block]]:
+        """Block types that match a text and fit the goal."""
+        if self._patch is None:
+            return []
+        found = self._patch.catalogue.search(text)
+        for ref in _ends_of(self._goal):
+            spec = port_spec(self._patch, ref)
+            found = [block_type for block_type in found if spec and best_port(block_type, spec)]
+        return found
+
+    def _place(self, block_type: type[Block]) -> None:
+        assert self._patch is not None
+        # The pointer is at the first port when something is connected, else on the title bar.
+        below = HEADER + ROW / 2 if self._goal else HEADER / 2
+        position = snapped(self._point.x(), self._point.y() - below)
+        try:
+            if isinstance(self._goal, Connection):
+                placed = editing.insert(self._patch, block_type, position, self._goal)
+            else:
+                placed = editing.place(self._patch, block_type, position, self._goal)
+        except PatchError as problem:
+            self.refused.emit(str(problem))
+        else:
+            self.placed.emit(placed)
+
+
+def _ends_of(goal: Goal) -> list[PortRef]:
+    if isinstance(goal, Connection):
+        return [goal.source, goal.target]
+    return [goal] if goal is not None else []

@@ -1,0 +1,54 @@
+"""`run_editor` in a process of its own, as the command line starts it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(code: str, state: Path, *, display: bool = True) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(state), "XDG_STATE_HOME": str(state), "PYTHONPATH": str(ROOT)}
+    if display:
+        environment["QT_QPA_PLATFORM"] = "offscreen"
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        cwd=state,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_screenshot_shows_the_running_patch_and_leaves_no_trace(tmp_path: Path) -> None:
+    """With no display the window is drawn all the same, with the picture in its viewer and nothing remembered."""
+    example = ROOT / "resources" / "examples" / "photo.loom"
+    target = tmp_path / "shot.png"
+    code = (
+        "import sys; from pathlib import Path; from app.editor import run_editor; "
+        f"sys.exit(run_editor(Path({str(example)!r}), 'host', Path({str(target)!r})))"
+    )
+    done = run(code, tmp_path, display=False)
+    assert done.returncode == 0, done.stderr
+    picture = Image.open(target).convert("RGB")
+    assert picture.width >= 1000
+    viewer = picture.crop((picture.width - 360, 90, picture.width - 10, 340))
+    assert len(viewer.getcolors(maxcolors=10**6) or []) > 500  # the photograph's outlines, not a hint's few greys
+    assert not (tmp_path / "warploom").exists()
+
+
+def test_no_display_is_told(tmp_path: Path) -> None:
+    """Without a screenshot to take, an editor without a display says so instead of ending the process."""
+    code = (
+        "from app.editor import run_editor; from engine.diagnostics import WarploomError\n"
+        "try: run_editor(None, 'host', None)\n"
+        "except WarploomError as problem: print(problem)"
+    )
+    done = run(code, tmp_path, display=False)
+    assert "the editor must have a display, got none" in done.stdout, done.stderr

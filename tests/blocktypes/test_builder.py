@@ -1,0 +1,259 @@
+"""What `describe` asks for is recorded as plain data, and two records are equal when they give the same graph nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
+from engine.blocktypes.builder import describe
+from engine.blocktypes.description import (
+    BlockDescription,
+    BufferArgument,
+    CopyEntry,
+    ExtentArgument,
+    FillEntry,
+    FrameArgument,
+    KernelEntry,
+    ParameterArgument,
+    ValueArgument,
+)
+from engine.blocktypes.shape_rules import Extent
+
+Describe = Callable[[Any, BlockBuilder], None]
+K = Kernel("k.cu", "k")
+
+
+def block(action: Describe, **values: Any) -> BlockDescription:
+    """Return what a block with `action` as its `describe` asks for."""
+
+    class Sample(Block, id="test_builder.sample"):
+        """Has some of everything."""
+
+        x: In[f32] = port(doc="X.")
+        y: In[f32] = port(doc="Y.")
+        out: Out[f32] = port(shape="same(x)", doc="Out.")
+        changed: Out[f32] = port(inplace="y", doc="Y, changed.")
+        kept: Out[f32] = port(shape="[n]", state=True, doc="Kept.")
+        given: Out[any_type] = port(shape="data", dtype="data", doc="Given.")
+        a: float = param(1.0, doc="A.")
+        n: int = param(4, structural=True, doc="N.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            action(self, build)
+
+    return describe(Sample("node", values))
+
+
+def arguments(*names: str) -> KernelEntry:
+    def ask(self: Any, build: BlockBuilder) -> None:
+        build.launch(K, num_threads=1, args=[getattr(self, name) for name in names])
+
+    (entry,) = block(ask).entries
+    assert isinstance(entry, KernelEntry)
+    return entry
+
+
+def test_arguments_say_what_a_kernel_reads_and_writes() -> None:
+    """Inputs are read, outputs written; in-place and state buffers are both."""
+    found = arguments("x", "y", "out", "changed", "kept").arguments
+    assert found == (
+        BufferArgument("x", True, False),
+        BufferArgument("y", True, True),
+        BufferArgument("out", False, True),
+        BufferArgument("changed", True, True),
+        BufferArgument("kept", True, True),
+    )
+
+
+def test_every_kind_of_argument_is_recorded() -> None:
+    """Ports, live parameters, extents, numbers of Python and numpy, internal buffers and the frame."""
+
+    def ask(self: Any, build: BlockBuilder) -> None:
+        own = build.buffer("own", f32, "same(x)")
+        build.launch(
+            K, num_threads=1, args=(self.a, self.x.size, 2 * self.x.dim(1), 3, np.float32(0.5), build.frame, own)
+        )
+
+    (entry,) = block(ask).entries
+    assert isinstance(entry, KernelEntry)
+    assert entry.arguments == (
+        ParameterArgument("a"),
+        ExtentArgument(Extent("x.size")),
+        ExtentArgument(Extent("(2 * x.dim1)")),
+        ValueArgument(3),
+        ValueArgument(0.5),
+        FrameArgument(),
+        BufferArgument("own", True, True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("threads", "expected"), [(9, (256, 1, 1)), ((9,), (256, 1, 1)), ((9, 9), (16, 16, 1)), ((9, 9, 9), (8, 8, 4))]
+)
+def test_thread_block_follows_the_number_of_dimensions(threads: Any, expected: tuple[int, int, int]) -> None:
+    """Unless a block asks for another one, each rank has its own, of 256 threads."""
+
+    def ask(self: Any, build: BlockBuilder) -> None:
+        build.launch(K, num_threads=threads, args=())
+
+    (entry,) = block(ask).entries
+    assert isinstance(entry, KernelEntry)
+    assert entry.thread_block == expected
+    assert int(np.prod(expected)) == 256
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"num_threads": ()}, ValueError, "num_threads must have 1 to 3 dimensions, got 0"),
+        ({"num_threads": (1, 1, 1, 1)}, ValueError, "num_threads must have 1 to 3 dimensions, got 4"),
+        ({"thread_block": 0}, ValueError, r"thread_block must be 1 to 3 sizes of at least 1, got \(0,\)"),
+        (
+            {"thread_block": (8, 8, 8, 8)},
+            ValueError,
+            r"thread_block must be 1 to 3 sizes of at least 1, got \(8, 8, 8, 8\)",
+        ),
+        ({"shared_bytes": -1}, ValueError, "shared_bytes must be at least 0, got -1"),
+        ({"args": ["x"]}, TypeError, "argument must be a port, buffer, parameter, extent or number, got 'x'"),
+        ({"args": [None]}, TypeError, "argument must be a port, buffer, parameter, extent or number, got None"),
+    ],
+)
+def test_wrong_launches_are_refused(wrong: dict[str, Any], error: type[Exception], message: str) -> None:
+    """The message names the block and the value."""
+
+    def ask(self: Any, build: BlockBuilder) -> None:
+        asked: dict[str, Any] = {"num_threads": 1, "args": ()} | wrong
+        build.launch(K, **asked)
+
+    with pytest.raises(error, match=rf"^test_builder\.sample: {message}$"):
+        block(ask)
+
+
+def test_fill_copy_and_internal_buffers() -> None:
+    """They are entries in the order of the calls; a buffer's name must be new."""
+
+    def ask(self: Any, build: BlockBuilder) -> None:
+        own = build.buffer("own", f32, "[n]", state=True)
+        build.fill(own, 255)
+        build.copy(self.out, self.x)
+        with pytest.raises(ValueError, match=r"test_builder\.sample: buffer name must be new, got 'own'"):
+            build.buffer("own", f32, "[n]")
+        with pytest.raises(ValueError, match=r"test_builder\.sample: buffer name must be new, got 'x'"):
+            build.buffer("x", f32, "[n]")
+
+    made = block(ask)
+    assert made.entries == (
+        FillEntry(BufferArgument("own", False, True), 255),
+        CopyEntry(BufferArgument("out", False, True), BufferArgument("x", True, False)),
+    )
+    assert [(b.name, b.shape, b.state) for b in made.buffers] == [("own", "[n]", True)]
+    assert made.structural == (("n", 4),)
+
+
+def chain(self: Any, build: BlockBuilder) -> None:
+    """Two kernels that hand `out` on."""
+    build.launch(K, num_threads=self.x.size, args=(self.x, self.out, self.a))
+    build.launch(Kernel("k.cu", "second"), num_threads=self.x.size, args=(self.out, self.kept))
+
+
+def test_internal_connections_name_writer_and_reader() -> None:
+    """What one launch writes and a later one reads is a connection, by index."""
+
+    def ask(self: Any, build: BlockBuilder) -> None:
+        own = build.buffer("own", f32, "same(x)")
+        build.fill(own)
+        build.launch(K, num_threads=1, args=(self.x, own))
+        build.launch(K, num_threads=1, args=(own, self.out))
+
+    assert block(ask).internal_connections() == ((0, 1, "own"), (1, 2, "own"))
+    assert block(ask).kernels() == (K,)
+
+
+def other_kernel(self: Any, build: BlockBuilder) -> None:
+    build.launch(Kernel("k.cu", "other"), num_threads=self.x.size, args=(self.x, self.out, self.a))
+    build.launch(Kernel("k.cu", "second"), num_threads=self.x.size, args=(self.out, self.kept))
+
+
+def other_wiring(self: Any, build: BlockBuilder) -> None:
+    build.launch(K, num_threads=self.x.size, args=(self.x, self.out, self.a))
+    build.launch(Kernel("k.cu", "second"), num_threads=self.x.size, args=(self.y, self.kept))
+
+
+def other_size(self: Any, build: BlockBuilder) -> None:
+    build.launch(K, num_threads=self.y.size, args=(self.x, self.out, self.a))
+    build.launch(Kernel("k.cu", "second"), num_threads=self.x.size, args=(self.out, self.kept))
+
+
+def other_order(self: Any, build: BlockBuilder) -> None:
+    build.launch(Kernel("k.cu", "second"), num_threads=self.x.size, args=(self.out, self.kept))
+    build.launch(K, num_threads=self.x.size, args=(self.x, self.out, self.a))
+
+
+def with_buffer(self: Any, build: BlockBuilder) -> None:
+    build.buffer("own", f32, "[n]")
+    chain(self, build)
+
+
+def test_describing_twice_is_structurally_equal() -> None:
+    """Equal both ways, and with another value of a live parameter, which costs no rebuild."""
+    one, two = block(chain), block(chain)
+    assert one.structural_equals(one)
+    assert one.structural_equals(two) and two.structural_equals(one)
+    assert one.structural_equals(block(chain, a=7.0))
+
+
+@pytest.mark.parametrize(
+    "other", [other_kernel, other_wiring, other_size, other_order, with_buffer], ids=lambda f: f.__name__
+)
+def test_another_kernel_wiring_size_order_or_buffer_is_not_structurally_equal(other: Describe) -> None:
+    """What gives other graph nodes is different, both ways."""
+    assert not block(chain).structural_equals(block(other))
+    assert not block(other).structural_equals(block(chain))
+
+
+def test_a_structural_parameter_is_not_structurally_equal() -> None:
+    """It may change a shape, although the entries read the same."""
+    assert not block(chain).structural_equals(block(chain, n=5))
+
+
+def test_a_port_more_is_not_structurally_equal() -> None:
+    """Ports are part of the structure."""
+    one = block(chain)
+    fewer = BlockDescription(one.ports[:-1], one.entries, one.buffers, structural=one.structural)
+    assert not one.structural_equals(fewer)
+
+
+def provides(array: np.ndarray[Any, Any]) -> BlockDescription:
+    return block(lambda self, build: build.provide(self.given, array))
+
+
+def test_contents_count_by_type_and_shape_alone() -> None:
+    """Other numbers of the same layout are uploaded into the same graph."""
+    one = provides(np.zeros((2, 3), np.float32))
+    assert one.structural_equals(provides(np.ones((2, 3), np.float32)))
+    assert not one.structural_equals(provides(np.zeros((3, 2), np.float32)))
+    assert not one.structural_equals(provides(np.zeros((2, 3), np.int32)))
+    assert not one.structural_equals(block(lambda self, build: None))
+
+
+def test_provided_contents_are_contiguous() -> None:
+    """A transposed view is laid out in the order in which a kernel walks it."""
+    array = np.arange(6, dtype=np.float32).reshape(2, 3).T
+    given = provides(array).contents["given"]
+    assert given.flags.c_contiguous
+    assert np.array_equal(given, array)
+
+
+def test_what_is_shown_or_saved_is_no_part_of_the_structure() -> None:
+    """Another file name costs no rebuild."""
+
+    def save(path: str) -> BlockDescription:
+        return block(lambda self, build: build.save(self.x, path))
+
+    assert save("a.npy").structural_equals(save("b.npy"))
+    assert [d.path for d in save("a.npy").displays] == ["a.npy"]
+    assert [d.path for d in block(lambda self, build: build.show(self.x)).displays] == [None]

@@ -1,0 +1,251 @@
+"""A block class that lacks something is refused when it is defined, in words that say what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import new_class
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.api import Block, BlockBuilder, In, Out, any_type, f32, float4, param, port
+from engine.blocktypes.block import BlockDefinitionError, defined_blocks
+
+
+def define(
+    name: str = "Sample", *, id: str = "test_def.sample", doc: str | None = "Does it.", **body: Any
+) -> type[Block]:
+    """Define a block class; a member is (annotation, declaration)."""
+    members: dict[str, Any] = {"__module__": __name__, "__doc__": doc, "describe": lambda self, build: None}
+    annotations = {}
+    for key, (hint, declaration) in body.items():
+        if hint is not None:
+            annotations[key] = hint
+        if declaration is not None:
+            members[key] = declaration
+    members["__annotations__"] = annotations
+    made = new_class(name, (Block,), {"id": id}, lambda space: space.update(members))
+    assert issubclass(made, Block)
+    return made
+
+
+X = (In[f32], port(doc="Input."))
+OUT = (Out[f32], port(doc="Output."))
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("id of one word", {"id": "sample", "x": X}, "Sample: id must be like 'category.name' in lower case, got 'sample'"),
+    ("id in capitals", {"id": "a.B", "x": X}, "Sample: id must be like 'category.name' in lower case, got 'a.B'"),
+    (
+        "no docstring",
+        {"doc": None, "x": X},
+        "block test_def.sample must have a docstring that says what it does, got none",
+    ),
+    (
+        "empty docstring",
+        {"doc": " ", "x": X},
+        "block test_def.sample must have a docstring that says what it does, got none",
+    ),
+    ("taken id", {"id": "math.saxpy", "x": X}, "block id math.saxpy must be unique, got it in blocks.math.saxpy and "),
+    ("no ports", {}, "block test_def.sample must have at least one port, got none"),
+    ("port without doc", {"x": (In[f32], port(doc=" "))}, "block test_def.sample: port x must have a doc, got none"),
+    (
+        "no direction",
+        {"x": (f32, port(doc="X."))},
+        "block test_def.sample: port x must be annotated In[dtype] or Out[dtype], got f32",
+    ),
+    (
+        "no type",
+        {"x": (In, port(doc="X."))},
+        "block test_def.sample: port x must be annotated In[dtype] or Out[dtype], got ",
+    ),
+    (
+        "no annotation",
+        {"x": (None, port(doc="X."))},
+        "block test_def.sample: port x must be annotated In[dtype] or Out[dtype], got None",
+    ),
+    (
+        "Python type",
+        {"x": (In[float], port(doc="X."))},
+        "block test_def.sample: port x must be annotated In[dtype] or Out[dtype], got ",
+    ),
+    (
+        "annotation alone",
+        {"x": X, "y": (In[f32], None)},
+        "block test_def.sample: y must be declared with port(doc=...), got an annotation only",
+    ),
+    ("reserved name", {"values": X}, "block test_def.sample: a port or parameter must have another name, got 'values'"),
+    ("name of Block", {"ports": X}, "block test_def.sample: a port or parameter must have another name, got 'ports'"),
+    (
+        "name of add",
+        {"x": X, "position": (float, param(1.0, doc="P."))},
+        "block test_def.sample: a port or parameter must have another name, got 'position'",
+    ),
+    (
+        "nothing to be the same as",
+        {"out": OUT},
+        "block test_def.sample: port out must have a shape rule, since the block has no input to be the same as",
+    ),
+    (
+        "unknown in shape",
+        {"x": X, "out": (Out[f32], port(shape="[z.dim0]", doc="O."))},
+        "block test_def.sample: port out: shape rule '[z.dim0]' must name ports or structural integer parameters, got z",
+    ),
+    (
+        "live parameter in shape",
+        {"out": (Out[f32], port(shape="[n]", doc="O.")), "n": (int, param(1, doc="N."))},
+        "block test_def.sample: port out: shape rule '[n]' must name ports or structural integer parameters, got n",
+    ),
+    (
+        "malformed shape",
+        {"x": X, "out": (Out[f32], port(shape="[N", doc="O."))},
+        "block test_def.sample: port out: shape rule must be ",
+    ),
+    (
+        "broken expression",
+        {"x": X, "out": (Out[f32], port(shape="[N +]", doc="O."))},
+        "block test_def.sample: port out: ",
+    ),
+    (
+        "any without rule",
+        {"x": X, "out": (Out[any_type], port(doc="O."))},
+        "block test_def.sample: port out is of any type and must have a dtype rule, such as dtype='same(x)'",
+    ),
+    (
+        "in place on nothing",
+        {"x": X, "out": (Out[f32], port(inplace="y", doc="O."))},
+        "block test_def.sample: port out: inplace must name an input, got 'y'",
+    ),
+    (
+        "parameter without doc",
+        {"x": X, "a": (float, param(1.0, doc=""))},
+        "block test_def.sample: parameter a must have a doc, got none",
+    ),
+    (
+        "parameter type",
+        {"x": X, "a": (list, param([], doc="A."))},
+        "block test_def.sample: parameter a must be float, int, bool, str, Path or numpy.ndarray, got <class 'list'>",
+    ),
+    (
+        "parameter untyped",
+        {"x": X, "a": (None, param(1.0, doc="A."))},
+        "block test_def.sample: parameter a must be float, int, bool, str, Path or numpy.ndarray, got None",
+    ),
+    (
+        "default type",
+        {"x": X, "a": (float, param("1", doc="A."))},
+        "block test_def.sample: default of parameter a must be a finite number, got '1'",
+    ),
+    (
+        "default too large",
+        {"x": X, "a": (float, param(2.0, max=1, doc="A."))},
+        "block test_def.sample: default of parameter a must be at most 1, got 2.0",
+    ),
+    (
+        "default no choice",
+        {"x": X, "a": (str, param("c", choices=("a", "b"), doc="A."))},
+        "block test_def.sample: default of parameter a must be one of a, b, got 'c'",
+    ),
+    (
+        "empty array",
+        {"x": X, "a": (np.ndarray, param([], doc="A."))},
+        "block test_def.sample: default of parameter a must be a non-empty numeric array, got []",
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> None:
+    """The message names the block and the member, says what must hold, and the type does not reach the catalogue."""
+    import blocks.math.saxpy
+
+    with pytest.raises(BlockDefinitionError) as refused:
+        define(**body)
+    assert str(refused.value).startswith(message)
+    assert "test_def.sample" not in defined_blocks
+    assert defined_blocks["math.saxpy"] is blocks.math.saxpy.Saxpy
+
+
+def test_a_block_says_what_it_is() -> None:
+    """Title, category, summary, ports and parameters follow from the declaration."""
+    block = define(
+        "GaussianBlur2D",
+        id="test_def.sub.blur",
+        doc="Blur it.\n\n    More.",
+        x=X,
+        out=(Out[float4], port(shape="[x.dim0, width]", doc="Output.")),
+        gain=(float, param(1, min=0, max=2, doc="Gain.")),
+        width=(int, param(5.0, structural=True, doc="Width.")),
+        file=(Path, param("a/b.png", doc="File.")),
+    )
+    assert (block.title, block.category, block.summary, block.version) == ("Gaussian Blur2D", "Test Def", "Blur it.", 1)
+    assert [p.name for p in block.inputs()] == ["x"]
+    assert [p.name for p in block.outputs()] == ["out"]
+    defaults = {name: spec.default for name, spec in block.parameters.items()}
+    assert defaults == {"gain": 1.0, "width": 5, "file": "a/b.png"}
+    assert type(defaults["gain"]) is float
+    assert {name for name, spec in block.parameters.items() if spec.structural} == {"width", "file"}
+    assert block.source_folder() == Path(__file__).parent
+
+
+def test_defining_a_block_again_in_its_module_replaces_it() -> None:
+    """Loading a module again brings its new class, without a quarrel about the id."""
+    define(x=X)
+    second = define(x=X)
+    assert defined_blocks["test_def.sample"] is second
+
+
+OPERATIONS: list[Callable[[Any], object]] = [
+    lambda a: a + 1,
+    lambda a: 1 + a,
+    lambda a: a - 1,
+    lambda a: 2.0 * a,
+    lambda a: np.float32(2) * a,
+    lambda a: a / 2,
+    lambda a: 1 // a,
+    lambda a: a % 2,
+    lambda a: a**2,
+    lambda a: -a,
+    abs,
+    int,
+    float,
+    bool,
+    lambda a: a < 1,
+    lambda a: a >= 1,
+    lambda a: a == 1,
+    lambda a: a != 1,
+    lambda a: [10, 20][a],
+    lambda a: range(a),
+]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_live_parameter_cannot_be_computed_with_and_says_why(operation: Callable[[Any], object]) -> None:
+    """In `describe` its value is not known, so an expression of it would be wrong after the next change."""
+    block: Any = define(x=X, a=(float, param(1.0, doc="A.")))("node")
+    with pytest.raises(TypeError) as refused:
+        operation(block.a)
+    assert str(refused.value) == (
+        "parameter a is live and must only be passed to a kernel; declare it with structural=True to compute with its "
+        "value in describe"
+    )
+
+
+def test_a_structural_parameter_is_its_value() -> None:
+    """`describe` computes with it."""
+    block: Any = define(x=X, n=(int, param(3, structural=True, doc="N.")))("node", {"n": 4})
+    assert block.n + 1 == 5
+
+
+def test_a_block_without_describe_says_so_when_it_is_described() -> None:
+    """The base class does nothing by itself."""
+
+    class Silent(Block, id="test_def.silent"):
+        """Says nothing."""
+
+        x: In[f32] = port(doc="X.")
+
+    with pytest.raises(NotImplementedError, match=r"block test_def\.silent must define describe"):
+        silent: Any = Silent
+        silent("n").describe(BlockBuilder(silent("n")))

@@ -1,0 +1,207 @@
+"""Graphs, events, memory and the cache of the host device."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from engine.device.arguments import KernelArguments
+from engine.device.host import HostDevice, build, cache
+from engine.device.protocol import LaunchConfig
+from engine.diagnostics import DeviceError, KernelError
+
+SOURCE = """
+extern "C" __global__ void add(float* x, float v, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += v; }
+extern "C" __global__ void mul(float* x, float v, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= v; }
+__device__ unsigned calls;
+extern "C" __global__ void count(unsigned* out) { *out = atomicAdd(&calls, 1u); }
+"""
+SMALL = LaunchConfig((1, 1, 1), (32, 1, 1))
+
+
+@pytest.fixture(scope="module")
+def module(host, cuda_ptx):
+    return host.load_module(cuda_ptx(SOURCE))
+
+
+def arguments(kernel, *values):
+    return KernelArguments(kernel.parameters, values)
+
+
+def test_nodes_run_after_those_they_depend_on(host, module):
+    """The order follows the dependencies, not the order in which the nodes were added."""
+    x = host.upload(np.zeros(8, np.float32))
+    add, mul = module.kernel("add"), module.kernel("mul")
+    graph = host.create_graph()
+    first = graph.add_memset(x.memory, 0, 32, [])
+    second = graph.add_kernel(add, SMALL, arguments(add, x, 2.0, 8), [first])
+    third = graph.add_kernel(mul, SMALL, arguments(mul, x, 5.0, 8), [second])
+    graph.add_kernel(add, SMALL, arguments(add, x, 1.0, 8), [third])
+    executable, stream = graph.instantiate(), host.create_stream()
+    for _ in range(3):
+        executable.launch(stream)
+        assert x.download().tolist() == [11] * 8
+
+
+def test_kernel_updates_change_arguments_launch_and_function(host, module):
+    """A written argument block, a new launch and another function each show at the next launch."""
+    x = host.upload(np.ones(64, np.float32))
+    add, mul = module.kernel("add"), module.kernel("mul")
+    block = arguments(add, x, 1.0, 64)
+    graph, stream = host.create_graph(), host.create_stream()
+    node = graph.add_kernel(add, SMALL, block, [])
+    executable = graph.instantiate()
+    executable.launch(stream)
+    assert x.download().tolist() == [2] * 32 + [1] * 32
+    block.set(1, 10.0)
+    executable.launch(stream)
+    assert x.download().tolist() == [12] * 32 + [1] * 32
+    executable.update_kernel(node, mul, LaunchConfig((2, 1, 1), (32, 1, 1)), arguments(mul, x, 3.0, 64))
+    executable.launch(stream)
+    assert x.download().tolist() == [36] * 32 + [3] * 32
+    with pytest.raises(DeviceError, match="must be a kernel node"):
+        executable.update_kernel(7, mul, SMALL, block)
+    with pytest.raises(DeviceError, match="at most 1024 threads"):
+        executable.update_kernel(node, mul, LaunchConfig((1, 1, 1), (1025, 1, 1)), block)
+
+
+def test_copies_go_between_pinned_arrays_and_buffers(host):
+    """A copy node reads the pinned array's contents at launch, and fills one after it."""
+    source, target = host.pinned(np.arange(6, dtype=np.int16)), host.pinned(np.zeros(6, np.int16))
+    x, y = host.allocate(12), host.allocate(12)
+    graph = host.create_graph()
+    up = graph.add_copy(x, source, 12, [])
+    across = graph.add_copy(y, x, 12, [up])
+    graph.add_copy(target, y, 8, [across])
+    executable = graph.instantiate()
+    source.array[:] = [9, 8, 7, 6, 5, 4]
+    executable.launch(host.create_stream())
+    assert target.array.tolist() == [9, 8, 7, 6, 0, 0]
+    with pytest.raises(DeviceError, match="copy target must hold 13 bytes, got 12"):
+        graph.add_copy(x, source, 13, [])
+
+
+def test_events_are_times_in_the_order_of_the_graph(host, module):
+    """An event node takes the time when it is reached; an event that was not recorded has none."""
+    x = host.upload(np.zeros(1 << 20, np.float32))
+    add = module.kernel("add")
+    before, after, never = host.create_event(), host.create_event(), host.create_event()
+    graph = host.create_graph()
+    start = graph.add_event_record(before, [])
+    work = graph.add_kernel(add, LaunchConfig((4096, 1, 1), (256, 1, 1)), arguments(add, x, 1.0, 1 << 20), [start])
+    graph.add_event_record(after, [work])
+    graph.instantiate().launch(host.create_stream())
+    assert 10_000 < after.elapsed_ns(before) < 1_000_000_000
+    assert before.elapsed_ns(after) == -after.elapsed_ns(before)
+    with pytest.raises(DeviceError, match="must be recorded"):
+        after.elapsed_ns(never)
+
+
+def test_a_fault_in_a_graph_leaves_the_device_working(host, module):
+    """The launch raises, and the next one of a mended graph runs."""
+    x = host.upload(np.zeros(32, np.float32))
+    add = module.kernel("add")
+    graph, stream = host.create_graph(), host.create_stream()
+    node = graph.add_kernel(add, LaunchConfig((2, 1, 1), (32, 1, 1)), arguments(add, x, 1.0, 64), [])
+    executable = graph.instantiate()
+    with pytest.raises(DeviceError, match=r"thread \(0, 0, 0\) of thread block \(1, 0, 0\)"):
+        executable.launch(stream)
+    executable.update_kernel(node, add, SMALL, arguments(add, x, 1.0, 32))
+    executable.launch(stream)
+    assert x.download()[31] == 2
+
+
+def test_module_variables_live_as_long_as_the_module(host, cuda_ptx):
+    """A __device__ variable keeps its value between launches; each loaded module has its own; kernels outlive unload."""
+    out = host.upload(np.zeros(1, np.uint32))
+    first, second = (host.load_module(cuda_ptx(SOURCE)) for _ in range(2))
+    seen = []
+    for module in (first, first, second, first):
+        host.launch(module.kernel("count"), (1,), (1,), [out])
+        seen.append(int(out.download()[0]))
+    assert seen == [0, 1, 0, 2]
+    kernel = first.kernel("count")
+    first.unload()
+    host.launch(kernel, (1,), (1,), [out])
+    assert out.download()[0] == 3
+    with pytest.raises(DeviceError, match="after unload"):
+        first.kernel("count")
+    with pytest.raises(KernelError, match="kernel must be one of add, mul, count, got nothing"):
+        second.kernel("nothing")
+
+
+def test_two_threads_may_launch_at_once(host, module):
+    """Launches from several threads each see their own arguments."""
+    add, failures = module.kernel("add"), []
+
+    def work(value):
+        x = host.upload(np.zeros(20_000, np.float32))
+        for _ in range(20):
+            host.launch(add, (200,), (100,), [x, value, 20_000])
+        if not (x.download() == 20 * value).all():
+            failures.append(value)
+        x.free()
+
+    threads = [threading.Thread(target=work, args=(float(value),)) for value in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_memory_is_freed_once_and_not_used_afterwards():
+    """Freeing twice, reading freed memory and using a closed device are errors; close ends the worker threads."""
+    device = HostDevice(cores=3)
+    memory = device.allocate(10)
+    assert memory.pointer % 256 == 0
+    memory.free()
+    with pytest.raises(DeviceError, match="after it was freed"):
+        memory.free()
+    with pytest.raises(DeviceError, match="after it was freed"):
+        device.read(memory, np.zeros(1))
+    with pytest.raises(DeviceError, match="allocation must fit in memory"):
+        device.allocate(1 << 60)
+    kept = device.allocate(4)
+    device.close()
+    with pytest.raises(DeviceError):
+        device.read(kept, np.zeros(1))
+    with pytest.raises(DeviceError, match="after close"):
+        device.allocate(1)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("warploom-host") and
+                thread.name.endswith("-2")]  # fmt: skip
+
+
+@pytest.fixture
+def cache_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path / "kernels")
+    return tmp_path / "kernels"
+
+
+def test_compiled_modules_are_cached_and_damage_is_noticed(cache_folder, cuda_ptx, monkeypatch):
+    """The second load compiles nothing; a damaged file is made again."""
+    ptx = cuda_ptx(SOURCE)
+    first = build.build(ptx)
+    (path,) = cache_folder.iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(build.native, "compile_object", lambda _text: pytest.fail("compiled again"))
+        assert build.build(ptx).code == first.code
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert build.build(ptx).scratch_bytes == first.scratch_bytes
+    assert path.read_bytes() != bytes(data)
+    path.write_bytes(b"")
+    assert build.build(ptx).variables == first.variables == {"calls": 4}
+
+
+def test_the_cache_stays_within_its_bound(cache_folder, monkeypatch):
+    """The files used longest ago go first."""
+    monkeypatch.setattr(cache, "MAX_BYTES", 2500)
+    for index in range(4):
+        cache.store(f"module{index}", cache.Entry(bytes(1000), {}, {}))
+        (cache_folder / f"module{index}").touch()
+        import os
+
+        os.utime(cache_folder / f"module{index}", (index, index))
+    assert sorted(path.name for path in cache_folder.iterdir()) == ["module2", "module3"]
