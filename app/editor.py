@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 from app.faults import install_fault_handler
@@ -16,9 +17,13 @@ from app.qt_check import has_display
 from app.window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
 from engine.diagnostics import WarploomError
+from engine.runtime.messages import FrameReport
 
-_SCREENSHOT_FRAMES = 90
-_SCREENSHOT_LIMIT_MS = 6000
+# How long a screenshot waits: for the build, then for this many frames or this long.
+_BUILD_LIMIT_MS = 60_000
+_FRAMES = 90
+_RUN_LIMIT_MS = 6_000
+_STILL_MS = 300  # without an engine nothing moves
 
 
 def run_editor(patch_path: Path | None, device: str, screenshot: Path | None) -> int:
@@ -32,6 +37,7 @@ def run_editor(patch_path: Path | None, device: str, screenshot: Path | None) ->
         if screenshot is None:
             raise WarploomError("the editor must have a display, got none; `warploom run` works without one")
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
+        qInstallMessageHandler(_pass_on)
     app = QApplication.instance() or QApplication(["warploom"])
     assert isinstance(app, QApplication)
     app.setApplicationName("Warploom")
@@ -47,7 +53,7 @@ def run_editor(patch_path: Path | None, device: str, screenshot: Path | None) ->
         stack.callback(install_fault_handler(window.show_fault, folder))
         window.show()
         if screenshot is not None:
-            return take_screenshot(app, window, patch_path, screenshot)
+            return take_screenshot(window, patch_path, screenshot)
         window.offer_recovery()
         if patch_path is not None:
             window.files.open_path(patch_path)
@@ -61,25 +67,37 @@ def state_folder() -> Path:
     return user_state_path("warploom")
 
 
-def take_screenshot(app: QApplication, window: MainWindow, patch_path: Path | None, target: Path) -> int:
+def _pass_on(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    """Write Qt's messages to stderr, but for one that its offscreen platform repeats and that means nothing."""
+    if "propagateSizeHints" not in text:
+        sys.stderr.write(f"{text}\n")
+
+
+def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path) -> int:
     """Run the patch until pictures have come for a moment, save the window's picture and return 0."""
+    loop = QEventLoop()  # the application's own would close the window when it quits
+    limit = QTimer(singleShot=True, interval=_BUILD_LIMIT_MS)
+    limit.timeout.connect(loop.quit)
     if patch_path is not None:
         window.session.open(patch_path)
-    reports = 0
-    limit = QTimer(singleShot=True, interval=_SCREENSHOT_LIMIT_MS if patch_path else 300)
-    limit.timeout.connect(app.quit)
+    if window.session.engine is None:
+        limit.setInterval(_STILL_MS)
+    frames = 0
 
-    def count(_: object) -> None:
-        nonlocal reports
-        reports += 1
-        if reports >= _SCREENSHOT_FRAMES:
-            app.quit()
+    def count(report: FrameReport) -> None:
+        nonlocal frames
+        if report.preparing:
+            return
+        frames += 1
+        if frames == 1:
+            limit.start(_RUN_LIMIT_MS)
+        if frames >= _FRAMES:
+            loop.quit()
 
     window.bridge.report.connect(count)
     limit.start()
-    app.exec()
+    loop.exec()
     saved = window.grab().save(str(target))
-    window.session.close()
     window.close()
     if not saved:
         raise WarploomError(f"screenshot must be writable as an image: {target}")

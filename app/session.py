@@ -43,6 +43,7 @@ class Session(QObject):
         self.profiling = ProfilingLevel.PER_BLOCK
         self.running = True
         self._make_engine = make_engine
+        self._failure = ""
         self._is_saved = True
         self._unsubscribe: Callable[[], None] | None = None
         self._closing: list[threading.Thread] = []
@@ -75,6 +76,7 @@ class Session(QObject):
             self._unsubscribe = patch.subscribe(self._on_change)
             self._start_engine(patch)
         self.replaced.emit()
+        self._tell_failure()
         self.notify()
 
     def save(self, path: Path) -> None:
@@ -137,6 +139,7 @@ class Session(QObject):
             self._end_engine()
             self._start_engine(self.patch)
             self.engine_changed.emit()
+            self._tell_failure()
 
     def _on_change(self, change: Change) -> None:
         self._later.start()
@@ -147,11 +150,17 @@ class Session(QObject):
             self.engine.start()
             self.engine.watch_kernels()
         except WarploomError as problem:
-            self.engine_failed.emit(str(problem))
+            self._failure = str(problem)
             self._end_engine()
             return
         if not self.running:
             self.engine.post(SetRunning(False))
+
+    def _tell_failure(self) -> None:
+        # Only now, when everyone has turned to the new patch: this is what they are to show of it.
+        if self._failure:
+            failure, self._failure = self._failure, ""
+            self.engine_failed.emit(failure)
 
     def _end_engine(self) -> None:
         if self.engine is None:

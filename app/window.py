@@ -6,12 +6,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices
-from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QPushButton, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QSizePolicy, QStackedWidget, QWidget
 
 from app.actions import Actions
 from app.bridge import Bridge
 from app.canvas.canvas import Canvas
 from app.commands import MENUS, NEEDS_PATCH, NEEDS_SELECTION, TOOLBAR, make_commands
+from app.docks.docks import Docks
 from app.docks.inspector import Inspector
 from app.docks.log import Log
 from app.docks.problems import Problems, count_text
@@ -29,7 +30,7 @@ from app.theme import apply_theme, current
 from app.theme.icons import icon
 from app.welcome import Welcome
 from app.widgets.engine_badge import EngineBadge
-from engine.diagnostics import Diagnostic
+from engine.diagnostics import Diagnostic, error
 from engine.runtime.messages import FrameReport, Saved
 
 _MESSAGE_MS = 8000
@@ -56,14 +57,10 @@ class MainWindow(QMainWindow):
         self._central.addWidget(self.welcome)
         self._central.addWidget(self.canvas)
         self.setCentralWidget(self._central)
-        self._docks = {
-            "inspector": self._add_dock(
-                "inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea
-            ),
-            "problems": self._add_dock("problems", "Problems", self.problems, Qt.DockWidgetArea.BottomDockWidgetArea),
-            "log": self._add_dock("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea),
-        }
-        self._docks_shown = True
+        self.docks = Docks(self)
+        self.docks.add("inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.docks.add("problems", "Problems", self.problems, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self._make_menus_and_bars()
         application().focusChanged.connect(ControlKeys(self).watch)
@@ -113,8 +110,7 @@ class MainWindow(QMainWindow):
 
     def show_problems(self) -> None:
         """Bring the problem list to the front."""
-        self._docks["problems"].show()
-        self._docks["problems"].raise_()
+        self.docks.reveal("problems")
 
     def show_shortcuts(self) -> None:
         """List the commands that have keys."""
@@ -156,8 +152,7 @@ class MainWindow(QMainWindow):
             return
         self.state.geometry = bytes(self.saveGeometry().data())
         self.state.layout = bytes(self.saveState().data())
-        if self._docks_shown:
-            self._remember_closed_docks()
+        self.state.closed_docks = self.docks.closed()
         self.session.close()
         self._recovery.close()
         try:
@@ -168,18 +163,11 @@ class MainWindow(QMainWindow):
 
     # Putting together
 
-    def _add_dock(self, name: str, title: str, widget: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
-        dock = QDockWidget(title, self)
-        dock.setObjectName(name)
-        dock.setWidget(widget)
-        self.addDockWidget(area, dock)
-        return dock
-
     def _make_menus_and_bars(self) -> None:
         self.actions_by_id.fill_menu_bar(MENUS)
         view = self.actions_by_id.menus["view"]
-        for dock in self._docks.values():
-            view.addAction(dock.toggleViewAction())
+        for action in self.docks.toggle_actions():
+            view.addAction(action)
         toolbar = self.actions_by_id.make_toolbar(TOOLBAR)
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -200,7 +188,7 @@ class MainWindow(QMainWindow):
         session.replaced.connect(self._on_replaced)
         session.engine_changed.connect(lambda: bridge.set_engine(session.engine))
         session.changed.connect(self._on_changed)
-        session.engine_failed.connect(self.show_fault)
+        session.engine_failed.connect(self._on_engine_failed)
         session.running_changed.connect(self._show_running)
         bridge.report.connect(self._on_report)
         bridge.preview.connect(self.viewers.show_preview)
@@ -228,15 +216,16 @@ class MainWindow(QMainWindow):
         self.resize(1440, 900)
         self.setDockNestingEnabled(True)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        self.tabifyDockWidget(self._docks["problems"], self._docks["log"])
-        self._docks["problems"].raise_()
-        right = [self.viewers.empty, self._docks["inspector"]]
+        self.tabifyDockWidget(self.docks["problems"], self.docks["log"])
+        self.docks["problems"].raise_()
+        right = [self.viewers.empty, self.docks["inspector"]]
         self.resizeDocks(right, [380, 380], Qt.Orientation.Horizontal)
         self.resizeDocks(right, [320, 480], Qt.Orientation.Vertical)
-        self.resizeDocks([self._docks["problems"]], [160], Qt.Orientation.Vertical)
+        self.resizeDocks([self.docks["problems"]], [160], Qt.Orientation.Vertical)
         if self.state.geometry:
             self.restoreGeometry(QByteArray(self.state.geometry))
             self.restoreState(QByteArray(self.state.layout))
+        self.docks.close(self.state.closed_docks)
         self._show_recent()
 
     # Following session and engine
@@ -249,27 +238,14 @@ class MainWindow(QMainWindow):
         self.canvas.set_patch(patch)
         self.bridge.set_engine(self.session.engine)
         self._central.setCurrentWidget(self.welcome if patch is None else self.canvas)
-        self._show_docks(patch is not None)
+        self.docks.show_all(patch is not None)
+        self.viewers.empty.setVisible(patch is not None and not self.viewers.docks)
         self.actions_by_id.set_enabled(NEEDS_PATCH, patch is not None)
         self._on_selection([])
         if patch is not None:
             self.canvas.setFocus()
             # The canvas has its size only after the layout, which is done in the next turn of the event loop.
             QTimer.singleShot(0, self.canvas.fit)
-
-    def _show_docks(self, shown: bool) -> None:
-        """Show the docks beside a patch, but for those that the person closed; the welcome page has none."""
-        if self._docks_shown and not shown:
-            self._remember_closed_docks()
-        if self._docks_shown != shown:
-            for name, dock in self._docks.items():
-                dock.setVisible(shown and name not in self.state.closed_docks)
-            self._docks_shown = shown
-        self.viewers.empty.setVisible(shown and not self.viewers.docks)
-
-    def _remember_closed_docks(self) -> None:
-        # A dock behind another one's tab is not visible either, but its action is checked.
-        self.state.closed_docks = [n for n, dock in self._docks.items() if not dock.toggleViewAction().isChecked()]
 
     def _on_changed(self) -> None:
         history = self.session.patch.history if self.session.patch else None
@@ -293,6 +269,10 @@ class MainWindow(QMainWindow):
         self.problems.show_diagnostics(report.diagnostics)
         self.badge.show_report(report)
 
+    def _on_engine_failed(self, text: str) -> None:
+        self.show_fault(text)
+        self.problems.show_diagnostics((error(text),))
+
     def _on_saved(self, saved: Saved) -> None:
         self.log.add_saved(saved)
         self.statusBar().showMessage(f"Saved {saved.path}", _MESSAGE_MS)
@@ -303,7 +283,7 @@ class MainWindow(QMainWindow):
 
     def _on_problem_count(self, errors: int, warnings: int) -> None:
         count = errors + warnings
-        self._docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
+        self.docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
         self._problem_count.setText(count_text(errors, warnings))
         self._problem_count.setProperty("errors", "true" if errors else "false")
         self._problem_count.style().polish(self._problem_count)

@@ -17,6 +17,7 @@ from app.canvas.mirror import Mirror
 from app.canvas.node_layout import STEP, snapped
 from app.canvas.notice import Notice
 from app.canvas.report_display import ReportDisplay
+from app.canvas.safe_overrides import safe_overrides
 from app.canvas.tooltips import connection_tooltip, node_tooltip, port_tooltip
 from app.canvas.view import GraphView, Hit
 from engine.diagnostics import PatchError
@@ -27,6 +28,7 @@ from engine.runtime.messages import FrameReport
 _ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
 
 
+@safe_overrides
 class Canvas(QWidget):
     """A view of one patch. Gestures become edits of the patch; what is seen follows the patch's changes alone."""
 
@@ -43,6 +45,7 @@ class Canvas(QWidget):
         self._scene = GraphScene(self)
         self._scene.selection_settled.connect(self._pass_on_selection)
         self._view = GraphView(self._scene, self._fitting, self._tooltip, self)
+        self._view.setAccessibleName("Patch")
         self._display = ReportDisplay(self._scene, self)
         self._notice = Notice(self)
         self._search = BlockSearch(self)

@@ -20,6 +20,7 @@ from app.canvas.node_layout import NodeLayout, layout, snapped
 from app.canvas.node_painter import NEAR, NodeLook, paint_node
 from app.canvas.nodegraph_import import nodegraph_environment
 from app.canvas.painting import qcolor
+from app.canvas.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.type_colours import FLOWS
 from engine.patch.changes import Connection, PortRef
@@ -34,6 +35,7 @@ _PORT_REACH = 9.0
 _CONNECTION_REACH = 12.0
 
 
+@safe_overrides
 class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A port: the place where connections start and end. Its node paints it, in one go with the other ports."""
 
@@ -71,6 +73,7 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
         self.owner.show_look(hovered=None)
 
 
+@safe_overrides
 class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A connection; while it is dragged it has one port and follows the pointer with its other end."""
 
@@ -159,6 +162,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         self.setPen(pen)
 
 
+@safe_overrides
 class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A node: one class for all block types, driven by a `NodeFace`."""
 

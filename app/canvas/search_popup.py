@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.painting import qcolor
+from app.canvas.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import BODY, SMALL, ui_font
 from engine.blocktypes.block import Block
@@ -33,6 +34,7 @@ _ROWS = 7
 _BLOCK_TYPE = Qt.ItemDataRole.UserRole
 
 
+@safe_overrides
 class SearchPopup(QFrame):
     """A field and the block types that match it; up, down and Enter choose, Escape closes."""
 
@@ -128,6 +130,7 @@ class SearchPopup(QFrame):
         self.chosen.emit(block_type)
 
 
+@safe_overrides
 class _Delegate(QStyledItemDelegate):
     """A row: title and category, and under them the summary."""
 

@@ -20,6 +20,7 @@ from app.canvas.connection_drag import ConnectionDrag, Drop, Fitting
 from app.canvas.graph_scene import GraphScene
 from app.canvas.ground_painter import paint_cut, paint_ground, paint_hint
 from app.canvas.nodegraph_adapter import ConnectionView, PortView
+from app.canvas.safe_overrides import safe_overrides
 from app.canvas.zoomable_view import ZoomableView
 from app.theme import colours
 from engine.patch.changes import Connection, PortRef
@@ -32,6 +33,7 @@ _END_REACH = 28.0  # pixels from a connection's end in which a drag takes the en
 Hit = PortRef | Connection | str
 
 
+@safe_overrides
 class GraphView(ZoomableView):
     """Shows a `GraphScene`.
 

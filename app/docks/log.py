@@ -59,11 +59,6 @@ class _LogModel(QAbstractTableModel):
         self.entries.append(entry)
         self.endInsertRows()
 
-    def clear(self) -> None:
-        self.beginResetModel()
-        self.entries.clear()
-        self.endResetModel()
-
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  # Qt's own signature
         return 0 if parent.isValid() else len(self.entries)
 
@@ -146,11 +141,6 @@ class Log(EmptyState):
         last = self._model.entries[-1] if self._model.entries else None
         if last is None or last.text != text:
             self._add(Kind.ERROR, "Error", text)
-
-    def clear(self) -> None:
-        """Remove all entries."""
-        self._model.clear()
-        self.set_filled(False)
 
     def _add(self, kind: Kind, label: str, text: str, cost: str = "") -> None:
         bar = self.table.verticalScrollBar()

@@ -35,7 +35,7 @@ def badge_text(report: FrameReport | None, per_second: float | None = None) -> s
 def badge_tooltip(report: FrameReport | None) -> str:
     """Return the lines behind the badge: blocks, kernels, launch time, profiling level and memory."""
     if report is None:
-        return "Open a patch to run it"
+        return "No patch is running"
     figures = report.statistics
     launch = "not measured" if figures.launch_ns is None else format_time(figures.launch_ns)
     used, allocated = format_bytes(figures.pool_used_bytes), format_bytes(figures.pool_allocated_bytes)

@@ -18,7 +18,7 @@ class ImageArray(Block, id="io.image_array", version=1, category="IO", tags=("nu
     files there is Load Image.
     """
 
-    out: Out[float4] = port(shape="data", doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(shape="data", rank=2, doc="The image, linear RGBA, shape [height, width].")
     data: np.ndarray = param(
         np.zeros((1, 1, 4), np.float32), doc="The pixels, linear: (height, width), or with 3 or 4 channels."
     )

@@ -19,7 +19,7 @@ class LoadImage(
     rebuild.
     """
 
-    out: Out[float4] = port(shape="data", doc="The image, linear RGBA, shape [height, width].")
+    out: Out[float4] = port(shape="data", rank=2, doc="The image, linear RGBA, shape [height, width].")
     file: Path = param("", files="open image", doc="The image file; a relative path starts at the patch's folder.")
 
     def describe(self, build: BlockBuilder) -> None:

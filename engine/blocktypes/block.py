@@ -119,7 +119,11 @@ class Block:
 
 
 def _collect(cls: type[Block]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
-    hints = get_type_hints(cls)
+    try:
+        hints = get_type_hints(cls)
+    except NameError as problem:
+        text = f"block {cls.id}: annotations must be names that the module defines or imports, got: {problem}"
+        raise BlockDefinitionError(text) from problem
     ports: dict[str, PortSpec] = {}
     parameters: dict[str, ParameterSpec] = {}
     for name, hint in hints.items():

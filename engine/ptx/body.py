@@ -52,7 +52,6 @@ class BodyParser:
         self._location: SourceLocation | None = None
         self._scope: Scope | None = None
         self._scopes = 0
-        self._families: dict[str, tuple[str, int]] = {}
         self.body: list[Statement] = []
         self.registers: dict[str, str] = {}
         self.variables: list[Variable] = []
@@ -164,7 +163,6 @@ class BodyParser:
                 count = cursor.integer()
                 cursor.expect(">")
                 scope.families[name] = count
-                self._families[name + scope.suffix] = (ptx_type, count)
                 for index in range(count):
                     self.registers[f"{name}{index}{scope.suffix}"] = ptx_type
             else:

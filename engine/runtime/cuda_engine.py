@@ -68,6 +68,7 @@ class CudaEngine:
         self._stream = device.create_stream()
         self._start, self._stop = device.create_event(), device.create_event()
         self._observed: frozenset[str] = frozenset()
+        self._saves: deque[str | None] = deque()
         self._launches = 0
         self._is_current = False  # the last launch was of the graph and state as they are now
         self._pictured: dict[str, int] = {}  # launch whose picture each viewer has
@@ -106,12 +107,15 @@ class CudaEngine:
             if compiled is not None and not (is_same and (compiled.is_still or not advance)):
                 self._launch(advance)
             self._picture()
+            # What was edited before the request counts: a new file name, a new value.
+            while self._saves and not self.updates.pending:
+                self._save(self._saves.popleft())
         except DeviceError as problem:
             self.fault = problem
             raise
         finish_ns = time.perf_counter_ns()
         report = self._report(level, finish_ns - start_ns, records, fresh=not free_running)
-        if advance:
+        if advance and not (free_running and compiled is None):  # the first frame waits for the first build
             self.frame_index += 1
             if self.frames_left:
                 self.frames_left -= 1
@@ -144,7 +148,7 @@ class CudaEngine:
                     self.frame_index = 0
                     self._is_current = False
                 case SaveOutputs(node):
-                    self._save(node)
+                    self._saves.append(node)
                 case change:
                     self.updates.apply(change)
 

@@ -12,16 +12,18 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
+from engine.blocktypes.description import KernelEntry
 from engine.compiler.buffers import Lifetime
-from engine.compiler.build import TypedKernel
+from engine.compiler.build import KernelNode, TypedKernel
 from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.scheduling import Operation
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import Diagnostic, KernelError
 from engine.patch.changes import Change, Connected, Disconnected, NodeAdded, NodeRemoved, ParameterChanged, PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.runtime.context import CudaContext
 from engine.runtime.messages import UpdateLevel, UpdateRecord
-from engine.runtime.preparation import Prepared, kernels_of, prepare
+from engine.runtime.preparation import Prepared, prepare
 
 #: A job runs on the worker; what it returns is called on the engine's thread and gives the level that it applied.
 Finish = Callable[[], UpdateLevel]
@@ -188,10 +190,7 @@ class Updates:
             self.context.dirty.mark_structure(self._job_cause)  # a block that was left out may be ready now
         if not reloaded or self.compiled is None:
             return UpdateLevel.NONE
-        try:
-            fresh = kernels_of(self.context, self.compiled.plan)
-        except KernelError:  # a kernel file is gone, which `stale_kernels` tells; what is loaded runs on
-            return UpdateLevel.NONE
+        fresh = {node.operation: self._newest_kernel(node) for node in self.compiled.kernels}
         changed = {n.operation: fresh[n.operation] for n in self.compiled.kernels if fresh[n.operation] is not n.kernel}
         if not changed:
             return UpdateLevel.NONE
@@ -204,6 +203,16 @@ class Updates:
         self.compiled.swap_kernels(changed)
         self.context.modules.unload_replaced()
         return UpdateLevel.CODE
+
+    def _newest_kernel(self, node: KernelNode) -> TypedKernel:
+        assert self.compiled is not None
+        operation = self.compiled.plan.operations[node.operation]
+        folders = self.compiled.plan.description.by_id[node.node].description.kernel_folders
+        assert isinstance(operation, Operation) and isinstance(operation.entry, KernelEntry)
+        try:
+            return self.context.modules.kernel(operation.entry.kernel, folders)
+        except KernelError:  # its file is gone, which `stale_kernels` tells; what is loaded runs on
+            return node.kernel
 
     def _update_parameters(self) -> UpdateLevel:
         changed = self.context.dirty.take_parameters()

@@ -224,11 +224,11 @@ def test_window_and_theme_are_remembered(qtbot: QtBot, tmp_path: Path, asked: As
 
 def test_closed_docks_stay_closed(opened: MainWindow, file: Path) -> None:
     """A dock that the person closed does not come back with the next patch, and the welcome page has none."""
-    opened._docks["log"].toggleViewAction().trigger()
+    opened.docks["log"].toggleViewAction().trigger()
     opened.close_patch()
-    assert not any(dock.isVisible() for dock in opened._docks.values())
+    assert not any(dock.isVisible() for dock in (opened.docks[name] for name in ("inspector", "problems", "log")))
     opened.files.open_path(file)
-    assert opened._docks["log"].isHidden()
+    assert opened.docks["log"].isHidden()
     assert opened.inspector.isVisible()
 
 
@@ -402,6 +402,7 @@ def test_an_engine_that_can_not_start_leaves_the_patch_editable(qtbot: QtBot, tm
     window.files.new()
     patch_of(window).add("test_app.picture")
     assert window.log.entries[-1].text == "device must be cuda:0, got none"
+    assert window.problems.list.topLevelItemCount() == 1
     asked.path = tmp_path / "x.loom"
     assert window.files.save()
     window.close()

@@ -109,7 +109,13 @@ def run(host: HostDevice) -> Run:
     """
 
     def call(
-        source: str, name: str, grid: object, block: object, *args: object, shared_bytes: int = 0, dialect: str = "compute_75"
+        source: str,
+        name: str,
+        grid: object,
+        block: object,
+        *args: object,
+        shared_bytes: int = 0,
+        dialect: str = "compute_75",
     ) -> list[np.ndarray[Any, Any]]:
         ptx = source if source.lstrip().startswith(".version") else compile_cuda(source, dialect)
         kernel = host.load_module(ptx).kernel(name)

@@ -147,7 +147,8 @@ def test_a_device_function_that_waits(run, dialect):
 def test_barrier_reduction(run):
     """bar.red gives every thread the count and the conjunction of a predicate."""
     source = """extern "C" __global__ void k(const int* x, int* count, int* all) {
-      int t = threadIdx.x; count[t] = __syncthreads_count(x[t]); all[t] = __syncthreads_and(x[t]) + 2 * __syncthreads_or(x[t]); }"""
+      int t = threadIdx.x; count[t] = __syncthreads_count(x[t]);
+      all[t] = __syncthreads_and(x[t]) + 2 * __syncthreads_or(x[t]); }"""
     x = (np.arange(70) % 3 == 0).astype(np.int32)
     _, count, all_ = run(source, "k", 1, 70, x, x, x)
     assert (count == x.sum()).all()

@@ -136,7 +136,8 @@ def test_ordered_and_unordered_comparisons(apply, test, rule, kind):
 @pytest.mark.parametrize(("mode", "rule"), [("rzi", np.trunc), ("rni", np.rint), ("rmi", np.floor), ("rpi", np.ceil)])
 def test_float_to_integer_saturates(apply, kind, wanted, mode, rule):
     """Out-of-range values clamp; NaN gives 0, or the top bit when f64 or 64 bits take part."""
-    a = np.concatenate([VALUES[kind], np.array([127.5, 128.5, 254.5, -128.5, 3e9, -3e9, 1e19, -0.6, 0.6], a_type(kind))])
+    more = np.array([127.5, 128.5, 254.5, -128.5, 3e9, -3e9, 1e19, -0.6, 0.6], VALUES[kind].dtype)
+    a = np.concatenate([VALUES[kind], more])
     found = apply(f"cvt.{mode}.{wanted}.{kind} %d, %a;", wanted, kind, a)
     bits, signed = int(wanted[1:]), wanted[0] == "s"
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
@@ -149,11 +150,6 @@ def test_float_to_integer_saturates(apply, kind, wanted, mode, rule):
         else:
             expected = min(max(int(rule(x)), low), high)
         assert int(value) == expected, x
-
-
-def a_type(kind):
-    """Return the numpy type of a PTX type."""
-    return np.float32 if kind == "f32" else np.float64
 
 
 def test_conversions_between_floats_and_from_integers(apply):
@@ -182,13 +178,14 @@ def test_sign_operations(apply, kind):
     same(found[number], np.copysign(b, a)[number])
 
 
-X = np.concatenate([np.linspace(-20, 20, 500), np.logspace(-40, 38, 400), [0.0, -0.0, np.inf, -np.inf, np.nan]]).astype("f4")
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan]
+X = np.concatenate([np.linspace(-20, 20, 500), np.logspace(-40, 38, 400), SPECIAL]).astype(np.float32)
 
 
 def test_exponential_and_logarithm(apply):
     """ex2.approx and lg2.approx stay within 2^-22 of the exact value."""
     with np.errstate(all="ignore"):
-        found = apply("ex2.approx.f32 %d, %a;", "f32", "f32", X[: len(X)])
+        found = apply("ex2.approx.f32 %d, %a;", "f32", "f32", X)
         exact = np.exp2(X.astype(np.float64))
         # Half a step of the smallest subnormal is the best that an f32 can do near zero.
         np.testing.assert_allclose(found, exact.astype(np.float32), rtol=2.0**-22, atol=1.5e-45)
@@ -212,6 +209,7 @@ def test_hyperbolic_tangent_roots_and_reciprocals(apply):
         wide = x.astype(np.float64)
         np.testing.assert_allclose(apply("tanh.approx.f32 %d, %a;", "f32", "f32", x), np.tanh(wide), rtol=2.0**-11)
         positive = np.abs(x)
-        for form, rule in (("rcp.approx", lambda v: 1 / v), ("sqrt.approx", np.sqrt), ("rsqrt.approx", lambda v: v**-0.5)):
+        rules = {"rcp.approx": lambda v: 1 / v, "sqrt.approx": np.sqrt, "rsqrt.approx": lambda v: v**-0.5}
+        for form, rule in rules.items():
             expected = rule(positive.astype(np.float64)).astype(np.float32)
             np.testing.assert_allclose(apply(f"{form}.f32 %d, %a;", "f32", "f32", positive), expected, rtol=2.0**-22)

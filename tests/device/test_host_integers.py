@@ -16,7 +16,8 @@ def pairs(kind):
     """Return every pair of edge values of a type as two arrays."""
     bits = int(kind[1:])
     values = np.array(list(itertools.product(EDGES[bits], repeat=2)), f"u{bits // 8}")
-    return tuple(np.ascontiguousarray(column).view(f"{'i' if kind[0] == 's' else 'u'}{bits // 8}") for column in values.T)
+    dtype = f"{'i' if kind[0] == 's' else 'u'}{bits // 8}"
+    return tuple(np.ascontiguousarray(column).view(dtype) for column in values.T)
 
 
 def wrap(value, kind, scale=1):
@@ -103,10 +104,11 @@ def test_funnel_shift_takes_the_middle_of_two_words(apply):
     for n in (0, 5, 31, 32, 40):
         found = apply(f"shf.l.wrap.b32 %d, %a, %b, {n};", "u32", "u32", "u32", a, b)
         step = n % 32
-        assert found.tolist() == [((int(y) << 32 | int(x)) << step >> 32) & 0xFFFFFFFF for x, y in zip(a, b, strict=True)]
+        words = [int(y) << 32 | int(x) for x, y in zip(a, b, strict=True)]
+        assert found.tolist() == [(word << step >> 32) & 0xFFFFFFFF for word in words]
         found = apply(f"shf.r.clamp.b32 %d, %a, %b, {n};", "u32", "u32", "u32", a, b)
         step = min(n, 32)
-        assert found.tolist() == [(int(y) << 32 | int(x)) >> step & 0xFFFFFFFF for x, y in zip(a, b, strict=True)]
+        assert found.tolist() == [word >> step & 0xFFFFFFFF for word in words]
 
 
 @pytest.mark.parametrize("table", [0x00, 0x96, 0xE8, 0xCA, 0xFF, 0x1D])
@@ -137,7 +139,9 @@ def test_prmt_picks_bytes(apply, selector):
         assert int(value) == int.from_bytes(bytes(picked), "little")
 
 
-@pytest.mark.parametrize(("position", "length"), [(0, 0), (0, 8), (4, 12), (24, 16), (31, 1), (32, 4), (0, 32), (255, 255)])
+@pytest.mark.parametrize(
+    ("position", "length"), [(0, 0), (0, 8), (4, 12), (24, 16), (31, 1), (32, 4), (0, 32), (255, 255)]
+)
 def test_bit_fields(apply, position, length):
     """bfe extracts and bfi inserts; fields past the top are cut, or repeat the sign."""
     a, b = pairs("u32")

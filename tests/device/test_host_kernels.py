@@ -14,7 +14,8 @@ def test_histogram_with_atomics_in_shared_and_global_memory(run, dialect):
       __shared__ unsigned s[64];
       if (threadIdx.x < 64) s[threadIdx.x] = 0;
       __syncthreads();
-      for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&s[x[i] & 63], 1u);
+      for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&s[x[i] & 63], 1u);
       __syncthreads();
       if (threadIdx.x < 64) atomicAdd(&bins[threadIdx.x], s[threadIdx.x]); }"""
     x = np.random.default_rng(0).integers(0, 256, 100_003).astype(np.uint8)
@@ -95,7 +96,8 @@ def test_switch_local_array_and_divergent_loop(run, dialect):
     source = """extern "C" __global__ void k(const int* x, int* out, int n) {
       int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;
       int a[8]; for (int k = 0; k < 8; k++) a[k] = x[i] * k;
-      int sum = 0; for (int k = 0; k <= (x[i] & 15); k++) { if (k == 11) break; if (k & 1) continue; sum += a[(k * 3) & 7]; }
+      int sum = 0;
+      for (int k = 0; k <= (x[i] & 15); k++) { if (k == 11) break; if (k & 1) continue; sum += a[(k * 3) & 7]; }
       switch (x[i] & 7) { case 0: sum += 5; break; case 1: sum ^= 3; break; case 2: sum = -sum; case 3: sum *= 2; break;
         case 4: sum >>= 1; break; case 5: sum -= 9; break; default: sum = 0; }
       out[i] = sum; }"""
@@ -118,7 +120,8 @@ def test_struct_argument_and_constant_memory(run, dialect):
     """A struct by value with a computed index, initialised constants and vector accesses."""
     source = """struct S { float a[5]; int b; char c; }; __constant__ int table[4] = {1, 10, 100, 1000};
     extern "C" __global__ void k(S s, float* out, const short4* in, short4* copy) {
-      int i = threadIdx.x; out[i] = s.a[i % 5] + s.b * table[i & 3] + s.c; short4 v = in[i]; copy[i] = make_short4(v.w, v.z, v.y, v.x); }"""
+      int i = threadIdx.x; out[i] = s.a[i % 5] + s.b * table[i & 3] + s.c;
+      short4 v = in[i]; copy[i] = make_short4(v.w, v.z, v.y, v.x); }"""
     layout = np.dtype([("a", "f4", 5), ("b", "i4"), ("c", "i1"), ("pad", "V3")])
     s = np.array((np.arange(5) / 2, 3, -4, b"\0\0\0"), layout)
     shorts = np.arange(80, dtype=np.int16).reshape(20, 4)

@@ -128,7 +128,7 @@ def test_signatures():
         KernelParameter("c", 16, 20, "b8"),
         KernelParameter("d", 36, 4, "f32"),
     )
-    assert (k.max_threads, k.required_threads, k.shared_bytes, k.uses_dynamic_shared) == (128, (32, 4, 1), 24, False)
+    assert (k.max_threads, k.required_threads, k.shared_bytes, k.uses_dynamic_shared) == (128, (32, 4, 1), 28, False)
     assert module.signatures["plain"].uses_dynamic_shared
     assert (module.signatures["plain"].max_threads, module.signatures["bounded"].max_threads) == (1024, 256)
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from engine.diagnostics import KernelError
+
 # LLVM's global context is not for several threads at once.
 _LOCK = threading.Lock()
 
@@ -41,8 +43,11 @@ def compile_object(text: str) -> bytes:
     """Return optimised object code of LLVM text."""
     with _LOCK:
         machine = _target_machine()
-        module = llvm.parse_assembly(text)
-        module.verify()
+        try:
+            module = llvm.parse_assembly(text)
+            module.verify()
+        except RuntimeError as reason:
+            raise KernelError(f"kernel must use instructions in the forms that PTX defines, got: {reason}") from reason
         optimise(module, machine)
         return bytes(machine.emit_object(module))
 

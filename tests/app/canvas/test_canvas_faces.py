@@ -81,3 +81,11 @@ def test_every_port_lies_on_its_edge_and_has_a_row_of_its_own(
 def test_positions_snap_to_the_nearest_multiple_of_eight() -> None:
     """Dragged nodes line up."""
     assert snapped(3.9, -12.1) == (0, -16)
+
+
+def test_a_loaded_picture_is_an_image_before_anything_runs() -> None:
+    """Its shape comes from the file, but its declaration says that it has two dimensions."""
+    patch = Patch()
+    for name in ("load_image", "image_array"):
+        node = patch.add(f"io.{name}")
+        assert node_face(patch, node.id).outputs[0].flow is Flow.IMAGE

@@ -89,6 +89,9 @@ def _instruction(body: Body, flow: Flow, block: Block, instruction: Instruction,
         cases = " ".join(f"i32 {value}, label %{name}" for value, name in enumerate(names))
         code.end(f"switch i32 {index}, label %{body.exit_label} [{cases}]")
     else:
-        emit(body, instruction)
+        try:
+            emit(body, instruction)
+        except (LookupError, StopIteration) as reason:  # an operand or a type is missing
+            raise body.unsupported(instruction, "use a form that the host device knows") from reason
     if after:
         code.label(after)

@@ -73,6 +73,7 @@ class Body:
         #: Functions that may be called, by name.
         self.callees: dict[str, Function] = {}
         self.copies = _copies(function)
+        self.flushed = _flushed(function)
 
     def _place_local_variables(self) -> None:
         for variable in self.function.variables:
@@ -266,6 +267,19 @@ def float_registers(function: Function) -> dict[str, str]:
         elif declared == "b64" and kinds_used == {"f64"}:
             chosen[name] = "double"
     return chosen
+
+
+def _flushed(function: Function) -> set[str]:
+    """Return the registers that only `.ftz` arithmetic writes: they never hold a subnormal f32."""
+    from engine.device.host.translate.flow import defined
+
+    arithmetic = ("add", "sub", "mul", "fma", "div", "rcp", "sqrt", "rsqrt", "min", "max", "abs", "neg", "ex2", "lg2")
+    found: set[str] = set()
+    others: set[str] = set()
+    for instruction in function.instructions:
+        is_flushed = {"ftz", "f32"} <= set(instruction.modifiers) and instruction.opcode in arithmetic
+        (found if is_flushed else others).update(defined(instruction))
+    return found - others
 
 
 def _copies(function: Function) -> dict[str, str]:

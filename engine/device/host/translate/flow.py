@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from engine.diagnostics import KernelError
 from engine.ptx.tree import (
     Address,
     Function,
@@ -137,13 +138,22 @@ def _successors(block: Block, labels: dict[str, int], function: Function, count:
         return following
     last = block.instructions[-1]
     if last.opcode == "bra" and isinstance(last.operands[0], Symbol):
-        target = [labels[last.operands[0].name]]
+        target = [_target(labels, last.operands[0].name, last)]
         return target if last.guard is None else target + following
     if last.opcode == "brx" and isinstance(last.operands[1], Symbol):
-        return [labels[name] for name in function.targets[last.operands[1].name]] + (following if last.guard else [])
+        table = function.targets.get(last.operands[1].name, ())
+        return [_target(labels, name, last) for name in table] + (following if last.guard else [])
     if last.opcode in ("ret", "exit", "trap"):
         return following if last.guard is not None else []
     return following
+
+
+def _target(labels: dict[str, int], name: str, instruction: Instruction) -> int:
+    if name not in labels:
+        raise KernelError(
+            f"PTX line {instruction.line}: branch must go to a label of its function, got {name}", line=instruction.line
+        )
+    return labels[name]
 
 
 def _liveness(flow: Flow) -> None:

@@ -73,7 +73,8 @@ def _step(prefix: str, phases: Sequence[str]) -> str:
         for index, name in enumerate(phases)
     )
     return (
-        f"define internal void {_function(prefix, 'step')}({_FRAME}, i32 %state, i32 %thread) nounwind {{\nentry:\n"
+        f"define internal void {_function(prefix, 'step')}({_FRAME}, i32 %state, i32 %thread)"
+        " nounwind noinline {\nentry:\n"
         + launch_i32("nx", abi.THREAD_BLOCK[0])
         + launch_i32("ny", abi.THREAD_BLOCK[1])
         + f"""  %x = urem i32 %thread, %nx

@@ -88,7 +88,7 @@ class _Phases:
         entry = "\n".join(body.code.entry)
         prologue = memory_prologue() + "\n".join(body.accesses.prologue)
         return (
-            f"define internal void {self.name(number)}({PHASE_FRAME}) #0 {{\nentry:\n{entry}\n"
+            f"define internal void {self.name(number)}({PHASE_FRAME}) #0 noinline {{\nentry:\n{entry}\n"
             f"  br label %start\nstart:\n{prologue}\n{loop}phase.done:\n  ret void\n}}\n"
         )
 

@@ -7,7 +7,7 @@ import struct
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.table import Emit, opcode
 from engine.device.host.translate.types import bits, is_signed, llvm_type, type_of
-from engine.ptx.tree import Instruction
+from engine.ptx.tree import Instruction, Register
 
 DIRECTED = ("rz", "rm", "rp")
 
@@ -15,11 +15,10 @@ DIRECTED = ("rz", "rm", "rp")
 def flush(body: Body, value: str) -> str:
     """Return an f32 with subnormal values replaced by a zero of the same sign."""
     code = body.code
-    raw = code.value(f"bitcast float {value} to i32")
-    magnitude = code.value(f"and i32 {raw}, 2147483647")
-    tiny = code.value(f"icmp ult i32 {magnitude}, 8388608")
-    sign = code.value(f"and i32 {raw}, -2147483648")
-    return code.value(f"bitcast i32 {code.value(f'select i1 {tiny}, i32 {sign}, i32 {raw}')} to float")
+    magnitude = code.value(f"call float @llvm.fabs.f32(float {value})")
+    tiny = code.value(f"fcmp olt float {magnitude}, {double_constant(2.0**-126)}")
+    zero = code.value(f"call float @llvm.copysign.f32(float 0.0, float {value})")
+    return code.value(f"select i1 {tiny}, float {zero}, float {value}")
 
 
 def saturate(body: Body, value: str, llvm: str) -> str:
@@ -74,7 +73,10 @@ def sources(body: Body, instruction: Instruction, count: int) -> tuple[str, str,
         raise body.unsupported(instruction, "use the .f32 form")
     values = [body.read(operand, kind, instruction.line) for operand in instruction.operands[1 : 1 + count]]
     if "ftz" in instruction.modifiers and kind == "f32":  # f64 keeps subnormals: there .ftz names a form of rcp
-        values = [flush(body, value) for value in values]
+        values = [
+            value if isinstance(operand, Register) and operand.name in body.flushed else flush(body, value)
+            for operand, value in zip(instruction.operands[1:], values, strict=False)
+        ]
     return kind, llvm_type(kind), values
 
 

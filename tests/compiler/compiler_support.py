@@ -1,0 +1,216 @@
+"""Descriptions made by hand, and a device that only remembers what it was asked to put into a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine.blocktypes.description import (
+    Argument,
+    BlockDescription,
+    BufferArgument,
+    Display,
+    Entry,
+    InternalBuffer,
+    Kernel,
+    KernelEntry,
+    Size,
+)
+from engine.blocktypes.ports import PortSpec
+from engine.blocktypes.shape_rules import Extent
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.patch.changes import Connection, PortRef
+from engine.ptx.signature import KernelParameter
+from engine.types import DType, f32
+
+K = Kernel("k.cu", "k")
+
+
+def ref(text: str) -> PortRef:
+    """Return the port that "node.port" names."""
+    return PortRef(*text.split("."))
+
+
+def i(name: str = "x", dtype: DType = f32, **more: Any) -> PortSpec:
+    """Return an input port."""
+    return PortSpec(name, "in", dtype, "An input.", more.pop("shape", "same"), **more)
+
+
+def o(name: str = "out", dtype: DType = f32, **more: Any) -> PortSpec:
+    """Return an output port."""
+    return PortSpec(name, "out", dtype, "An output.", more.pop("shape", "same"), **more)
+
+
+def access(ports: Sequence[PortSpec], name: str) -> BufferArgument:
+    """Return how a kernel that gets a port touches it."""
+    spec = next(p for p in ports if p.name == name)
+    changed = any(p.inplace == name for p in ports)
+    return BufferArgument(name, spec.is_input or spec.state or bool(spec.inplace), changed or not spec.is_input)
+
+
+def launch(
+    ports: Sequence[PortSpec],
+    *names: str,
+    threads: tuple[Size, ...] = (Extent("out.size"),),
+    block: tuple[int, int, int] = (256, 1, 1),
+    more: Sequence[Argument] = (),
+    kernel: Kernel = K,
+) -> KernelEntry:
+    """Return a launch that gets these ports, then `more`."""
+    return KernelEntry(kernel, threads, block, (*(access(ports, n) for n in names), *more))
+
+
+def node(
+    name: str,
+    *ports: PortSpec,
+    entries: Sequence[Entry] | None = None,
+    buffers: Sequence[InternalBuffer] = (),
+    contents: dict[str, np.ndarray[Any, Any]] | None = None,
+    displays: Sequence[Display] = (),
+    **sizes: int,
+) -> BlockNode:
+    """Return a block; unless entries are given, one launch gets all of its ports."""
+    if entries is None:
+        size = next((p.name for p in ports if not p.is_input), "x")
+        entries = [launch(ports, *(p.name for p in ports), threads=(Extent(f"{size}.size"),))]
+    made = BlockDescription(
+        ports, tuple(entries), tuple(buffers), tuple(displays), tuple(sizes.items()), contents or {}
+    )
+    return BlockNode(name, made)
+
+
+def array(name: str, *shape: int, dtype: str = "float32") -> BlockNode:
+    """Return a block that provides contents of this shape."""
+    return node(name, o(shape="data", dtype_rule="data"), entries=(), contents={"out": np.ones(shape, dtype)})
+
+
+def source(name: str, *shape: int) -> BlockNode:
+    """Return a block that computes an output of this shape from nothing."""
+    return node(name, o(shape=str(list(shape))))
+
+
+def graph(*nodes: BlockNode, wires: Sequence[str] = ()) -> GraphDescription:
+    """Return a description; wires read "a.out b.x"."""
+    pairs = (wire.split() for wire in wires)
+    return GraphDescription(nodes, tuple(Connection(ref(a), ref(b)) for a, b in pairs))
+
+
+@dataclass
+class Recorded:
+    """One node of a recorded graph: "kernel", "memset", "copy" or "event", with what it was given."""
+
+    kind: str
+    what: tuple[Any, ...]
+    after: tuple[int, ...]
+
+
+@dataclass
+class FakeEvent:
+    """An event with a number."""
+
+    number: int
+    destroyed: bool = False
+
+    def destroy(self) -> None:
+        self.destroyed = True
+
+
+@dataclass
+class FakeMemory:
+    """An allocation at an address of its own."""
+
+    pointer: int
+    size_bytes: int
+
+    def free(self) -> None: ...
+
+
+@dataclass
+class FakePinned:
+    """A host array."""
+
+    array: np.ndarray[Any, Any]
+
+    def free(self) -> None: ...
+
+
+@dataclass
+class FakeKernel:
+    """A kernel that takes so many 8-byte arguments."""
+
+    name: str
+    parameters: tuple[KernelParameter, ...]
+    max_threads: int = 1024
+
+
+@dataclass
+class FakeExecutable:
+    """Remembers updates."""
+
+    updates: list[tuple[Any, ...]] = field(default_factory=list)
+    destroyed: bool = False
+
+    def launch(self, stream: Any) -> None: ...
+
+    def update_kernel(self, *what: Any) -> None:
+        self.updates.append(what)
+
+    def destroy(self) -> None:
+        self.destroyed = True
+
+
+@dataclass
+class FakeGraph:
+    """Remembers what was added."""
+
+    nodes: list[Recorded] = field(default_factory=list)
+    destroyed: bool = False
+    refuses: Exception | None = None
+
+    def _add(self, kind: str, after: Sequence[int], *what: Any) -> Any:
+        assert all(0 <= index < len(self.nodes) for index in after)
+        self.nodes.append(Recorded(kind, what, tuple(after)))
+        return len(self.nodes) - 1
+
+    def add_kernel(self, kernel: Any, config: Any, arguments: Any, after: Sequence[Any]) -> Any:
+        return self._add("kernel", after, kernel, config, arguments)
+
+    def add_memset(self, target: Any, value: int, size_bytes: int, after: Sequence[Any]) -> Any:
+        return self._add("memset", after, target, value, size_bytes)
+
+    def add_copy(self, target: Any, source: Any, size_bytes: int, after: Sequence[Any]) -> Any:
+        return self._add("copy", after, target, source, size_bytes)
+
+    def add_event_record(self, event: Any, after: Sequence[Any]) -> Any:
+        return self._add("event", after, event)
+
+    def instantiate(self) -> Any:
+        if self.refuses:
+            raise self.refuses
+        return FakeExecutable()
+
+    def destroy(self) -> None:
+        self.destroyed = True
+
+    def reaches(self, later: int, earlier: int) -> bool:
+        """True when `later` comes after `earlier` by dependencies."""
+        return any(index == earlier or self.reaches(index, earlier) for index in self.nodes[later].after)
+
+
+@dataclass
+class FakeDevice:
+    """Makes graphs and events that remember."""
+
+    graphs: list[FakeGraph] = field(default_factory=list)
+    events: list[FakeEvent] = field(default_factory=list)
+
+    def create_graph(self) -> Any:
+        self.graphs.append(FakeGraph())
+        return self.graphs[-1]
+
+    def create_event(self) -> Any:
+        self.events.append(FakeEvent(len(self.events)))
+        return self.events[-1]

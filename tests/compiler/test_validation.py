@@ -1,0 +1,81 @@
+"""Validation finds everything that can be seen without shapes, all at once."""
+
+from __future__ import annotations
+
+from engine.blocktypes.description import BufferArgument, CopyEntry, Display, FillEntry
+from engine.compiler.validation import validate
+from engine.types import any_type, s32
+from tests.compiler.compiler_support import array, graph, i, node, o
+
+
+def test_a_right_patch_has_no_problems() -> None:
+    """Optional inputs may stay unconnected."""
+    patch = graph(array("a", 4), node("b", i(), i("y", optional=True), o()), wires=["a.out b.x"])
+    assert validate(patch) == []
+    assert validate(graph()) == []
+
+
+def test_all_problems_are_found_in_one_go() -> None:
+    """A person mends a patch once, not once for each message."""
+    patch = graph(
+        array("a", 4),
+        node("ints", o("out", s32, shape="[4]")),
+        node("typed", i()),
+        node("open", i(), i("y")),
+        node("p", i(), o()),
+        node("q", i(), o()),
+        wires=["ints.out typed.x", "a.result open.x", "p.out q.x", "q.out p.x"],
+    )
+    assert [(d.node, d.port, d.message, d.remedy) for d in validate(patch)] == [
+        (
+            "typed",
+            "x",
+            "elements must be f32, got s32 from ints.out",
+            "connect an output of that type, or convert in between",
+        ),
+        (
+            "open",
+            "x",
+            "connection a.result -> open.x must use an output port that the block has, got a.result",
+            "delete the connection, or connect it to a port that exists",
+        ),
+        ("open", "y", "required input 'y' must be connected, got nothing", "connect an output of f32"),
+        ("q", "x", "blocks must not depend on themselves, got p -> q -> p", "delete one of these connections"),
+    ]
+
+
+def test_an_output_is_no_target_and_an_input_no_source() -> None:
+    """A file may hold what the editor would refuse."""
+    patch = graph(array("a", 4), array("b", 4), node("c", i(), o()), wires=["a.out b.out", "c.x c.x"])
+    messages = [d.message for d in validate(patch)]
+    assert messages[0] == "connection a.out -> b.out must use an input port that the block has, got b.out"
+    assert messages[1] == "connection c.x -> c.x must use an output port that the block has, got c.x"
+
+
+def test_two_separate_cycles_are_two_problems() -> None:
+    """Each cycle is named once, however many connections close it."""
+    nodes = [node(name, i(), i("y", optional=True), o()) for name in "abcd"]
+    patch = graph(*nodes, wires=["a.out b.x", "b.out a.x", "b.out a.y", "c.out d.x", "d.out c.x"])
+    ways = [d.message.partition("got ")[2] for d in validate(patch)]
+    assert ways == ["a -> b -> a", "c -> d -> c"]
+
+
+def test_any_type_takes_every_element_type() -> None:
+    """What it becomes is known when shapes are."""
+    assert validate(graph(array("a", 4), node("b", i("x", any_type)), wires=["a.out b.x"])) == []
+
+
+def test_an_optional_input_must_be_there_to_be_copied_filled_or_shown() -> None:
+    """Only a kernel can be told that a buffer is missing."""
+    optional = i(optional=True)
+    read, write = BufferArgument("x", True, False), BufferArgument("x", False, True)
+    cases = [
+        node("n", optional, o(shape="[4]"), entries=[CopyEntry(BufferArgument("out", False, True), read)]),
+        node("n", optional, entries=[FillEntry(write, 0)]),
+        node("n", optional, entries=[], displays=[Display("x")]),
+    ]
+    for case in cases:
+        (problem,) = validate(graph(case))
+        assert (problem.node, problem.port) == ("n", "x")
+        assert problem.message == "optional input 'x' must be connected to be filled, copied or shown, got nothing"
+        assert validate(graph(array("a", 4), case, wires=["a.out n.x"])) == []

@@ -1,0 +1,172 @@
+"""A saved kernel reaches the running graph; a broken one says where it is broken and changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from engine.patch.changes import PortRef
+from engine.runtime.messages import NodeState
+from tests.runtime.conftest import COUNT, SCALE, Kernels
+
+OUT = PortRef("scale", "out")
+CODE, COLD, NONE, HOT = UpdateLevel.CODE, UpdateLevel.COLD, UpdateLevel.NONE, UpdateLevel.HOT
+
+
+@pytest.fixture
+def patch(kernels: Kernels) -> Patch:
+    """An array of 1 and 2, scaled by 2, beside a counter."""
+    patch = Patch()
+    data = patch.add("io.array", node_id="data", data=np.array([1, 2], np.float32))
+    scale = patch.add("test_run.scale", node_id="scale")
+    patch.add("test_run.count", node_id="count")
+    patch.connect(data["out"], scale["x"])
+    return patch
+
+
+def test_a_saved_kernel_is_swapped_in(patch: Patch, kernels: Kernels) -> None:
+    """CODE, with state and parameters as they were; then it takes HOT updates."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set("scale", factor=3.0)
+        engine.step()
+        engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] * factor + 100")))
+        report = engine.step()
+        assert report.update_level is CODE
+        assert report.updates[0].cause == "scale.cu saved"
+        assert engine.read(OUT).tolist() == [103, 106]
+        assert engine.read(PortRef("count", "out")).tolist() == [3, 3, 3]
+        patch.set("scale", factor=5.0)
+        assert engine.step().update_level is HOT
+        assert engine.read(OUT).tolist() == [105, 110]
+
+
+def test_a_file_that_no_kernel_uses_costs_nothing(patch: Patch, kernels: Kernels) -> None:
+    """Neither does a block whose kernel was not saved change."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.post(kernels.write("other.cu", SCALE))
+        assert engine.step().update_level is NONE
+
+
+def test_a_broken_kernel_leaves_the_last_good_one_running(patch: Patch, kernels: Kernels) -> None:
+    """The node is in error with file and line, and heals with the next good save."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] * fctor")))
+        report = engine.step()
+        assert report.update_level is NONE
+        assert report.nodes["scale"].state is NodeState.ERROR
+        assert report.nodes["count"].state is NodeState.OK
+        (problem,) = report.diagnostics
+        assert (problem.node, Path(problem.file or "").name, problem.line) == ("scale", "scale.cu", 3)
+        assert 'identifier "fctor" is undefined' in problem.message
+        patch.set("scale", factor=4.0)
+        assert engine.step().update_level is HOT
+        assert engine.read(OUT).tolist() == [4, 8]
+        engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] - factor")))
+        report = engine.step()
+        assert (report.update_level, report.diagnostics) == (CODE, ())
+        assert report.nodes["scale"].state is NodeState.OK
+        assert engine.read(OUT).tolist() == [-3, -2]
+
+
+def test_a_broken_header_heals_when_the_header_does(patch: Patch, kernels: Kernels) -> None:
+    """Also when the last good version did not include it."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        kernels.write("twice.h", "#define TWICE(x) (2 * y)\n")
+        engine.post(kernels.write("scale.cu", '#include "twice.h"\n' + SCALE.replace("x[i] *", "TWICE(x[i]) *")))
+        assert engine.step().nodes["scale"].state is NodeState.ERROR
+        engine.post(kernels.write("twice.h", "#define TWICE(x) (2 * x)\n"))
+        report = engine.step()
+        assert (report.update_level, report.diagnostics) == (CODE, ())
+        assert engine.read(OUT).tolist() == [4, 8]
+        engine.post(kernels.write("twice.h", "#define TWICE(x) (x + x + x)\n"))
+        assert engine.step().update_level is CODE
+        assert engine.read(OUT).tolist() == [6, 12]
+
+
+def test_a_kernel_that_never_compiled_keeps_its_block_out_until_it_does(patch: Patch, kernels: Kernels) -> None:
+    """The rest of the patch runs from the first frame."""
+    broken = kernels.write("scale.cu", "nonsense")
+    with Engine(patch, device="host") as engine:
+        report = engine.step()
+        assert report.nodes["scale"].state is NodeState.ERROR
+        assert engine.read(PortRef("count", "out")).tolist() == [1, 1, 1]
+        engine.post(kernels.write("scale.cu", SCALE))
+        assert engine.step().update_level is COLD
+        assert engine.read(OUT).tolist() == [2, 4]
+        assert broken.paths
+
+
+def test_another_signature_of_the_same_length_is_rebuilt(patch: Patch, kernels: Kernels) -> None:
+    """The argument block is laid out anew, so that each value arrives as the new type."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.post(kernels.write("scale.cu", SCALE.replace("float factor", "double factor")))
+        report = engine.step()
+        assert report.update_level is COLD
+        assert "with other parameters" in report.updates[-1].cause
+        assert engine.read(OUT).tolist() == [2, 4]
+        assert engine.read(PortRef("count", "out")).tolist() == [2, 2, 2]
+
+
+def test_a_signature_that_the_block_does_not_serve_is_an_error_on_the_node(patch: Patch, kernels: Kernels) -> None:
+    """The old kernel runs on; the right signature heals."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.post(kernels.write("scale.cu", SCALE.replace("int n)", "int n, int more)")))
+        report = engine.step()
+        assert report.nodes["scale"].state is NodeState.ERROR
+        assert "kernel takes 5 arguments, got 4" in report.nodes["scale"].message
+        assert engine.read(OUT).tolist() == [2, 4]
+        engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] + factor")))
+        report = engine.step()
+        assert report.diagnostics == ()
+        assert report.nodes["scale"].state is NodeState.OK
+        assert engine.read(OUT).tolist() == [3, 4]
+
+
+def test_an_entry_point_that_goes_is_missed(patch: Patch, kernels: Kernels) -> None:
+    """A renamed kernel is an error that lists what the file has."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.post(kernels.write("scale.cu", SCALE.replace("scale(", "scaled(")))
+        report = engine.step()
+        assert report.nodes["scale"].state is NodeState.ERROR
+        assert "entry point scale must be one of scaled in scale.cu" in report.nodes["scale"].message
+        assert engine.read(OUT).tolist() == [2, 4]
+
+
+def test_a_deleted_kernel_file_does_not_stop_the_engine(patch: Patch, kernels: Kernels) -> None:
+    """What is loaded runs on, and saves of other kernels are still followed."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        (kernels.folder / "scale.cu").unlink()
+        engine.post(kernels.write("count.cu", COUNT.replace("+= step", "+= 10 * step")))
+        report = engine.step()
+        assert report.nodes["scale"].state is NodeState.ERROR
+        assert engine.read(OUT).tolist() == [2, 4]
+        assert engine.read(PortRef("count", "out")).tolist() == [11, 11, 11]
+
+
+def test_saves_reach_a_watching_engine(patch: Patch, kernels: Kernels) -> None:
+    """With `watch_kernels` nobody has to say that a file was saved."""
+    import time
+
+    with Engine(patch, device="host") as engine:
+        engine.watch_kernels([kernels.folder])
+        engine.step()
+        kernels.write("scale.cu", SCALE.replace("x[i] * factor", "-x[i]"))
+        deadline = time.monotonic() + 10
+        level: Any = NONE
+        while level is NONE and time.monotonic() < deadline:
+            time.sleep(0.02)
+            level = engine.step().update_level
+        assert level is CODE
+        assert engine.read(OUT).tolist() == [-1, -2]

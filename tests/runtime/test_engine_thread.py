@@ -1,0 +1,303 @@
+"""The engine on its own thread: it runs, pauses, steps, shows and stops, and nobody waits for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch
+from engine.diagnostics import DeviceError, Diagnostic, PatchError
+from engine.patch.changes import PortRef
+from engine.runtime.messages import FrameReport, Observe, Reset, Saved, SaveOutputs, SetRunning
+from tests.runtime.conftest import SCALE, Kernels
+
+COUNT = PortRef("count", "out")
+
+
+def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait until something holds; fail when it never does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it must happen within ten seconds"
+        time.sleep(0.002)
+
+
+def counted(engine: Engine) -> float:
+    return float(engine.read(COUNT)[0])
+
+
+@pytest.fixture
+def patch(kernels: Kernels) -> Patch:
+    """A counter."""
+    patch = Patch()
+    patch.add("test_run.count", node_id="count")
+    return patch
+
+
+def report(engine: Engine, wanted: Callable[[FrameReport], object]) -> FrameReport:
+    """Return the next report of which something holds."""
+    found: list[FrameReport] = []
+
+    def look() -> bool:
+        newest = engine.take_report()
+        if newest is not None and wanted(newest):
+            found.append(newest)
+        return bool(found)
+
+    until(look)
+    return found[0]
+
+
+def test_the_first_frame_waits_for_the_first_build(patch: Patch) -> None:
+    """The counter has counted every frame that was reported."""
+    with Engine(patch, device="host") as engine:
+        engine.start(rate=None)
+        report(engine, lambda r: r.frame > 20)
+        engine.stop()
+        last = engine.step().frame
+        assert counted(engine) == last + 1
+
+
+def test_frames_run_on_a_thread_of_its_own_until_it_is_stopped(patch: Patch) -> None:
+    """Reports come, edits arrive, the outputs can be read meanwhile, and after `stop` nothing moves."""
+    with Engine(patch, device="host") as engine:
+        engine.start(rate=None)
+        engine.start(rate=None)
+        assert [t.name for t in threading.enumerate()].count("warploom-engine") == 1
+        assert report(engine, lambda r: r.frame > 5).nodes["count"].state == "ok"
+        patch.set("count", step=0.0)
+        until(lambda: counted(engine) == counted(engine) > 5)
+        engine.stop()
+        engine.stop()
+        patch.set("count", step=1.0)
+        before = counted(engine)
+        time.sleep(0.02)
+        assert before == counted(engine)
+        engine.start(rate=None)
+        until(lambda: counted(engine) > before)
+
+
+def test_structure_can_be_edited_while_it_runs(patch: Patch) -> None:
+    """The running graph goes on until the new one is ready, and is not set back."""
+    with Engine(patch, device="host") as engine:
+        engine.start(rate=None)
+        report(engine, lambda r: r.nodes.get("count") and r.nodes["count"].state == "ok")
+        scale = patch.add("test_run.scale")
+        patch.connect(COUNT, scale["x"])
+        patch.set(scale, factor=3.0)
+        report(engine, lambda r: "scale.out" in r.buffers)
+        engine.stop()
+        engine.step()
+        assert engine.read(scale["out"]).tolist() == [3 * counted(engine)] * 3
+
+
+def test_a_rate_is_kept(patch: Patch) -> None:
+    """At 50 frames a second, a fifth of a second holds about ten."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.start(rate=50)
+        start, before = time.monotonic(), counted(engine)
+        time.sleep(0.3)
+        frames, seconds = counted(engine) - before, time.monotonic() - start
+        assert 1 <= frames <= 50 * seconds + 2
+
+
+def test_a_paused_engine_stands_still_and_steps_frame_by_frame(patch: Patch) -> None:
+    """A step is one frame, no more, whatever waits in the inbox."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.post(SetRunning(False))
+        engine.start(rate=None)
+        report(engine, lambda r: not r.running)
+        assert counted(engine) == 1
+        for _ in range(3):
+            before = counted(engine)
+            engine.post(SetRunning(True, frames=1))
+            until(lambda: counted(engine) != before)  # noqa: B023 - called before `before` changes
+            time.sleep(0.03)
+            assert counted(engine) == before + 1
+        engine.post(SetRunning(True, frames=5))
+        until(lambda: counted(engine) >= 9)
+        time.sleep(0.03)
+        assert counted(engine) == 9
+        engine.post(SetRunning(True, frames=0))
+        time.sleep(0.05)
+        assert counted(engine) == 9
+        engine.post(SetRunning(True))
+        until(lambda: counted(engine) > 12)
+
+
+def test_a_paused_engine_shows_edits_without_going_on(kernels: Kernels) -> None:
+    """A launch with a time step of 0 at the same frame brings a new value to the outputs, once."""
+    patch = Patch()
+    data = patch.add("io.array", data=np.ones(1, np.float32))
+    scale, tell = patch.add("test_run.scale", node_id="scale"), patch.add("test_run.tell")
+    patch.connect(data["out"], scale["x"])
+    with Engine(patch, device="host", time_step_s=0.5) as engine:
+        for _ in range(3):
+            engine.step()
+        engine.post(SetRunning(False))
+        engine.start(rate=None)
+        patch.set("scale", factor=9.0)
+        until(lambda: engine.read(scale["out"]) == 9)
+        assert engine.read(tell["out"]).tolist() == [3, 1.5, 0]
+        engine.post(Reset())
+        until(lambda: engine.read(tell["out"]).tolist() == [0, 0, 0])
+
+
+def test_a_broken_kernel_does_not_stop_the_thread(patch: Patch, kernels: Kernels) -> None:
+    """The counter counts on while another block's kernel does not compile, and after it does."""
+    data = patch.add("io.array", data=np.ones(1, np.float32))
+    scale = patch.add("test_run.scale")
+    patch.connect(data["out"], scale["x"])
+    with Engine(patch, device="host") as engine:
+        engine.start(rate=None)
+        report(engine, lambda r: "scale.out" in r.buffers)
+        engine.post(kernels.write("scale.cu", "broken"))
+        failed = report(engine, lambda r: r.diagnostics)
+        assert failed.nodes["scale"].state == "error"
+        before = counted(engine)
+        until(lambda: counted(engine) > before + 3)
+        engine.post(kernels.write("scale.cu", SCALE))
+        assert report(engine, lambda r: not r.diagnostics and not r.preparing)
+
+
+@pytest.fixture
+def pictured(kernels: Kernels) -> Patch:
+    """Two viewers of one picture of bytes."""
+    patch = Patch()
+    image = patch.add("io.image_array", node_id="image", data=np.full((2, 3, 4), 7, np.float32))
+    for name in ("left", "right"):
+        patch.connect(image["out"], patch.add("test_run.show", node_id=name)["image"])
+    return patch
+
+
+def test_pictures_come_only_from_viewers_that_somebody_looks_at(pictured: Patch) -> None:
+    """Each new launch gives one; a viewer that nobody looks at any more gives none."""
+    with Engine(pictured, device="host") as engine:
+        engine.step()
+        assert engine.take_preview("left") is None
+        engine.post(Observe(frozenset({"left"})))
+        engine.step()
+        preview = engine.take_preview("left")
+        assert preview is not None
+        assert (preview.node, preview.frame, preview.pixels.shape, preview.pixels.dtype) == (
+            "left",
+            1,
+            (2, 3, 4),
+            np.uint8,
+        )
+        assert (preview.pixels == 7).all()
+        assert engine.take_preview("left") is None
+        assert engine.take_preview("right") is None
+        engine.step()
+        engine.take_preview("left")
+        engine.post(Observe(frozenset()))
+        engine.step()
+        assert engine.take_preview("left") is None
+
+
+def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -> None:
+    """On its thread the engine does not launch what would give the same; an observer who comes late is served."""
+    with Engine(pictured, device="host") as engine:
+        engine.start(rate=200)
+        report(engine, lambda r: r.buffers)
+        engine.post(Observe(frozenset({"right"})))
+        until(lambda: engine.take_preview("right") is not None)
+        time.sleep(0.05)
+        assert engine.take_preview("right") is None
+        pictured.set("image", data=np.full((2, 3, 4), 9, np.float32))
+        found: list[int] = []
+
+        def look() -> bool:
+            preview = engine.take_preview("right")
+            if preview is not None:
+                found.append(int(preview.pixels[0, 0, 0]))
+            return bool(found)
+
+        until(look)
+        assert found == [9]
+
+
+def test_outputs_are_saved_where_blocks_say_or_all_into_one_folder(patch: Patch, tmp_path: Path) -> None:
+    """Relative paths start at the patch; a folder takes everything, unconnected outputs too."""
+    save = patch.add("test_run.save", node_id="save", file="sub/count.npy")
+    patch.connect(COUNT, save["x"])
+    patch.add("test_run.tell", node_id="tell")
+    patch.path = tmp_path / "patch.loom"
+    with Engine(patch, device="host") as engine:
+        with pytest.raises(PatchError, match="outputs must come from a running patch; step it first"):
+            engine.save_outputs()
+        engine.step()
+        saved = {s.node: s for s in engine.save_outputs()}
+        assert saved["save"].path == str(tmp_path.resolve() / "sub" / "count.npy")
+        assert saved["tell"].path is None
+        assert np.load(tmp_path / "sub" / "count.npy").tolist() == [1, 1, 1]
+        out = tmp_path / "all"
+        saved = {s.node: s for s in engine.save_outputs(out)}
+        assert sorted(p.name for p in out.iterdir()) == ["count.npy", "tell.out.npy"]
+        assert np.load(out / "tell.out.npy").shape == (3,)
+        assert saved["tell"].dtype == "f32"
+
+
+def test_saving_can_be_asked_of_the_thread_and_answers(patch: Patch, tmp_path: Path) -> None:
+    """The answer is a `Saved`, or a diagnostic that says why not."""
+    patch.path = tmp_path / "patch.loom"
+    save = patch.add("test_run.save", node_id="save", file="count.npy")
+    patch.connect(COUNT, save["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.take_events()
+        engine.post(SaveOutputs("save"))
+        engine.step()
+        (event,) = engine.take_events()
+        assert isinstance(event, Saved)
+        assert np.load(event.path or "").tolist() == [2, 2, 2]
+        patch.set(save, file="count.xyz")
+        engine.post(SaveOutputs("save"))
+        engine.step()
+        (event,) = engine.take_events()
+        assert isinstance(event, Diagnostic)
+        assert event.node == "save"
+        assert "output must be writable as" in event.message
+
+
+def test_a_device_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for reports hears why none come, and the engine can still be closed."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.take_events()
+
+        def fail(*_: object) -> None:
+            raise DeviceError("the device has gone")
+
+        monkeypatch.setattr(type(engine._engine.updates.compiled), "launch", fail)
+        engine.start(rate=None)
+        until(lambda: "warploom-engine" not in [t.name for t in threading.enumerate()])
+        (event,) = engine.take_events()
+        assert isinstance(event, Diagnostic)
+        assert event.message == "the device has gone"
+        with pytest.raises(DeviceError, match="the device has gone"):
+            engine.step()
+
+
+def test_any_other_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in the engine itself is told too, and it can be started again."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.take_events()
+        with monkeypatch.context() as broken:
+            broken.setattr(type(engine._engine.updates), "run", lambda *_, **__: 1 / 0)
+            engine.start(rate=None)
+            until(lambda: "warploom-engine" not in [t.name for t in threading.enumerate()])
+        (event,) = engine.take_events()
+        assert isinstance(event, Diagnostic)
+        assert event.message == "the engine must run, got ZeroDivisionError: division by zero"
+        before = counted(engine)
+        engine.start(rate=None)
+        until(lambda: counted(engine) > before)

@@ -1,0 +1,205 @@
+"""Memory comes in buckets, zeroed, and is used again; state stays where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.compiler.shapes import Layout
+from engine.diagnostics import DeviceError
+from engine.patch.changes import PortRef
+from engine.runtime.dirty import DirtyTracker
+from engine.runtime.pool import BufferPool, bucket_bytes
+from engine.runtime.states import StateStore
+from engine.types import f32, s32
+
+GIB = 1 << 30
+
+
+@dataclass
+class FakeMemory:
+    """An allocation that knows what it was filled with."""
+
+    device: FakeDevice
+    pointer: int
+    size_bytes: int
+    content: int | None = None
+
+    def free(self) -> None:
+        self.device.allocated.remove(self)
+
+
+@dataclass
+class FakeDevice:
+    """Hands out addresses up to a limit of bytes."""
+
+    limit_bytes: int = 1 << 50
+    allocated: list[FakeMemory] = field(default_factory=list)
+    count: int = 0
+
+    def allocate(self, size_bytes: int) -> Any:
+        used = sum(m.size_bytes for m in self.allocated)
+        if used + size_bytes > self.limit_bytes:
+            raise DeviceError(f"asked for {size_bytes}, free {self.limit_bytes - used}")
+        self.count += 1
+        self.allocated.append(FakeMemory(self, 4096 * self.count, size_bytes))
+        return self.allocated[-1]
+
+    def fill(self, memory: FakeMemory, value: int) -> None:
+        memory.content = value
+
+
+@pytest.fixture
+def device() -> Any:
+    """A device that counts allocations."""
+    return FakeDevice()
+
+
+@pytest.mark.parametrize(
+    ("size", "bucket"),
+    [
+        (0, 256),
+        (1, 256),
+        (256, 256),
+        (257, 512),
+        (4096, 4096),
+        (4097, 8192),
+        (GIB - 1, GIB),
+        (GIB, GIB),
+        (GIB + 1, GIB + 1),
+    ],
+)
+def test_buckets_are_powers_of_two_up_to_a_gigabyte(size: int, bucket: int) -> None:
+    """Above that an allocation is exact."""
+    assert bucket_bytes(size) == bucket
+
+
+@given(st.integers(1, 2 * GIB))
+def test_a_bucket_holds_its_size_and_wastes_less_than_half(size: int) -> None:
+    """From the smallest bucket on."""
+    assert size <= bucket_bytes(size) < max(2 * size, 257)
+
+
+def test_released_memory_is_used_again_and_zeroed(device: Any) -> None:
+    """A size of the same bucket takes it; another one does not."""
+    pool = BufferPool(device)
+    first = pool.acquire(1000)
+    device.fill(first, 7)
+    pool.release(first)
+    other = pool.acquire(5000)
+    again = pool.acquire(600)
+    assert again is first
+    assert other is not first
+    assert (again.content, other.content) == (0, 0)
+    assert device.count == 2
+
+
+def test_two_users_never_share_memory(device: Any) -> None:
+    """What is in use is not handed out."""
+    pool = BufferPool(device)
+    made = [pool.acquire(300) for _ in range(5)]
+    assert len({m.pointer for m in made}) == 5
+
+
+def test_the_pool_knows_what_is_used_and_what_it_holds(device: Any) -> None:
+    """Both in bytes on the device."""
+    pool = BufferPool(device)
+    a, b = pool.acquire(300), pool.acquire(1000)
+    assert (pool.used_bytes, pool.allocated_bytes) == (512 + 1024, 512 + 1024)
+    pool.release(a)
+    assert (pool.used_bytes, pool.allocated_bytes) == (1024, 512 + 1024)
+    pool.trim()
+    assert (pool.used_bytes, pool.allocated_bytes) == (1024, 1024)
+    pool.release(b)
+    pool.acquire(1)
+    pool.close()
+    assert (pool.used_bytes, pool.allocated_bytes, device.allocated) == (0, 0, [])
+
+
+def test_a_full_device_gets_back_what_is_kept_in_other_sizes() -> None:
+    """Memory that lies in the pool unused is given back before the device is said to be full."""
+    device: Any = FakeDevice(limit_bytes=4096)
+    pool = BufferPool(device)
+    small = [pool.acquire(256) for _ in range(16)]
+    for memory in small[1:]:
+        pool.release(memory)
+    assert pool.acquire(2000).size_bytes == 2048
+    with pytest.raises(DeviceError, match="asked for 2048, free 1792"):
+        pool.acquire(2000)
+    assert pool.used_bytes == 256 + 2048
+
+
+OWNER = PortRef("n", "out")
+LAYOUT = Layout(f32, (100,))
+
+
+def test_state_is_claimed_again_as_long_as_its_layout_stays(device: Any) -> None:
+    """The same memory, contents and all; another shape or type starts from zero."""
+    pool = BufferPool(device)
+    states = StateStore(pool)
+    memory: Any = states.claim(OWNER, LAYOUT)
+    states.commit({OWNER: (LAYOUT, memory)}, ["n"])
+    device.fill(memory, 9)
+    assert states.claim(OWNER, LAYOUT) is memory
+    assert memory.content == 9
+    for other in (Layout(f32, (99,)), Layout(s32, (100,))):
+        claimed: Any = states.claim(OWNER, other)
+        assert claimed is not memory
+        assert claimed.content == 0
+
+
+def test_state_of_a_block_that_is_left_out_is_kept_until_the_block_goes(device: Any) -> None:
+    """A disconnected block takes up where it stopped; a deleted one frees its memory."""
+    pool = BufferPool(device)
+    states = StateStore(pool)
+    memory = states.claim(OWNER, LAYOUT)
+    states.commit({OWNER: (LAYOUT, memory)}, ["n", "m"])
+    states.commit({}, ["n", "m"])
+    assert states.claim(OWNER, LAYOUT) is memory
+    states.commit({}, ["m"])
+    assert pool.used_bytes == 0
+
+
+def test_a_new_layout_frees_the_old_memory_only_when_it_is_committed(device: Any) -> None:
+    """Until then the old graph still runs on it; an abandoned claim gives back the new memory alone."""
+    pool = BufferPool(device)
+    states = StateStore(pool)
+    old = states.claim(OWNER, LAYOUT)
+    states.commit({OWNER: (LAYOUT, old)}, ["n"])
+    larger = Layout(f32, (1000,))
+    states.abandon({OWNER: states.claim(OWNER, larger)})
+    assert pool.used_bytes == old.size_bytes
+    states.abandon({OWNER: states.claim(OWNER, LAYOUT)})
+    assert pool.used_bytes == old.size_bytes
+    new: Any = states.claim(OWNER, larger)
+    states.commit({OWNER: (larger, new)}, ["n"])
+    assert pool.used_bytes == new.size_bytes
+    device.fill(new, 5)
+    states.clear(device)
+    assert new.content == 0
+
+
+def test_dirt_is_taken_once() -> None:
+    """The first frame builds; then each change counts once, parameters with their newest value."""
+    dirty = DirtyTracker()
+    assert dirty.structure
+    assert dirty.take_structure() == "first build"
+    dirty.mark_structure("connection a")
+    dirty.mark_structure("block b")
+    dirty.mark_structure("connection a")
+    assert dirty.take_structure() == "connection a, block b"
+    assert not dirty.structure
+    for value in (1.0, 2.0):
+        dirty.mark_parameter("n", "a", value)
+    assert dirty.take_parameters() == {("n", "a"): 2.0}
+    assert dirty.take_parameters() == {}
+    from pathlib import Path
+
+    dirty.mark_kernel_files(frozenset({Path("a.cu")}))
+    dirty.mark_kernel_files(frozenset({Path("b.cu")}))
+    assert dirty.take_kernel_files() == {Path("a.cu"), Path("b.cu")}
+    assert dirty.take_kernel_files() == frozenset()
