@@ -88,9 +88,9 @@ def port(
     """Declare a port; the annotation gives its direction and element type.
 
     `shape` is an output's shape rule, or the shape an input must have ("same", the default, asks for none); `rank` is
-    the number of dimensions an input must have; `optional` lets an input stay unconnected; `inplace` names the input
-    whose memory an output takes over; a `state` output survives from frame to frame and over rebuilds; `dtype` is the
-    rule for an output of `any_type`: "same(port)" or "data".
+    the number of dimensions an input must have, or an output always has; `optional` lets an input stay
+    unconnected; `inplace` names the input whose memory an output takes over; a `state` output survives from frame to
+    frame and over rebuilds; `dtype` is the rule for an output of `any_type`: "same(port)" or "data".
     """
     return PortDeclaration(
         {

@@ -6,14 +6,17 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from engine import Engine, Patch
+from engine import Engine, Patch, UpdateLevel
 from engine.diagnostics import DeviceError, Diagnostic, PatchError
 from engine.patch.changes import PortRef
+from engine.runtime import updates
 from engine.runtime.messages import FrameReport, Observe, Reset, Saved, SaveOutputs, SetRunning
+from engine.runtime.preparation import prepare
 from tests.runtime.conftest import SCALE, Kernels
 
 COUNT = PortRef("count", "out")
@@ -301,3 +304,41 @@ def test_any_other_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch
         before = counted(engine)
         engine.start(rate=None)
         until(lambda: counted(engine) > before)
+
+
+def test_edits_during_a_rebuild_reach_the_running_graph_and_the_new_one(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A live value is HOT at once and is still there after the swap; an edit of structure waits its turn."""
+    patch = Patch()
+    data = patch.add("io.array", data=np.ones(1, np.float32))
+    scale = patch.add("test_run.scale", node_id="scale")
+    patch.connect(data["out"], scale["x"])
+    may_finish = threading.Event()
+
+    def slow_prepare(*arguments: Any) -> Any:
+        made = prepare(*arguments)
+        assert may_finish.wait(10)
+        return made
+
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        frame = engine._engine.frame
+        monkeypatch.setattr(updates, "prepare", slow_prepare)
+        more = patch.add("test_run.scale", node_id="more", factor=10.0)
+        patch.connect(scale["out"], more["x"])
+        assert (frame(free_running=True).update_level, frame(free_running=True).preparing) == (UpdateLevel.NONE, True)
+        patch.set(scale, factor=5.0)
+        last = patch.add("test_run.scale", node_id="last", factor=100.0)
+        patch.connect(scale["out"], last["x"])
+        patch.set(last, factor=1000.0)
+        assert frame(free_running=True).update_level is UpdateLevel.HOT
+        assert engine.read(scale["out"]) == 5
+        with pytest.raises(PatchError, match=r"port more\.out must be part of the running graph"):
+            engine.read(more["out"])
+        may_finish.set()
+        until(lambda: frame(free_running=True).update_level is UpdateLevel.COLD)
+        assert (engine.read(scale["out"]), engine.read(more["out"])) == (5, 50)
+        until(lambda: frame(free_running=True).update_level is UpdateLevel.COLD)
+        assert engine.read(last["out"]) == 5000
+        assert not frame(free_running=True).preparing

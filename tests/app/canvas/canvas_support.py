@@ -60,26 +60,26 @@ class Count(_Still, Block, id="test_canvas.count", category="Test canvas"):
     out: Out[u32] = port(doc="How many.", shape="scalar")
 
 
-class Picture(_Still, Block, id="test_canvas.picture", category="Image"):
+class Picture(_Still, Block, id="test_canvas.picture", category="Test canvas"):
     """Quokka picture."""
 
     out: Out[float4] = port(doc="The picture.", shape="[48, 64]")
 
 
-class Blur(_Still, Block, id="test_canvas.blur", category="Image"):
-    """Quokka blur."""
+class Soften(_Still, Block, id="test_canvas.soften", category="Test canvas"):
+    """Quokka that softens pictures."""
 
     image: In[float4] = port(doc="Sharp image.", rank=2)
-    out: Out[float4] = port(doc="Blurred image.", shape="same(image)")
+    out: Out[float4] = port(doc="Soft image.", shape="same(image)")
 
 
-class Sparks(_Still, Block, id="test_canvas.sparks", category="Particles"):
+class Sparks(_Still, Block, id="test_canvas.sparks", category="Test canvas"):
     """Quokka sparks."""
 
     out: Out[Spark] = port(doc="The sparks.", shape="[100000]", state=True)
 
 
-class Show(_Still, Block, id="test_canvas.show", category="View"):
+class Show(_Still, Block, id="test_canvas.show", category="Test canvas"):
     """Quokka viewer of anything."""
 
     x: In[any_type] = port(doc="Anything.")

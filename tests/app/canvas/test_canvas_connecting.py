@@ -10,9 +10,9 @@ from engine.blocktypes.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
-from tests.app.canvas.canvas_support import Blur, Count, Scale, Show, Sparks
+from tests.app.canvas.canvas_support import Count, Scale, Show, Soften, Sparks
 
-_TYPES = ["source", "scale", "count", "picture", "blur", "sparks", "show"]
+_TYPES = ["source", "scale", "count", "picture", "soften", "sparks", "show"]
 
 
 @st.composite
@@ -58,7 +58,7 @@ def test_the_best_port_is_the_required_one_of_the_same_type() -> None:
     assert best_port(Scale, samples) is Scale.ports["x"]
     assert best_port(Show, samples) is Show.ports["x"]
     assert best_port(Count, samples) is None
-    assert best_port(Sparks, Blur.ports["image"]) is None
+    assert best_port(Sparks, Soften.ports["image"]) is None
 
 
 def _ports(patch: Patch) -> list[PortRef]:

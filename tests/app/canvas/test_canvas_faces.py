@@ -17,13 +17,13 @@ def test_ports_show_what_flows() -> None:
     """Pixels in two dimensions are an image; other vectors, structs and numbers are told apart."""
     patch = Patch(Catalogue())
     found = {}
-    for name in ("source", "count", "blur", "sparks", "show"):
+    for name in ("source", "count", "soften", "sparks", "show"):
         node = patch.add(f"test_canvas.{name}")
         found[name] = node_face(patch, node.id).outputs[0].flow
     assert found == {
         "source": Flow.FLOAT,
         "count": Flow.INTEGER,
-        "blur": Flow.IMAGE,
+        "soften": Flow.IMAGE,
         "sparks": Flow.STRUCT,
         "show": Flow.ANY,
     }
