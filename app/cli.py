@@ -87,6 +87,19 @@ def check(patch: PatchPath, json: Json = False) -> None:
 
 
 @cli.command()
+def trace(
+    patch: PatchPath,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the trace.")] = Path("trace.json"),
+    frames: Annotated[int, typer.Option(min=1, help="How many frames.")] = 10,
+    device: DeviceName = "auto",
+) -> None:
+    """Time every kernel of some frames; Perfetto and chrome://tracing open the result."""
+    from app.headless import trace_headless
+
+    raise typer.Exit(trace_headless(patch, out, frames, device))
+
+
+@cli.command()
 def blocks(
     name: Annotated[str | None, typer.Argument(help="One block type's id.")] = None,
     json: Json = False,
@@ -128,3 +141,10 @@ def main() -> None:
         sys.exit(PATCH_WRONG)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as problem:  # noqa: BLE001 - a person gets one line; the details go to a file
+        from platformdirs import user_state_path
+
+        from app.faults import record_fault
+
+        typer.echo(f"error: {record_fault(problem, user_state_path('warploom'))}", err=True)
+        sys.exit(PATCH_WRONG)

@@ -19,11 +19,7 @@ def install_fault_handler(show: Callable[[str], None], folder: Path) -> Callable
 
     Returns a function that takes the handler away again.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    file = RotatingFileHandler(folder / "errors.log", maxBytes=1_000_000, backupCount=1, encoding="utf-8", delay=True)
-    file.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    _logger.addHandler(file)
-    _logger.propagate = False
+    file = _open_log(folder)
     previous = sys.excepthook
 
     def handle(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
@@ -36,11 +32,34 @@ def install_fault_handler(show: Callable[[str], None], folder: Path) -> Callable
 
     def remove() -> None:
         sys.excepthook = previous
-        _logger.removeHandler(file)
-        file.close()
+        _close_log(file)
 
     sys.excepthook = handle
     return remove
+
+
+def record_fault(problem: Exception, folder: Path) -> str:
+    """Write an unexpected exception's details to a file in `folder` and return the line that a person reads."""
+    file = _open_log(folder)
+    try:
+        _logger.error("unexpected error", exc_info=problem)
+    finally:
+        _close_log(file)
+    return fault_text(problem, file.baseFilename)
+
+
+def _open_log(folder: Path) -> RotatingFileHandler:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = RotatingFileHandler(folder / "errors.log", maxBytes=1_000_000, backupCount=1, encoding="utf-8", delay=True)
+    file.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    _logger.addHandler(file)
+    _logger.propagate = False
+    return file
+
+
+def _close_log(file: RotatingFileHandler) -> None:
+    _logger.removeHandler(file)
+    file.close()
 
 
 def fault_text(problem: BaseException, details: str) -> str:

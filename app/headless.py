@@ -20,8 +20,9 @@ from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.blocktypes.parameters import parse_text
 from engine.device.protocol import Device
 from engine.diagnostics import Diagnostic, PatchError, error
-from engine.patch.files import load_patch
+from engine.patch.files import load_patch, write_atomically
 from engine.profiling.statistics import percentile
+from engine.profiling.trace import chrome_trace
 from engine.runtime.check import check_patch, has_errors
 from engine.runtime.messages import FrameReport, Saved
 
@@ -100,6 +101,22 @@ def _run(
             progress.advance(task)
         result.outputs = engine.save_outputs(out)
     return result
+
+
+def trace_headless(path: Path, out: Path, frames: int, device: str) -> int:
+    """Write a trace of some frames; return the exit status."""
+    with Engine(load_patch(path), device) as engine:
+        diagnostics = engine.step().diagnostics
+        _print_diagnostics(diagnostics)
+        if has_errors(list(diagnostics)):
+            return 1
+        text = chrome_trace(engine.trace(frames))
+    try:
+        write_atomically(out, text.encode())
+    except OSError as problem:
+        raise PatchError(f"trace must be writable: {out}: {problem.strerror or problem}") from problem
+    typer.echo(f"wrote {out}; open it in Perfetto (ui.perfetto.dev) or chrome://tracing")
+    return 0
 
 
 def check_headless(path: Path, as_json: bool) -> int:

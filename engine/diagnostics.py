@@ -70,6 +70,35 @@ class DeviceError(WarploomError):
     """The device refused or failed; after a fault on a GPU the process must end before it works again."""
 
 
+class KernelFault(DeviceError):
+    """A kernel was ended: it did something that is not allowed, or it was stopped.
+
+    `ptx_line`, `source_file` and `source_line` say where, when that is known; `thread` and `thread_block` are
+    positions in their thread block and grid; `address` is the one used by a bad access, else None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kernel: str,
+        ptx_line: int | None = None,
+        source_file: str | None = None,
+        source_line: int | None = None,
+        thread: tuple[int, int, int] | None = None,
+        thread_block: tuple[int, int, int] | None = None,
+        address: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kernel = kernel
+        self.ptx_line = ptx_line
+        self.source_file = source_file
+        self.source_line = source_line
+        self.thread = thread
+        self.thread_block = thread_block
+        self.address = address
+
+
 class GraphValidationError(WarploomError):
     """The patch cannot become a graph; `errors` holds one diagnostic for each reason."""
 

@@ -44,9 +44,9 @@ class ParameterSpec:
         if self.choices and converted not in self.choices:
             raise PatchError(f"parameter {self.name} must be one of {', '.join(self.choices)}, got {value!r}")
         if self.minimum is not None and converted < self.minimum:
-            raise PatchError(f"parameter {self.name} must be at least {self.minimum:g}, got {value!r}")
+            raise PatchError(f"parameter {self.name} must be at least {self.minimum:.15g}, got {value!r}")
         if self.maximum is not None and converted > self.maximum:
-            raise PatchError(f"parameter {self.name} must be at most {self.maximum:g}, got {value!r}")
+            raise PatchError(f"parameter {self.name} must be at most {self.maximum:.15g}, got {value!r}")
         return converted
 
 
@@ -105,8 +105,9 @@ def parse_text(spec: ParameterSpec, text: str) -> Any:
         return text.lower() in ("true", "1", "on")
     if spec.type in ("float", "int"):
         try:
-            return spec.coerce(float(text))
-        except ValueError as problem:
+            number = float(text)
+            return spec.coerce(int(number) if number.is_integer() else number)
+        except (ValueError, OverflowError) as problem:
             raise PatchError(f"parameter {spec.name} must be {_MUST_BE[spec.type]}, got {text!r}") from problem
     if spec.type == "array":
         raise PatchError(f"parameter {spec.name} must be set from Python, got text")

@@ -10,7 +10,7 @@ from engine.compiler.build import BuiltGraph, KernelNode, Span, TypedKernel
 from engine.compiler.plan import Plan
 from engine.compiler.scheduling import UploadFrame
 from engine.device.arguments import ArgumentError
-from engine.device.protocol import Executable, Graph, Memory, Stream
+from engine.device.protocol import Event, Executable, Graph, Memory, Stream
 from engine.patch.changes import PortRef
 
 
@@ -81,6 +81,10 @@ class CompiledGraph:
     def launch(self, stream: Stream) -> None:
         """Launch the whole graph once."""
         self.executable.launch(stream)
+
+    def span_intervals(self, origin: Event) -> dict[str, tuple[int, int]]:
+        """Return start after `origin` and duration of every span of the last launch, in nanoseconds."""
+        return {s.label: (s.start.elapsed_ns(origin), s.stop.elapsed_ns(s.start)) for s in self.spans}
 
     def span_times(self) -> dict[str, int]:
         """Return the last launch's time of every span in nanoseconds; the launch must be done."""

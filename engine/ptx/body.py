@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from engine.ptx.constants import integer, term
 from engine.ptx.cursor import Cursor
-from engine.ptx.declarations import LINKAGES, variable, variables
+from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
 from engine.ptx.lexer import PtxSyntaxError
 from engine.ptx.operands import operand_list
 from engine.ptx.tree import (
@@ -19,9 +21,12 @@ from engine.ptx.tree import (
     Statement,
     Symbol,
     Variable,
+    Vector,
 )
 
 _FAMILY = re.compile(r"(.*?)(\d+)$")
+#: Component names of vector registers, by position and by colour.
+_COMPONENTS = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": "z", "a": "w"}
 
 
 class Scope:
@@ -34,13 +39,30 @@ class Scope:
         self.registers: set[str] = set()
         self.families: dict[str, int] = {}
         self.names: set[str] = set()
+        #: Vector registers with their number of components; each component is a register of its own.
+        self.vectors: dict[str, int] = {}
 
     def holds_register(self, name: str) -> bool:
         """Whether this scope declares the register."""
         if name in self.registers:
             return True
         match = _FAMILY.match(name)
-        return match is not None and int(match[2]) < self.families.get(match[1], 0)
+        if match is None or (match[2][0] == "0" and len(match[2]) > 1):
+            return False
+        return int(match[2]) < self.families.get(match[1], 0)
+
+    def find(self, name: str) -> Register | Symbol | Vector | None:
+        """Return what a name stands for, None when this scope does not declare it."""
+        if self.holds_register(name):
+            return Register(name + self.suffix)
+        if name in self.names:
+            return Symbol(name + self.suffix)
+        if name in self.vectors:
+            return Vector(tuple(Register(f"{name}.{part}{self.suffix}") for part in "xyzw"[: self.vectors[name]]))
+        base, _, part = name.rpartition(".")
+        if base in self.vectors and part in _COMPONENTS:
+            return Register(f"{base}.{_COMPONENTS[part]}{self.suffix}")
+        return None
 
 
 class BodyParser:
@@ -58,13 +80,16 @@ class BodyParser:
         self.prototypes: dict[str, Prototype] = {}
         self.targets: dict[str, tuple[str, ...]] = {}
 
-    def parse(self) -> None:
-        """Parse from the opening brace to the closing one."""
+    def parse(self, formal: Mapping[str, str] | None = None) -> None:
+        """Parse from the opening brace to the closing one; `formal` are parameters that are registers, with types."""
         cursor = self._cursor
         cursor.expect("{")
         suffix = f"${self._scopes}" if self._scopes else ""
         self._scopes += 1
         outer, self._scope = self._scope, Scope(self._scope, suffix)
+        if formal:
+            self._scope.registers.update(formal)
+            self.registers.update(formal)
         self._collect_labels()
         while not cursor.accept("}"):
             self._statement()
@@ -142,32 +167,36 @@ class BodyParser:
                 scope.names.add(found.name)
                 unique = found.name + scope.suffix
                 self.variables.append(_renamed(found, unique))
-        elif name == "pragma":
+        elif name in ("pragma", "alias"):
             while not cursor.accept(";"):
                 cursor.take()
+        elif name in ("callprototype", "branchtargets", "calltargets"):
+            raise PtxSyntaxError(f"PTX line {cursor.line}: .{name} must have a label in front of it", line=cursor.line)
         else:
             raise PtxSyntaxError(f"PTX line {cursor.line}: .{name} must not stand in a function body", line=cursor.line)
 
     def _registers(self) -> None:
         cursor, scope = self._cursor, self._scope
         assert scope is not None
-        ptx_type = cursor.directive("a register type")
+        components, ptx_type = 0, cursor.directive("a register type")
         if ptx_type in ("v2", "v4"):
-            raise PtxSyntaxError(
-                f"PTX line {cursor.line}: register must be scalar, got .{ptx_type}; declare its elements one by one",
-                line=cursor.line,
-            )
+            components, ptx_type = int(ptx_type[1:]), cursor.directive("a register type")
         while True:
             name = cursor.word("a register name")
+            names = [name]
             if cursor.accept("<"):
-                count = cursor.integer()
+                count = term(cursor)
                 cursor.expect(">")
-                scope.families[name] = count
-                for index in range(count):
-                    self.registers[f"{name}{index}{scope.suffix}"] = ptx_type
-            else:
+                names = [f"{name}{index}" for index in range(count)]
+                if not components:
+                    scope.families[name] = count
+            elif not components:
                 scope.registers.add(name)
-                self.registers[name + scope.suffix] = ptx_type
+            for item in names:
+                if components:
+                    scope.vectors[item] = components
+                for part in "xyzw"[:components] or ("",):
+                    self.registers[item + (f".{part}" if part else "") + scope.suffix] = ptx_type
             if cursor.accept(";"):
                 return
             cursor.expect(",")
@@ -182,24 +211,32 @@ class BodyParser:
                 raise cursor.error("a predicate register after '@'")
             guard = Guard(register, negated)
         opcode, *modifiers = cursor.word("an opcode").split(".")
+        if modifiers and modifiers[-1] == "const" and cursor.at("["):
+            skip_bank(cursor)
+            while cursor.token.kind == "directive":
+                modifiers += cursor.directive("a modifier").split(".")
         operands: list[Operand] = []
         if not cursor.accept(";"):
-            operands.extend(operand_list(cursor, self._resolve, ";"))
+            operands.extend(operand_list(cursor, self._resolve, ";", groups=opcode == "call"))
         self.body.append(Instruction(opcode, tuple(modifiers), tuple(operands), guard, line, self._location))
 
-    def _resolve(self, name: str) -> Register | Symbol:
+    def _resolve(self, name: str) -> Register | Symbol | Vector:
         scope = self._scope
         while scope is not None:
-            if scope.holds_register(name):
-                return Register(name + scope.suffix)
-            if name in scope.names:
-                return Symbol(name + scope.suffix)
+            found = scope.find(name)
+            if found is not None:
+                return found
             scope = scope.parent
+        if "." in name and not name.startswith("%"):
+            return Register(f"%{name}")  # `tid.x`, as the first PTX versions wrote special registers
         # What no scope declares is a special register or a name of the module.
-        return Register(name) if name.startswith("%") or name == "WARP_SZ" else Symbol(name)
+        return Register(name) if name.startswith("%") else Symbol(name)
 
     def _resolve_symbol(self, name: str) -> str:
-        return self._resolve(name).name
+        found = self._resolve(name)
+        if isinstance(found, Vector):
+            raise self._cursor.error("a label")
+        return found.name
 
 
 def parameter_list(cursor: Cursor) -> tuple[Variable, ...]:

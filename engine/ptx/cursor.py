@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from engine.ptx.lexer import PtxSyntaxError, Token
-from engine.ptx.literals import negated, number
-from engine.ptx.tree import Float, Integer
 
 
 class Cursor:
@@ -72,34 +70,6 @@ class Cursor:
         if self.token.kind != "directive":
             raise self.error(what)
         return self.take().text[1:]
-
-    def immediate(self) -> Integer | Float:
-        """Return a number with an optional sign, complement or parentheses, or a sum of numbers."""
-        if self.accept("-"):
-            return negated(self.immediate())
-        if self.accept("~"):
-            inner = self.immediate()
-            return Integer(~inner.value) if isinstance(inner, Integer) else inner
-        if self.accept("("):
-            value = self.immediate()
-            while self.at("+") or self.at("-"):
-                sign = -1 if self.take().text == "-" else 1
-                other = self.immediate()
-                if not (isinstance(value, Integer) and isinstance(other, Integer)):
-                    raise self.error("integers in a constant expression")
-                value = Integer(value.value + sign * other.value)
-            self.expect(")")
-            return value
-        if self.token.kind != "number":
-            raise self.error("a number")
-        return number(self.take().text)
-
-    def integer(self) -> int:
-        """Return an integer."""
-        value = self.immediate()
-        if isinstance(value, Float):
-            raise self.error("an integer")
-        return value.value
 
     def error(self, wanted: str) -> PtxSyntaxError:
         """Return the error that says what was wanted here and what stands here instead."""

@@ -4,30 +4,47 @@ from __future__ import annotations
 
 import math
 
+from engine.ptx.constants import immediate, integer, term
 from engine.ptx.cursor import Cursor
-from engine.ptx.tree import Float, InitialValue, Integer, SymbolValue, Variable, type_size
+from engine.ptx.tree import InitialValue, Integer, SymbolValue, Variable, type_size
 
 LINKAGES = ("extern", "visible", "weak", "common")
 SPACES = ("global", "const", "shared", "local", "param", "tex")
+#: Types whose values only texture and surface instructions read.
+OPAQUE = ("texref", "samplerref", "surfref")
+
+
+def skip_bank(cursor: Cursor) -> None:
+    """Step over the bank of `.const[3]`: all banks are one memory."""
+    if cursor.accept("["):
+        integer(cursor)
+        cursor.expect("]")
 
 
 def variables(cursor: Cursor, space: str, linkage: str) -> list[Variable]:
     """Return the variables of one declaration, from after its space to after its semicolon."""
-    found = [variable(cursor, space, linkage)]
-    alignment, ptx_type = found[0].alignment, found[0].ptx_type
+    skip_bank(cursor)
+    alignment, components, ptx_type = _type(cursor)
+    found = [_named(cursor, space, linkage, ptx_type, components, alignment)]
     while cursor.accept(","):
-        found.append(_named(cursor, space, linkage, ptx_type, 1, alignment))
+        found.append(_named(cursor, space, linkage, ptx_type, components, alignment))
     cursor.expect(";")
     return found
 
 
 def variable(cursor: Cursor, space: str, linkage: str = "") -> Variable:
     """Return one variable: attributes, type, name, array sizes and initial value."""
+    alignment, components, ptx_type = _type(cursor)
+    return _named(cursor, space, linkage, ptx_type, components, alignment)
+
+
+def _type(cursor: Cursor) -> tuple[int, int, str]:
+    """Return alignment, vector components and type of a declaration."""
     alignment, components, ptx_type, pointer = 0, 1, "", False
     while cursor.token.kind == "directive":
         name = cursor.directive("a type")
         if name == "align":
-            given = cursor.integer()
+            given = integer(cursor)
             # `.ptr .align n` states what the pointer points to, not how the parameter lies.
             if not pointer:
                 alignment = given
@@ -36,14 +53,14 @@ def variable(cursor: Cursor, space: str, linkage: str = "") -> Variable:
         elif name in SPACES:
             continue  # the space a `.ptr` parameter points into
         elif name == "attribute":
-            _skip_parentheses(cursor)
+            _skip(cursor, "(", ")")
         elif name in ("v2", "v4", "v8"):
             components = int(name[1:])
         else:
             ptx_type = name
     if not ptx_type:
         raise cursor.error("a type")
-    return _named(cursor, space, linkage, ptx_type, components, alignment)
+    return alignment, components, ptx_type
 
 
 def _named(cursor: Cursor, space: str, linkage: str, ptx_type: str, components: int, alignment: int) -> Variable:
@@ -51,33 +68,63 @@ def _named(cursor: Cursor, space: str, linkage: str, ptx_type: str, components: 
     name = cursor.word("a variable name")
     sizes: list[int] = []
     while cursor.accept("["):
-        sizes.append(0 if cursor.at("]") else cursor.integer())
+        sizes.append(0 if cursor.at("]") else integer(cursor))
         cursor.expect("]")
-    initial = _initial(cursor) if cursor.accept("=") else ()
     count = math.prod(sizes) if sizes else 1
-    if sizes and sizes[0] == 0 and initial:
-        count = len(initial)
+    initial: tuple[InitialValue, ...] = ()
+    if cursor.accept("="):
+        if ptx_type in OPAQUE:
+            _skip(cursor, "{", "}")
+        else:
+            shape = [*sizes, components] if components > 1 else sizes
+            values = _Initial(cursor, shape or [1]).values
+            initial = tuple(values)
+            if sizes and sizes[0] == 0:
+                count = -(-len(initial) // (math.prod(sizes[1:]) * components)) * math.prod(sizes[1:])
     natural = type_size(ptx_type) * components
     return Variable(name, space, ptx_type, count * components, max(alignment, natural, 1), line, linkage, initial)
 
 
-def _initial(cursor: Cursor) -> tuple[InitialValue, ...]:
-    if not cursor.accept("{"):
-        return (_initial_value(cursor),)
-    values: list[InitialValue] = []
-    while not cursor.accept("}"):
-        values.extend(_initial(cursor))
-        if not cursor.at("}"):
-            cursor.expect(",")
-    return tuple(values)
+class _Initial:
+    """Reads nested braces; rows that are given in part are filled up with zeros."""
+
+    def __init__(self, cursor: Cursor, shape: list[int]) -> None:
+        self._cursor = cursor
+        self.values: list[InitialValue] = []
+        self._read(shape)
+
+    def _read(self, shape: list[int]) -> None:
+        cursor = self._cursor
+        if not cursor.accept("{"):
+            self.values.append(_initial_value(cursor))
+            return
+        inner = shape[1:] or [1]
+        row = math.prod(inner)
+        start = len(self.values)
+        while not cursor.accept("}"):
+            before = len(self.values)
+            nested = cursor.at("{")
+            self._read(inner)
+            if nested:
+                self.values.extend([Integer(0)] * (before + row - len(self.values)))
+            if not cursor.at("}"):
+                cursor.expect(",")
+        size = math.prod(shape)
+        if size and len(self.values) - start > size:
+            raise cursor.error(f"at most {size} initial values before this")
 
 
 def _initial_value(cursor: Cursor) -> InitialValue:
-    if cursor.token.kind != "word":
-        value: Integer | Float = cursor.immediate()
-        if isinstance(value, Integer) and cursor.at("("):
-            raise cursor.error("a plain initial value (masked addresses are not supported)")
-        return value
+    if cursor.token.kind == "number" and cursor.following.text == "(":
+        mask = integer(cursor)
+        cursor.expect("(")
+        value = _initial_value(cursor)
+        cursor.expect(")")
+        if not isinstance(value, SymbolValue):
+            raise cursor.error("a symbol inside the parentheses after a mask")
+        return SymbolValue(value.name, value.offset, value.generic, mask)
+    if cursor.token.kind != "word" or cursor.token.text == "WARP_SZ":
+        return immediate(cursor)
     name, generic = cursor.take().text, False
     if name == "generic" and cursor.accept("("):
         generic, name = True, cursor.word("a symbol")
@@ -88,14 +135,16 @@ def _initial_value(cursor: Cursor) -> InitialValue:
 
 
 def _offset(cursor: Cursor) -> int:
-    if cursor.accept("+"):
-        return cursor.integer()
-    return -cursor.integer() if cursor.accept("-") else 0
+    offset = 0
+    while cursor.at("+") or cursor.at("-"):
+        sign = -1 if cursor.take().text == "-" else 1
+        offset += sign * term(cursor)
+    return offset
 
 
-def _skip_parentheses(cursor: Cursor) -> None:
-    cursor.expect("(")
+def _skip(cursor: Cursor, opening: str, closing: str) -> None:
+    cursor.expect(opening)
     depth = 1
     while depth:
         text = cursor.take().text
-        depth += (text == "(") - (text == ")")
+        depth += (text == opening) - (text == closing)

@@ -21,19 +21,21 @@ class Token:
     line: int
 
 
-# `.loc` and `.file` end with their line and debug sections hold no nested braces: each is one token.
+# `.loc` and `.file` end with their line and debug sections hold no nested braces: each is one token. The debug lines of
+# PTX 2 begin with `@@DWARF`.
 _PATTERN = re.compile(
     r"""
-    (?P<space>[ \t\r\n]+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]*)
+    (?P<space>[ \t\r\n\f\v]+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]* | @@DWARF[^\n]*)
   | (?P<location>\.loc\b[^\n]*)
   | (?P<file>\.file\b[^\n]*)
-  | (?P<section>\.section\b[^{;]*\{[^}]*\})
+  | (?P<section>\.section\b[^{;\n]*\s*\{[^}]*\} | \.section\b[^\n]*
+        | \.(?:byte|[248]byte|quad)\b[^\n]*)
   | (?P<number>0[fF][0-9a-fA-F]{8}(?!\w) | 0[dD][0-9a-fA-F]{16}(?!\w) | 0[xX][0-9a-fA-F]+U? | 0[bB][01]+U?
         | \d+\.\d*(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+ | \d+U?)
-  | (?P<word>[%$_A-Za-z][\w$]*(?:\.\w+(?:::\w+)*)*)
+  | (?P<word>(?:%[\w$]+|[$_A-Za-z][\w$]*)(?:\.\w+(?:::\w+)*)*)
   | (?P<directive>\.[A-Za-z_]\w*(?:::\w+)*)
   | (?P<string>"(?:[^"\\\n]|\\.)*")
-  | (?P<symbol>[\[\]{}(),;:@!|+\-=<>~])
+  | (?P<symbol><<|>>|<=|>=|==|!=|&&|\|\||[\[\]{}(),;:@!|+\-=<>~*/%&^?])
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )

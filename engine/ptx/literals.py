@@ -21,7 +21,7 @@ def number(text: str) -> Integer | Float:
         return Integer(int(digits, 2))
     if "." in digits or "e" in digits:
         return Float(int.from_bytes(struct.pack("<d", float(digits)), "little"), 64)
-    octal = len(digits) > 1 and digits.startswith("0")
+    octal = len(digits) > 1 and digits.startswith("0") and not set(digits) & set("89")
     return Integer(int(digits, 8 if octal else 10))
 
 

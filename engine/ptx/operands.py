@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.ptx.constants import immediate, term
 from engine.ptx.cursor import Cursor
 from engine.ptx.tree import (
     Address,
@@ -19,22 +20,24 @@ from engine.ptx.tree import (
     Vector,
 )
 
-#: Resolves a name in the current scope to the register or symbol it stands for.
-Resolve = Callable[[str], Register | Symbol]
+#: Resolves a name in the current scope to the register, registers or symbol it stands for.
+Resolve = Callable[[str], Register | Symbol | Vector]
 
 
-def operand_list(cursor: Cursor, resolve: Resolve, end: str) -> tuple[Operand, ...]:
-    """Return the operands up to `end`, which is stepped over."""
+def operand_list(cursor: Cursor, resolve: Resolve, end: str, *, groups: bool = False) -> tuple[Operand, ...]:
+    """Return the operands up to `end`, which is stepped over; with `groups`, parentheses hold lists as in a call."""
     operands: list[Operand] = []
     while not cursor.accept(end):
         if operands:
             cursor.expect(",")
-        operands.append(operand(cursor, resolve))
+        operands.append(operand(cursor, resolve, groups=groups))
     return tuple(operands)
 
 
-def operand(cursor: Cursor, resolve: Resolve) -> Operand:
+def operand(cursor: Cursor, resolve: Resolve, *, groups: bool = False) -> Operand:
     """Return one operand."""
+    if groups and cursor.accept("("):
+        return Group(operand_list(cursor, resolve, ")"))
     first = _single(cursor, resolve)
     if cursor.accept("|"):
         return Pair(first, _single(cursor, resolve))
@@ -46,15 +49,13 @@ def _single(cursor: Cursor, resolve: Resolve) -> Operand:
         return Vector(operand_list(cursor, resolve, "}"))
     if cursor.accept("["):
         return _address(cursor, resolve)
-    if cursor.accept("!"):
+    if cursor.at("!") and cursor.following.kind == "word" and cursor.following.text != "WARP_SZ":
+        cursor.take()
         register = resolve(cursor.word("a predicate"))
         if not isinstance(register, Register):
             raise cursor.error("a predicate register after '!'")
         return Negated(register)
-    if cursor.at("(") and cursor.following.kind != "number" and cursor.following.text != "-":
-        cursor.take()
-        return Group(operand_list(cursor, resolve, ")"))
-    if cursor.token.kind == "word":
+    if cursor.token.kind == "word" and cursor.token.text != "WARP_SZ":
         name = cursor.take().text
         if name == "_":
             return Sink()
@@ -62,15 +63,18 @@ def _single(cursor: Cursor, resolve: Resolve) -> Operand:
         if isinstance(target, Symbol) and (cursor.at("+") or cursor.at("-")):
             return Symbol(target.name, target.offset + _signed_offset(cursor))
         return target
-    return cursor.immediate()
+    return immediate(cursor)
 
 
 def _address(cursor: Cursor, resolve: Resolve) -> Address:
     base: Register | Symbol | Integer
-    if cursor.token.kind == "word":
-        base = resolve(cursor.take().text)
+    if cursor.token.kind == "word" and cursor.token.text != "WARP_SZ":
+        found = resolve(cursor.take().text)
+        if isinstance(found, Vector):
+            raise cursor.error("one component of the vector register as an address")
+        base = found
     else:
-        value = cursor.immediate()
+        value = immediate(cursor)
         if isinstance(value, Float):
             raise cursor.error("an address")
         base = value
@@ -86,4 +90,4 @@ def _address(cursor: Cursor, resolve: Resolve) -> Address:
 
 def _signed_offset(cursor: Cursor) -> int:
     sign = -1 if cursor.take().text == "-" else 1
-    return sign * cursor.integer()
+    return sign * term(cursor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from engine.ptx.body import BodyParser, parameter_list
+from engine.ptx.constants import integer
 from engine.ptx.cursor import Cursor
 from engine.ptx.declarations import LINKAGES, SPACES, variables
 from engine.ptx.lexer import PtxSyntaxError, tokenize
@@ -58,7 +59,7 @@ class _ModuleParser:
             while cursor.accept(","):
                 cursor.word("a target option")
         elif name == "address_size":
-            if (bits := cursor.integer()) != 64:
+            if (bits := integer(cursor)) != 64:
                 raise PtxSyntaxError(f"PTX line {line}: .address_size must be 64, got {bits}", line=line)
         elif name in ("entry", "func"):
             self._function(name == "entry", linkage, line)
@@ -110,12 +111,12 @@ class _ModuleParser:
         while cursor.token.kind == "directive":
             name = cursor.directive("a directive")
             if name in _LIST_DIRECTIVES:
-                values = [cursor.integer()]
+                values = [integer(cursor)]
                 while cursor.accept(","):
-                    values.append(cursor.integer())
+                    values.append(integer(cursor))
                 found[name] = tuple(values)
             elif name in _VALUE_DIRECTIVES:
-                found[name] = (cursor.integer(),)
+                found[name] = (integer(cursor),)
             elif name in _FLAG_DIRECTIVES:
                 found[name] = ()
             elif name == "pragma":

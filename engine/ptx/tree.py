@@ -135,11 +135,15 @@ Statement = Instruction | Label
 
 @dataclass(frozen=True, slots=True)
 class SymbolValue:
-    """An initial value that is an address: `symbol+offset`, in the generic space when `generic` is set."""
+    """An initial value that is an address: `symbol+offset`, in the generic space when `generic` is set.
+
+    `mask` selects one byte of the address, as in `0xFF00(symbol)`; 0 stands for the whole address.
+    """
 
     name: str
     offset: int = 0
     generic: bool = False
+    mask: int = 0
 
 
 InitialValue = Integer | Float | SymbolValue

@@ -66,7 +66,9 @@ class CudaEngine:
         self.frame_index = 0
         self._time_step_s = time_step_s
         self._stream = device.create_stream()
-        self._start, self._stop = device.create_event(), device.create_event()
+        #: Recorded where a measured launch begins, and when that was on the clock of `time.perf_counter_ns`.
+        self.graph_start, self.launched_ns = device.create_event(), 0
+        self._stop = device.create_event()
         self._observed: frozenset[str] = frozenset()
         self._saves: deque[str | None] = deque()
         self._launches = 0
@@ -126,7 +128,7 @@ class CudaEngine:
         """Give everything on the device back."""
         self.device.activate()
         self.updates.close()
-        for event in (self._start, self._stop):
+        for event in (self.graph_start, self._stop):
             event.destroy()
         self._stream.destroy()
         self.context.close()
@@ -160,7 +162,8 @@ class CudaEngine:
         uniforms[0] = (self.frame_index & 0xFFFFFFFF, self.frame_index * self._time_step_s, step, 0)
         measured = self.updates.profiling >= ProfilingLevel.SUMMARY
         if measured:
-            self._stream.record(self._start)
+            self.launched_ns = time.perf_counter_ns()
+            self._stream.record(self.graph_start)
         compiled.launch(self._stream)
         if measured:
             self._stream.record(self._stop)
@@ -168,7 +171,7 @@ class CudaEngine:
         self._launches += 1
         self._is_current = True
         if measured:
-            self._launch_ns.add(self._stop.elapsed_ns(self._start))
+            self._launch_ns.add(self._stop.elapsed_ns(self.graph_start))
             self._spans.add(compiled.span_times())
 
     def _picture(self) -> None:

@@ -18,11 +18,13 @@ from engine.kernel_sources.watcher import KernelWatcher
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
+from engine.profiling.trace import Slice
 from engine.runtime.cuda_engine import CudaEngine
 from engine.runtime.loop import EngineLoop
 from engine.runtime.messages import FrameReport, KernelFilesChanged, Message, Preview, Saved
 from engine.runtime.outbox import Happening
 from engine.runtime.outputs import read_buffer, save_outputs
+from engine.runtime.tracing import trace_frames
 
 
 class Engine:
@@ -68,6 +70,12 @@ class Engine:
         with self._lock:
             self._require_open()
             return self._engine.frame()
+
+    def trace(self, frames: int) -> list[Slice]:
+        """Do some frames with every kernel timed and return what took time; see `engine.profiling.trace`."""
+        with self._lock:
+            self._require_open()
+            return trace_frames(self._engine, frames)
 
     def start(self, *, rate: float | None = 60.0) -> None:
         """Run frames on a thread of the engine's own, at most `rate` a second; None means as fast as they go."""

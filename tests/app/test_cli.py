@@ -219,6 +219,23 @@ def test_particles_run_and_leave_a_picture(warploom: Warploom, tmp_path: Path) -
     assert picture.std() > 2
 
 
+def test_trace_times_every_kernel_in_every_frame(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """Trace Event JSON: complete events in microseconds, each kernel within its frame."""
+    result = warploom("trace", saxpy_file, "--device", "host", "--frames", 3, "--out", tmp_path / "trace.json")
+    assert result.status == 0, result.err
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+    assert set(tracks.values()) == {"engine", "host"}
+    frames = [e for e in events if e["ph"] == "X" and tracks[e["tid"]] == "engine"]
+    kernels = [e for e in events if e["ph"] == "X" and tracks[e["tid"]] == "host"]
+    assert [e["name"] for e in frames] == ["frame 1", "frame 2", "frame 3"]
+    assert [e["name"] for e in kernels] == ["saxpy: saxpy"] * 3
+    for frame, kernel in zip(frames, kernels, strict=True):
+        assert frame["ts"] <= kernel["ts"]
+        assert kernel["ts"] + kernel["dur"] <= frame["ts"] + frame["dur"]
+        assert kernel["args"] == {"block": "saxpy", "grid": "(4, 1, 1)", "thread_block": "(256, 1, 1)"}
+
+
 def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
     """As JSON, as a table, and one block in full."""
     blocks = {b["id"]: b for b in warploom("blocks", "--json").json["blocks"]}
@@ -258,6 +275,17 @@ def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: P
     manifest = json.loads((tmp_path / "scale.json").read_text())
     assert manifest["name"] == "scale"
     assert [(p["name"], p["direction"]) for p in manifest["parameters"]] == [("data", "inout"), ("by", "in")]
+
+
+def test_an_unexpected_error_is_one_line(warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No traceback reaches a person; it is in the file that the line names."""
+    monkeypatch.setattr("app.headless.load_patch", lambda path: 1 / 0)
+    result = warploom("run", saxpy_file)
+    assert result.status == 1
+    assert result.err.startswith("error: Unexpected ZeroDivisionError: division by zero.")
+    assert result.err.count("\n") == 1
+    log = Path(result.err.split("details are in ")[1].strip())
+    assert "ZeroDivisionError" in log.read_text()
 
 
 def test_python_m_app_is_the_same_program() -> None:

@@ -11,7 +11,8 @@ SHARED_BYTES = 6
 ALLOCATIONS = 7  # address of sorted pairs: first byte, size
 ALLOCATION_COUNT = 8
 ARGUMENT_BYTES = 9
-LAUNCH_FIELDS = 10
+STOP = 10  # address of a number that is not 0 when kernels must end
+LAUNCH_FIELDS = 11
 
 # The worker record: 64-bit fields, one record for each thread of the pool.
 SHARED = 0  # address of shared memory
@@ -28,7 +29,7 @@ CACHE_SIZE = 10
 ARGUMENTS = 11  # address of the argument block
 WORKER_FIELDS = 12
 
-# Kinds of fault.
+# Kinds of fault; an access adds its size in bytes, shifted by SIZE_SHIFT.
 BAD_ADDRESS = 1
 BAD_SHARED = 2
 BAD_LOCAL = 3
@@ -36,8 +37,15 @@ TRAP = 4
 DEADLOCK = 5
 BAD_CALL = 6
 ASSERT = 7
+STOPPED = 8
+STACK_OVERFLOW = 9
+SIZE_SHIFT = 8
 
 MAX_THREADS = 1024
+#: CUDA's bound on the local memory of one thread.
+MAX_LOCAL_BYTES = 512 << 10
+#: How deep device functions may call each other: less than the smallest stack of a thread that runs kernels.
+STACK_LIMIT = 3 << 20
 
 
 def narrow(bits: int) -> int:

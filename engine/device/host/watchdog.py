@@ -1,0 +1,98 @@
+"""Stopping of kernels: a number that translated code reads at every turn of a loop, and the thread that sets it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+
+#: How often running kernels are compared with the time limit.
+_LOOK_S = 0.02
+#: Without launches for this long, the thread sleeps until the next one.
+_IDLE_S = 1.0
+
+RUNNING, TIME_LIMIT, INTERRUPTED, CLOSED = 0, 1, 2, 3
+
+
+class Watchdog:
+    """Stops the kernels of one device: `limit_s` bounds the time of each launch, None is no bound."""
+
+    def __init__(self, limit_s: float | None) -> None:
+        self.limit_s = limit_s
+        self._flag = np.zeros(1, np.int64)
+        self.address = int(self._flag.ctypes.data)
+        self._lock = threading.Lock()
+        self._uses = 0
+        self._deadline: float | None = None
+        self._wake = threading.Event()
+        self._is_parked = True
+        self._thread: threading.Thread | None = None
+
+    @property
+    def reason(self) -> int:
+        """Why kernels must end; RUNNING when they need not."""
+        return int(self._flag[0])
+
+    def enter(self) -> None:
+        """Say that a launch or a graph begins: an interruption from now on ends it."""
+        with self._lock:
+            self._uses += 1
+
+    def leave(self) -> None:
+        """Say that a launch or a graph has ended; with the last one, the wish to stop is fulfilled."""
+        with self._lock:
+            self._uses -= 1
+            if not self._uses and self._flag[0] != CLOSED:
+                self._flag[0] = RUNNING
+
+    def start(self) -> None:
+        """Begin the time of one kernel."""
+        if self.limit_s is None:
+            return
+        self._deadline = time.monotonic() + self.limit_s
+        if self._is_parked:
+            self._is_parked = False
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="warploom-host-watchdog", daemon=True)
+                self._thread.start()
+            self._wake.set()
+
+    def finish(self) -> None:
+        """End the time of one kernel."""
+        self._deadline = None
+
+    def interrupt(self) -> None:
+        """Stop what runs now; nothing happens when nothing runs."""
+        with self._lock:
+            if self._uses and self._flag[0] == RUNNING:
+                self._flag[0] = INTERRUPTED
+
+    def close(self) -> None:
+        """Stop what runs now and whatever is launched later, and end the thread."""
+        with self._lock:
+            self._flag[0] = CLOSED
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        idle_since = time.monotonic()
+        while self._flag[0] != CLOSED:
+            now, deadline = time.monotonic(), self._deadline
+            if deadline is not None:
+                idle_since = now
+                if now >= deadline:
+                    with self._lock:
+                        if self._deadline == deadline and self._flag[0] == RUNNING:
+                            self._flag[0] = TIME_LIMIT
+            elif now - idle_since > _IDLE_S:
+                self._wake.clear()
+                self._is_parked = True
+                # A launch that began in between has either seen the mark or is seen here.
+                if self._deadline is None and self._flag[0] != CLOSED:
+                    self._wake.wait()
+                self._is_parked = False
+                idle_since = time.monotonic()
+                continue
+            time.sleep(min(_LOOK_S, max(deadline - now, 0.001)) if deadline is not None else _LOOK_S)

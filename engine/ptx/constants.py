@@ -1,0 +1,209 @@
+"""Constant expressions, as the PTX manual's chapter on them defines: 64-bit integers, f64 values, C's operators."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.ptx.cursor import Cursor
+from engine.ptx.literals import negated, number
+from engine.ptx.tree import Float, Integer
+
+_WORD = 1 << 64
+_LEVELS: tuple[tuple[str, ...], ...] = (
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!="),
+    ("<", "<=", ">", ">="),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+_TERMS = 9  # the first level above sums: what may follow `+` in an address
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """An integer of type .s64 or .u64."""
+
+    value: int
+    unsigned: bool
+
+
+_Value = _Whole | Float
+
+
+def immediate(cursor: Cursor) -> Integer | Float:
+    """Return a constant expression's value."""
+    return _plain(_conditional(cursor))
+
+
+def term(cursor: Cursor) -> int:
+    """Return an integer that sums and differences do not continue, as in `[base+8*4]`."""
+    return _whole(cursor, _binary(cursor, _TERMS))
+
+
+def integer(cursor: Cursor) -> int:
+    """Return a constant expression that must be an integer."""
+    return _whole(cursor, _conditional(cursor))
+
+
+def _whole(cursor: Cursor, value: _Value) -> int:
+    if isinstance(value, Float):
+        raise cursor.error("an integer")
+    return value.value
+
+
+def _plain(value: _Value) -> Integer | Float:
+    return value if isinstance(value, Float) else Integer(value.value)
+
+
+def _wrapped(value: int, unsigned: bool) -> _Whole:
+    value %= _WORD
+    return _Whole(value if unsigned or value < _WORD // 2 else value - _WORD, unsigned)
+
+
+def _conditional(cursor: Cursor) -> _Value:
+    condition = _binary(cursor, 0)
+    if not cursor.accept("?"):
+        return condition
+    then = _conditional(cursor)
+    cursor.expect(":")
+    otherwise = _conditional(cursor)
+    chosen = then if _is_true(condition) else otherwise
+    if isinstance(then, _Whole) and isinstance(otherwise, _Whole) and isinstance(chosen, _Whole):
+        return _wrapped(chosen.value, then.unsigned or otherwise.unsigned)
+    return chosen
+
+
+def _binary(cursor: Cursor, level: int) -> _Value:
+    if level == len(_LEVELS):
+        return _unary(cursor)
+    left = _binary(cursor, level + 1)
+    while cursor.token.kind == "symbol" and cursor.token.text in _LEVELS[level]:
+        operator = cursor.take().text
+        left = _apply(cursor, operator, left, _binary(cursor, level + 1))
+    return left
+
+
+def _unary(cursor: Cursor) -> _Value:
+    if cursor.accept("+"):
+        return _unary(cursor)
+    if cursor.accept("-"):
+        value = _unary(cursor)
+        if isinstance(value, Float):
+            changed = negated(value)
+            assert isinstance(changed, Float)
+            return changed
+        # The sign of a literal is no wrap-around: -0x8000000000000000 keeps its sign.
+        return _Whole(-value.value, False) if not value.unsigned else _wrapped(-value.value, True)
+    if cursor.accept("!"):
+        return _Whole(int(not _is_true(_unary(cursor))), False)
+    if cursor.accept("~"):
+        value = _unary(cursor)
+        if isinstance(value, Float):
+            raise cursor.error("an integer after '~'")
+        return _Whole(~value.value, False) if not value.unsigned else _wrapped(~value.value, True)
+    if cursor.accept("("):
+        return _parentheses(cursor)
+    if cursor.accept("WARP_SZ"):
+        return _Whole(32, False)
+    if cursor.token.kind != "number":
+        raise cursor.error("a number")
+    text = cursor.take().text
+    value = _literal(text)
+    return value
+
+
+def _parentheses(cursor: Cursor) -> _Value:
+    if cursor.token.kind == "directive":
+        kind = cursor.directive("a type")
+        if kind not in ("s64", "u64"):
+            raise cursor.error("a cast to .s64 or .u64")
+        cursor.expect(")")
+        value = _unary(cursor)
+        if isinstance(value, Float):
+            return _wrapped(int(_double(value)), kind == "u64")
+        return _wrapped(value.value, kind == "u64")
+    value = _conditional(cursor)
+    cursor.expect(")")
+    return value
+
+
+def _literal(text: str) -> _Value:
+    value = number(text)
+    if isinstance(value, Float):
+        return value
+    return _Whole(value.value, text[-1] in "uU" or value.value >= _WORD // 2)
+
+
+def _double(value: Float) -> float:
+    kind, size = ("<f", 4) if value.width == 32 else ("<d", 8)
+    return float(struct.unpack(kind, value.bits.to_bytes(size, "little"))[0])
+
+
+def _is_true(value: _Value) -> bool:
+    return _double(value) != 0 if isinstance(value, Float) else value.value != 0
+
+
+def _float(value: float) -> Float:
+    return Float(int.from_bytes(struct.pack("<d", value), "little"), 64)
+
+
+_ON_FLOATS: dict[str, Callable[[float, float], float]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+}
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+_ON_INTEGERS: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "&": lambda a, b: a & b,
+    "^": lambda a, b: a ^ b,
+    "|": lambda a, b: a | b,
+}
+
+
+def _apply(cursor: Cursor, operator: str, left: _Value, right: _Value) -> _Value:
+    if operator in ("&&", "||"):
+        both = (_is_true(left), _is_true(right))
+        return _Whole(int(all(both) if operator == "&&" else any(both)), False)
+    if isinstance(left, Float) or isinstance(right, Float):
+        return _apply_floats(cursor, operator, left, right)
+    if operator in ("<<", ">>"):
+        count = right.value & 63
+        shifted = left.value << count if operator == "<<" else left.value >> count
+        return _wrapped(shifted, left.unsigned)
+    unsigned = left.unsigned or right.unsigned
+    a, b = _wrapped(left.value, unsigned).value, _wrapped(right.value, unsigned).value
+    if operator in _COMPARISONS:
+        return _Whole(int(_COMPARISONS[operator](a, b)), False)
+    if operator in _ON_INTEGERS:
+        return _wrapped(_ON_INTEGERS[operator](a, b), unsigned)
+    if b == 0:
+        raise cursor.error("a divisor other than 0")
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)  # C rounds towards zero
+    return _wrapped(quotient if operator == "/" else a - quotient * b, unsigned)
+
+
+def _apply_floats(cursor: Cursor, operator: str, left: _Value, right: _Value) -> _Value:
+    a, b = (_double(item) if isinstance(item, Float) else float(item.value) for item in (left, right))
+    if operator in _COMPARISONS:
+        return _Whole(int(_COMPARISONS[operator](a, b)), False)
+    if operator not in _ON_FLOATS or (operator == "/" and b == 0):
+        raise cursor.error("integers, or a sum, difference, product or quotient of floats")
+    return _float(_ON_FLOATS[operator](a, b))
