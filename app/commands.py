@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from app.actions import Command, Menu
+from app.canvas import Canvas
+from app.file_commands import FileCommands
+from app.session import Session
+from app.state import UserState
 from engine.runtime.messages import ProfilingLevel, Reset, SaveOutputs
 
-if TYPE_CHECKING:
-    from app.window import MainWindow
-
 #: Commands that need a selected block.
-NEEDS_SELECTION = ("cut", "copy", "duplicate", "delete", "fit_selection", "open_kernel")
+NEEDS_NODE = ("cut", "copy", "duplicate", "rename", "fit_selection", "open_kernel")
+#: Commands that need a selected connection.
+NEEDS_CONNECTION = ("insert_block",)
+#: Commands that need one of the two.
+NEEDS_SELECTION = ("delete", "disconnect")
 #: Commands that need an open patch.
 NEEDS_PATCH = (
     *("save", "save_as", "close", "undo", "redo", "paste", "select_all", "add_block", "fit"),
-    *("play", "step", "reset", "save_outputs", "restart_engine"),
+    *("play", "step", "reset", "save_outputs", "restart_engine", "block_help"),
 )
 
 _PROFILING = {
@@ -27,7 +32,26 @@ _PROFILING = {
 }
 
 
-def make_commands(window: MainWindow) -> list[Command]:
+class CommandWindow(Protocol):
+    """What the commands need of the window."""
+
+    files: FileCommands
+    session: Session
+    canvas: Canvas
+    state: UserState
+
+    def close(self) -> bool: ...
+    def close_patch(self) -> None: ...
+    def toggle_running(self) -> None: ...
+    def rename_selected(self) -> None: ...
+    def open_kernel_source(self) -> None: ...
+    def show_block_help(self) -> None: ...
+    def show_shortcuts(self) -> None: ...
+    def show_about(self) -> None: ...
+    def set_theme(self, name: str) -> None: ...
+
+
+def make_commands(window: CommandWindow) -> list[Command]:
     """Return the commands of a window."""
     files, session, canvas = window.files, window.session, window.canvas
     commands = [
@@ -39,11 +63,13 @@ def make_commands(window: MainWindow) -> list[Command]:
         Command("quit", "&Quit", window.close, keys=("Ctrl+Q",)),
         Command("undo", "&Undo", session.undo, "undo", ("Ctrl+Z",)),
         Command("redo", "&Redo", session.redo, "redo", ("Ctrl+Shift+Z", "Ctrl+Y")),
-        Command("cut", "Cu&t", canvas.cut, keys=("Ctrl+X",), canvas_only=True),
-        Command("copy", "&Copy", canvas.copy, "copy", ("Ctrl+C",), canvas_only=True),
-        Command("paste", "&Paste", canvas.paste, "paste", ("Ctrl+V",), canvas_only=True),
-        Command("duplicate", "&Duplicate", canvas.duplicate_selected, "duplicate", ("Ctrl+D",)),
-        Command("delete", "De&lete", canvas.delete_selected, "delete", ("Del", "Backspace"), canvas_only=True),
+        Command("cut", "Cu&t", canvas.edits.cut, keys=("Ctrl+X",), canvas_only=True),
+        Command("copy", "&Copy", canvas.edits.copy, "copy", ("Ctrl+C",), canvas_only=True),
+        Command("paste", "&Paste", canvas.edits.paste, "paste", ("Ctrl+V",), canvas_only=True),
+        Command("duplicate", "&Duplicate", canvas.edits.duplicate, "duplicate", ("Ctrl+D",)),
+        Command("delete", "De&lete", canvas.edits.delete, "delete", ("Del", "Backspace"), canvas_only=True),
+        Command("disconnect", "D&isconnect", canvas.edits.disconnect_all, keys=("Ctrl+Shift+D",), canvas_only=True),
+        Command("rename", "&Rename", window.rename_selected, keys=("F2",), canvas_only=True),
         Command("select_all", "Select &all", canvas.select_all, keys=("Ctrl+A",), canvas_only=True),
         Command(
             "add_block",
@@ -54,6 +80,7 @@ def make_commands(window: MainWindow) -> list[Command]:
             "Search the block library",
             canvas_only=True,
         ),
+        Command("insert_block", "&Insert block …", canvas.insert_block, "add", help="In the middle of the connection"),
         Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), canvas_only=True),
         Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), canvas_only=True),
         Command("play", "&Play or pause", window.toggle_running, "pause", ("Space",)),
@@ -78,6 +105,7 @@ def make_commands(window: MainWindow) -> list[Command]:
             ("Ctrl+K",),
             "In the system's editor",
         ),
+        Command("block_help", "&Help on the block", window.show_block_help, "help", ("F1",)),
         Command("shortcuts", "&Keyboard shortcuts", window.show_shortcuts, keys=("Ctrl+/",)),
         Command("about", "&About Warploom", window.show_about),
         *(_theme(window, name) for name in ("dark", "light")),
@@ -100,7 +128,7 @@ MENUS = (
         "&Edit",
         (
             *("undo", "redo", None, "cut", "copy", "paste", "duplicate", "delete", None, "select_all", "add_block"),
-            *(None, "open_kernel"),
+            *("insert_block", "disconnect", "rename", None, "open_kernel"),
         ),
     ),
     Menu(
@@ -121,13 +149,23 @@ MENUS = (
         ),
         id="view",
     ),
-    Menu("&Help", ("shortcuts", "about")),
+    Menu("&Help", ("block_help", "shortcuts", "about")),
 )
+
+#: Menus of what lies under the pointer on the canvas.
+CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
+    "node": (
+        *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
+        *("block_help", "open_kernel"),
+    ),
+    "connection": ("insert_block", "disconnect"),
+    "canvas": ("add_block", "paste", None, "select_all", "fit"),
+}
 
 TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit", None, "play", "step", "reset")
 
 
-def _theme(window: MainWindow, name: str) -> Command:
+def _theme(window: CommandWindow, name: str) -> Command:
     return Command(
         f"theme_{name}",
         f"&{name.capitalize()}",

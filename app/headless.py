@@ -105,7 +105,7 @@ def _run(
 
 def trace_headless(path: Path, out: Path, frames: int, device: str) -> int:
     """Write a trace of some frames; return the exit status."""
-    with Engine(load_patch(path), device) as engine:
+    with Engine(load_patch(path), device, profiling=ProfilingLevel.PER_KERNEL) as engine:
         diagnostics = engine.step().diagnostics
         _print_diagnostics(diagnostics)
         if has_errors(list(diagnostics)):

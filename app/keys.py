@@ -6,9 +6,11 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 
+from app.safe_overrides import safe_overrides
 from app.widgets.number_box import NumberBox
 
 
+@safe_overrides
 class ControlKeys(QObject):
     """Decides, for a key that both the window and the focused control know, who gets it. It watches that control only.
 

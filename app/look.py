@@ -24,6 +24,7 @@ def window_stylesheet(theme: Colours) -> str:
 #message[state="error"] {{ color: {theme.error}; }}
 #message[state="warning"] {{ color: {theme.warning}; }}
 #message {{ color: {theme.text_dim}; }}
+#banner {{ background: {theme.control}; border: none; border-bottom: 2px solid {theme.error}; }}
 #viewerFooter {{ background: {theme.dock}; border-top: 1px solid {theme.border}; }}
 #viewerFooter QToolButton, #rowReset {{ background: transparent; border-color: transparent; padding: 2px; }}
 #viewerFooter QToolButton:hover, #rowReset:hover {{ background: {theme.control_hover}; }}

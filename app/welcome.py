@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gallery import Example
+from app.safe_overrides import safe_overrides
 from app.theme import colours
 
 _CARD = QSize(280, 232)
@@ -106,6 +107,7 @@ class Welcome(QScrollArea):
         return grid
 
 
+@safe_overrides
 class ExampleCard(QAbstractButton):
     """A card with a drawing of the example's graph, its title and its description."""
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, QUrl
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices
-from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.actions import Actions
 from app.bridge import Bridge
 from app.canvas.canvas import Canvas
-from app.commands import MENUS, NEEDS_PATCH, NEEDS_SELECTION, TOOLBAR, make_commands
+from app.changing_menus import fill_recent, fill_viewers, open_context_menu
+from app.commands import MENUS, NEEDS_CONNECTION, NEEDS_NODE, NEEDS_PATCH, NEEDS_SELECTION, TOOLBAR, make_commands
 from app.docks.docks import Docks
+from app.docks.help import Help
 from app.docks.inspector import Inspector
 from app.docks.log import Log
-from app.docks.problems import Problems, count_text
+from app.docks.problems import Problems
 from app.docks.viewers import ViewerDocks
 from app.file_commands import FileCommands
 from app.gallery import find_examples
@@ -24,18 +26,23 @@ from app.kernel_files import kernel_files
 from app.keys import ControlKeys
 from app.look import window_stylesheet
 from app.recovery import RecoverySlot, take_left_behind
+from app.safe_overrides import safe_overrides
 from app.session import MakeEngine, Session
 from app.state import load_state, save_state
 from app.theme import apply_theme, current
 from app.theme.icons import icon
 from app.welcome import Welcome
+from app.widgets.banner import Banner
 from app.widgets.engine_badge import EngineBadge
+from app.widgets.problem_count import ProblemCount
+from app.window_layout import arrange, remember, restore
 from engine.diagnostics import Diagnostic, error
 from engine.runtime.messages import FrameReport, Saved
 
 _MESSAGE_MS = 8000
 
 
+@safe_overrides
 class MainWindow(QMainWindow):
     """The editor's window. `make_engine` starts an engine for a patch; `folder` keeps what is remembered."""
 
@@ -50,22 +57,27 @@ class MainWindow(QMainWindow):
         self.bridge = Bridge(self)
         self.canvas = Canvas()
         self.welcome = Welcome(find_examples())
-        self.inspector, self.problems, self.log = Inspector(), Problems(), Log()
+        self.inspector, self.help, self.problems, self.log = Inspector(), Help(), Problems(), Log()
         self.viewers = ViewerDocks(self)
         self.badge = EngineBadge()
+        self.banner = Banner("Restart engine")
+        self._problem_count = ProblemCount()
         self._central = QStackedWidget()
         self._central.addWidget(self.welcome)
-        self._central.addWidget(self.canvas)
+        self._central.addWidget(_column(self.banner, self.canvas))
         self.setCentralWidget(self._central)
         self.docks = Docks(self)
         self.docks.add("inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.docks.add("help", "Help", self.help, Qt.DockWidgetArea.RightDockWidgetArea)
         self.docks.add("problems", "Problems", self.problems, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self._make_menus_and_bars()
         application().focusChanged.connect(ControlKeys(self).watch)
         self._wire()
-        self._restore_layout()
+        arrange(self, self.docks, self.viewers.empty)
+        restore(self, self.docks, self.state)
+        self._show_recent()
         self.set_theme(self.state.theme)
         self._on_replaced()
 
@@ -88,6 +100,15 @@ class MainWindow(QMainWindow):
             self.canvas.fit_selection()
             self.canvas.setFocus()
 
+    def rename_selected(self) -> None:
+        """Let the person type another title for the selected block."""
+        self.docks.reveal("inspector")
+        self.inspector.begin_rename()
+
+    def show_block_help(self) -> None:
+        """Show the help of the selected block beside its parameters."""
+        self.docks.reveal("help")
+
     def open_kernel_source(self) -> None:
         """Open the kernel files of the selected block in the system's editor."""
         patch, selected = self.session.patch, self.canvas.selected()
@@ -106,6 +127,7 @@ class MainWindow(QMainWindow):
         self.actions_by_id.refresh_icons()
         self.viewers.refresh_icons()
         self.inspector.show_nodes(self.inspector.nodes)
+        self.help.refresh()
         self._show_running(self.session.running)
 
     def show_problems(self) -> None:
@@ -150,9 +172,7 @@ class MainWindow(QMainWindow):
         if not self.files.may_close():
             event.ignore()
             return
-        self.state.geometry = bytes(self.saveGeometry().data())
-        self.state.layout = bytes(self.saveState().data())
-        self.state.closed_docks = self.docks.closed()
+        remember(self, self.docks, self.state)
         self.session.close()
         self._recovery.close()
         try:
@@ -175,18 +195,14 @@ class MainWindow(QMainWindow):
         toolbar.addWidget(self.badge)
         self.addToolBar(toolbar)
         view.addAction(toolbar.toggleViewAction())
-        self._problem_count = QPushButton(flat=True)
-        self._problem_count.setObjectName("problemCount")
-        self._problem_count.setToolTip("Show the problems")
-        self._problem_count.clicked.connect(self.show_problems)
-        self._problem_count.hide()
         self.statusBar().addPermanentWidget(self._problem_count)
         self.statusBar().setSizeGripEnabled(False)
 
     def _wire(self) -> None:
         session, bridge, canvas = self.session, self.bridge, self.canvas
         session.replaced.connect(self._on_replaced)
-        session.engine_changed.connect(lambda: bridge.set_engine(session.engine))
+        session.engine_changed.connect(self._on_engine_changed)
+        self.banner.clicked.connect(session.restart_engine)
         session.changed.connect(self._on_changed)
         session.engine_failed.connect(self._on_engine_failed)
         session.running_changed.connect(self._show_running)
@@ -198,6 +214,8 @@ class MainWindow(QMainWindow):
         self.viewers.visible_changed.connect(bridge.observe)
         self.viewers.failed.connect(self.show_fault)
         canvas.selection_changed.connect(self._on_selection)
+        canvas.connections_selected.connect(self._allow_commands)
+        canvas.menu_requested.connect(self._show_context_menu)
         canvas.refused.connect(self.show_message)
         canvas.node_activated.connect(self.viewers.reveal)
         self.inspector.refused.connect(self.show_message)
@@ -212,32 +230,15 @@ class MainWindow(QMainWindow):
         self.actions_by_id.menus["viewers"].aboutToShow.connect(self._show_viewers)
         self.actions_by_id.menus["recent"].aboutToShow.connect(self._show_recent)
 
-    def _restore_layout(self) -> None:
-        self.resize(1440, 900)
-        self.setDockNestingEnabled(True)
-        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        self.tabifyDockWidget(self.docks["problems"], self.docks["log"])
-        self.docks["problems"].raise_()
-        right = [self.viewers.empty, self.docks["inspector"]]
-        self.resizeDocks(right, [380, 380], Qt.Orientation.Horizontal)
-        self.resizeDocks(right, [320, 480], Qt.Orientation.Vertical)
-        self.resizeDocks([self.docks["problems"]], [160], Qt.Orientation.Vertical)
-        if self.state.geometry:
-            self.restoreGeometry(QByteArray(self.state.geometry))
-            self.restoreState(QByteArray(self.state.layout))
-        self.docks.close(self.state.closed_docks)
-        self._show_recent()
-
     # Following session and engine
 
     def _on_replaced(self) -> None:
         patch = self.session.patch
         for part in (self.inspector, self.problems, self.viewers):
             part.set_patch(patch)
-        self.badge.clear()
         self.canvas.set_patch(patch)
-        self.bridge.set_engine(self.session.engine)
-        self._central.setCurrentWidget(self.welcome if patch is None else self.canvas)
+        self._on_engine_changed()
+        self._central.setCurrentIndex(0 if patch is None else 1)
         self.docks.show_all(patch is not None)
         self.viewers.empty.setVisible(patch is not None and not self.viewers.docks)
         self.actions_by_id.set_enabled(NEEDS_PATCH, patch is not None)
@@ -246,6 +247,11 @@ class MainWindow(QMainWindow):
             self.canvas.setFocus()
             # The canvas has its size only after the layout, which is done in the next turn of the event loop.
             QTimer.singleShot(0, self.canvas.fit)
+
+    def _on_engine_changed(self) -> None:
+        self.banner.hide()
+        self.badge.clear()
+        self.bridge.set_engine(self.session.engine)
 
     def _on_changed(self) -> None:
         history = self.session.patch.history if self.session.patch else None
@@ -260,18 +266,29 @@ class MainWindow(QMainWindow):
         self.setWindowModified(self.session.is_modified)
 
     def _on_selection(self, nodes: list[str]) -> None:
+        patch = self.session.patch
         self.inspector.show_nodes(nodes)
-        self.actions_by_id.set_enabled(NEEDS_SELECTION, bool(nodes))
+        self.help.show_type(patch.block_type(nodes[0]) if patch is not None and nodes else None)
+        self._allow_commands()
+
+    def _allow_commands(self) -> None:
+        has_nodes, has_connections = bool(self.canvas.selected()), self.canvas.has_selected_connections
+        self.actions_by_id.set_enabled(NEEDS_NODE, has_nodes)
+        self.actions_by_id.set_enabled(NEEDS_CONNECTION, has_connections)
+        self.actions_by_id.set_enabled(NEEDS_SELECTION, has_nodes or has_connections)
 
     def _on_report(self, report: FrameReport) -> None:
         self.canvas.show_report(report)
         self.inspector.show_report(report)
         self.problems.show_diagnostics(report.diagnostics)
         self.badge.show_report(report)
+        if report.failed:
+            self.banner.show_text(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
 
     def _on_engine_failed(self, text: str) -> None:
         self.show_fault(text)
         self.problems.show_diagnostics((error(text),))
+        self.banner.show_text(f"The engine can't start; the patch is intact. {text}")
 
     def _on_saved(self, saved: Saved) -> None:
         self.log.add_saved(saved)
@@ -284,34 +301,32 @@ class MainWindow(QMainWindow):
     def _on_problem_count(self, errors: int, warnings: int) -> None:
         count = errors + warnings
         self.docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
-        self._problem_count.setText(count_text(errors, warnings))
-        self._problem_count.setProperty("errors", "true" if errors else "false")
-        self._problem_count.style().polish(self._problem_count)
-        self._problem_count.setVisible(bool(count))
+        self._problem_count.show_count(errors, warnings)
 
     def _show_running(self, running: bool) -> None:
         self.actions_by_id["play"].setIcon(icon("pause" if running else "play"))
         self.actions_by_id["play"].setText("&Pause" if running else "&Play")
 
     def _show_viewers(self) -> None:
-        menu = self.actions_by_id.menus["viewers"]
-        menu.clear()
-        for dock in self.viewers.docks.values():
-            menu.addAction(dock.toggleViewAction())
-        if not self.viewers.docks:
-            menu.addAction("No viewers in this patch").setEnabled(False)
+        fill_viewers(self.actions_by_id.menus["viewers"], self.viewers.docks.values())
 
     def _show_recent(self) -> None:
-        menu = self.actions_by_id.menus["recent"]
-        menu.clear()
         recent = self.state.existing_recent()
-        for path in recent:
-            action = menu.addAction(path.name)
-            action.setToolTip(str(path))
-            action.triggered.connect(lambda _=False, path=path: self.files.open_path(path))
-        if not recent:
-            menu.addAction("No recent files").setEnabled(False)
+        fill_recent(self.actions_by_id.menus["recent"], recent, self.files.open_path)
         self.welcome.show_recent(recent[:5])
+
+    def _show_context_menu(self, kind: str, position: QPoint) -> None:
+        open_context_menu(self, self.actions_by_id, kind, position)
+
+
+def _column(*widgets: QWidget) -> QWidget:
+    page = QWidget()
+    column = QVBoxLayout(page)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    for widget in widgets:
+        column.addWidget(widget)
+    return page
 
 
 def application() -> QApplication:

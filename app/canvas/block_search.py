@@ -10,6 +10,7 @@ from app.canvas.connecting import best_port, port_spec
 from app.canvas.node_layout import HEADER, ROW, snapped
 from app.canvas.search_popup import SearchPopup
 from engine.blocktypes.block import Block
+from engine.blocktypes.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
@@ -60,7 +61,7 @@ class BlockSearch(QObject):
         found = self._patch.catalogue.search(text)
         for ref in _ends_of(self._goal):
             spec = port_spec(self._patch, ref)
-            found = [block_type for block_type in found if spec and best_port(block_type, spec)]
+            found = _that_fit(found, spec) if spec else []
         return found
 
     def _place(self, block_type: type[Block]) -> None:
@@ -77,6 +78,13 @@ class BlockSearch(QObject):
             self.refused.emit(str(problem))
         else:
             self.placed.emit(placed)
+
+
+def _that_fit(found: list[type[Block]], spec: PortSpec) -> list[type[Block]]:
+    """Block types with a port for `spec`; those that take any type come last, since they say the least about it."""
+    ports = [(block_type, best_port(block_type, spec)) for block_type in found]
+    fitting = [(block_type, port.dtype.kind == "any") for block_type, port in ports if port is not None]
+    return [block_type for block_type, takes_any in sorted(fitting, key=lambda pair: pair[1])]
 
 
 def _ends_of(goal: Goal) -> list[PortRef]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.canvas import clipboard, editing
+from app.canvas import editing
 from app.canvas.block_search import BlockSearch, Goal
 from app.canvas.connecting import fitting_ports, refusal
 from app.canvas.connection_drag import Drop
 from app.canvas.graph_scene import GraphScene
 from app.canvas.mirror import Mirror
-from app.canvas.node_layout import STEP, snapped
 from app.canvas.notice import Notice
 from app.canvas.report_display import ReportDisplay
-from app.canvas.safe_overrides import safe_overrides
+from app.canvas.selection_edits import SelectionEdits
 from app.canvas.tooltips import connection_tooltip, node_tooltip, port_tooltip
 from app.canvas.view import GraphView, Hit
+from app.safe_overrides import safe_overrides
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
@@ -34,18 +34,23 @@ class Canvas(QWidget):
 
     selection_changed = Signal(list)  # node ids
     refused = Signal(str)  # why something that was asked for is not done
+    connections_selected = Signal(bool)  # whether any is
     node_activated = Signal(str)  # double-clicked
+    menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a position of the screen
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._patch: Patch | None = None
         self._mirror: Mirror | None = None
         self._selected: list[str] = []
+        self._has_selected_connections = False
         self._nudges = 0
         self._scene = GraphScene(self)
         self._scene.selection_settled.connect(self._pass_on_selection)
         self._view = GraphView(self._scene, self._fitting, self._tooltip, self)
         self._view.setAccessibleName("Patch")
+        self.edits = SelectionEdits(self._scene, self._view.cursor_point, self)
+        self.edits.refused.connect(self._refuse)
         self._display = ReportDisplay(self._scene, self)
         self._notice = Notice(self)
         self._search = BlockSearch(self)
@@ -63,6 +68,7 @@ class Canvas(QWidget):
         self._view.node_double_clicked.connect(self.node_activated)
         self._view.connection_double_clicked.connect(self._insert_at_pointer)
         self._view.canvas_double_clicked.connect(self.open_search)
+        self._view.menu_requested.connect(self._open_menu)
 
     # What is shown
 
@@ -80,7 +86,7 @@ class Canvas(QWidget):
         self._view.cancel_drag()
         self._display.clear()
         self._scene.empty()
-        self._patch = patch
+        self._patch = self.edits.patch = patch
         if patch is not None:
             self._mirror = Mirror(patch, self._scene, self._view.cancel_drag)
         self._pass_on_selection()
@@ -117,6 +123,11 @@ class Canvas(QWidget):
         """Select these nodes and nothing else."""
         self._scene.select(node_ids)
 
+    @property
+    def has_selected_connections(self) -> bool:
+        """True while a connection is selected."""
+        return self._has_selected_connections
+
     def select_all(self) -> None:
         """Select every node."""
         self._scene.select(self._scene.nodes)
@@ -126,54 +137,28 @@ class Canvas(QWidget):
         if selected != self._selected:
             self._selected = selected
             self.selection_changed.emit(selected)
+        has_connections = bool(self._scene.selected_connections())
+        if has_connections != self._has_selected_connections:
+            self._has_selected_connections = has_connections
+            self.connections_selected.emit(has_connections)
 
-    # Edits
-
-    def delete_selected(self) -> None:
-        """Remove the selected nodes and connections."""
-        nodes, connections = self.selected(), self._scene.selected_connections()
-        if self._patch is not None and (nodes or connections):
-            editing.delete(self._patch, nodes, connections)
-
-    def copy(self) -> None:
-        """Put the selected nodes on the clipboard, as text."""
-        if self._patch is not None and self.selected():
-            QGuiApplication.clipboard().setText(clipboard.copied(self._patch, self.selected()))
-
-    def cut(self) -> None:
-        """Put the selected nodes on the clipboard and remove them."""
-        self.copy()
-        self.delete_selected()
-
-    def paste(self) -> None:
-        """Add the nodes on the clipboard where the pointer is, and select them."""
-        point = self._view.cursor_point()
-        self._paste(QGuiApplication.clipboard().text(), snapped(point.x(), point.y()), "Paste")
-
-    def duplicate_selected(self) -> None:
-        """Add copies of the selected nodes and of the connections between them, and select the copies."""
-        if self._patch is not None and self.selected():
-            self._paste(clipboard.copied(self._patch, self.selected()), None, "Duplicate")
-
-    def _paste(self, text: str, at: Position | None, name: str) -> None:
-        if self._patch is None:
-            return
-        try:
-            added = clipboard.paste(self._patch, text, at, name)
-        except PatchError as problem:
-            self._refuse(str(problem))
-        else:
-            self.select(added)
+    def _open_menu(self, hit: object, position: QPoint) -> None:
+        """Ask for the menu of what lies under the pointer, which is selected first."""
+        match hit:
+            case Connection():
+                self._scene.select_connection(hit)
+                kind = "connection"
+            case PortRef(node=node) | str(node):
+                if node not in self.selected():
+                    self.select([node])
+                kind = "node"
+            case _:
+                kind = "canvas"
+        self.menu_requested.emit(kind, position)
 
     def _move(self, positions: dict[str, Position]) -> None:
         assert self._patch is not None
         editing.move(self._patch, positions)
-
-    def _nudge(self, dx: int, dy: int, gesture: object) -> None:
-        if self._patch is not None and self.selected():
-            places = {node: self._patch.nodes[node].position for node in self.selected()}
-            moved = {node: (x + dx * STEP, y + dy * STEP) for node, (x, y) in places.items()}
-            editing.move(self._patch, moved, gesture=gesture)
 
     def _cut(self, connections: list[Connection]) -> None:
         assert self._patch is not None
@@ -225,6 +210,12 @@ class Canvas(QWidget):
             position = position or self._view.mapFromScene(self._view.cursor_point())
             self._search.open(self._patch, position, self._view.mapToScene(position), goal)
 
+    def insert_block(self) -> None:
+        """Search a block to put in the middle of the selected connection."""
+        connections = self._scene.selected_connections()
+        if connections:
+            self._insert_at_pointer(connections[0])
+
     def _insert_at_pointer(self, connection: Connection) -> None:
         self._open_search_for(None, connection)
 
@@ -248,9 +239,9 @@ class Canvas(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Edit by keyboard; shortcuts of the window come before these."""
         standard = {
-            QKeySequence.StandardKey.Copy: self.copy,
-            QKeySequence.StandardKey.Cut: self.cut,
-            QKeySequence.StandardKey.Paste: self.paste,
+            QKeySequence.StandardKey.Copy: self.edits.copy,
+            QKeySequence.StandardKey.Cut: self.edits.cut,
+            QKeySequence.StandardKey.Paste: self.edits.paste,
             QKeySequence.StandardKey.SelectAll: self.select_all,
         }
         for key, act in standard.items():
@@ -264,15 +255,15 @@ class Canvas(QWidget):
         if key == Qt.Key.Key_Tab:
             self.open_search()
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            self.delete_selected()
+            self.edits.delete()
         elif key == Qt.Key.Key_D and has_control:
-            self.duplicate_selected()
+            self.edits.duplicate()
         elif key == Qt.Key.Key_F and not has_control:
             self.fit_selection()
         elif key in _ARROWS:
             # A held key is one movement, and one undo step.
             self._nudges += not event.isAutoRepeat()
-            self._nudge(*_ARROWS[Qt.Key(key)], gesture=("nudge", id(self), self._nudges))
+            self.edits.nudge(*_ARROWS[Qt.Key(key)], gesture=("nudge", id(self), self._nudges))
         else:
             event.ignore()
 

@@ -62,10 +62,10 @@ def insert(patch: Patch, block_type: type[Block], position: Position, connection
     return node.id
 
 
-def cut(patch: Patch, connections: Iterable[Connection]) -> None:
-    """Take connections away."""
+def cut(patch: Patch, connections: Iterable[Connection], name: str = "Cut") -> None:
+    """Take connections away; the undo step is called "Cut 2 connections"."""
     found = list(connections)
-    with patch.edit(f"Cut {plural(len(found), 'connection')}"):
+    with patch.edit(f"{name} {plural(len(found), 'connection')}"):
         for connection in found:
             patch.disconnect(connection)
 

@@ -92,6 +92,11 @@ class GraphScene(QGraphicsScene):
         self._is_selecting = False
         self.selection_settled.emit()
 
+    def select_connection(self, connection: Connection) -> None:
+        """Select this connection and nothing else."""
+        self.select([])
+        self.connections[connection].select()
+
     def _pass_on_selection(self) -> None:
         if not self._is_selecting:
             self.selection_settled.emit()

@@ -20,7 +20,7 @@ from app.canvas.node_layout import NodeLayout, layout, snapped
 from app.canvas.node_painter import NEAR, NodeLook, paint_node
 from app.canvas.nodegraph_import import nodegraph_environment
 from app.canvas.painting import qcolor
-from app.canvas.safe_overrides import safe_overrides
+from app.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.type_colours import FLOWS
 from engine.patch.changes import Connection, PortRef

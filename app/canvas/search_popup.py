@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.canvas.painting import qcolor
-from app.canvas.safe_overrides import safe_overrides
+from app.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import BODY, SMALL, ui_font
 from engine.blocktypes.block import Block
@@ -75,8 +75,6 @@ class SearchPopup(QFrame):
         self.field.clear()
         self._fill("")
         room = self._room.rect().adjusted(8, 8, -8, -8)
-        frame = 3 * 8 + self.field.sizeHint().height()
-        self.resize(QSize(_WIDTH, frame + _ROWS * _ROW).boundedTo(room.size()))
         x = min(position.x() - 16, room.right() - self.width())
         y = min(position.y() - 16, room.bottom() - self.height())
         self.move(max(x, room.left()), max(y, room.top()))
@@ -123,6 +121,13 @@ class SearchPopup(QFrame):
         self.list.setVisible(not is_empty)
         self._nothing.setVisible(is_empty)
         self._nothing.setText(f"No block matches “{text}”." if text else "No block fits here.")
+        self._resize_to_rows()
+
+    def _resize_to_rows(self) -> None:
+        """Cover no more of the patch than the found block types need."""
+        frame = 3 * 8 + self.field.sizeHint().height()
+        rows = min(max(self.list.count(), 1), _ROWS)
+        self.resize(QSize(_WIDTH, frame + rows * _ROW).boundedTo(self._room.size() - QSize(16, 16)))
 
     def _choose(self, item: QListWidgetItem) -> None:
         block_type = item.data(_BLOCK_TYPE)

@@ -1,10 +1,12 @@
-"""What the canvas says when the pointer rests on a node, a port or a connection; plain text, no widgets."""
+"""What the canvas says when the pointer rests on a node, a port or a connection; no widgets."""
 
 from __future__ import annotations
 
 import textwrap
+from html import escape
 
 from app.format import format_bytes, format_shape, format_time, plural
+from app.theme.fonts import code_font
 from engine.blocktypes.ports import PortSpec
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
@@ -46,7 +48,7 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
         return _joined([ref.port, f"Block type {patch.nodes[ref.node].type} has no port of this name."])
     source = patch.source_of(ref) if spec.is_input else ref
     held = report.buffers.get(str(source)) if report and source else None
-    lines = [f"{spec.name}: {spec.dtype}", _rule(spec), spec.doc]
+    lines = [f"{spec.name}: {spec.dtype}", port_facts(spec), spec.doc]
     if held is not None:
         lines.append(buffer_text(held))
     elif spec.is_input and source is None:
@@ -77,7 +79,8 @@ def badge_text(time_ns: int) -> str:
     return f"{milliseconds:.2f} ms" if 0.0995 <= milliseconds < 10 else format_time(time_ns)
 
 
-def _rule(spec: PortSpec) -> str:
+def port_facts(spec: PortSpec) -> str:
+    """Return a port's side, rank or shape rule, and what else its declaration says of it."""
     if not spec.is_input:
         facts = [f"output, shape {spec.shape}"]
         if spec.dtype_rule:
@@ -93,5 +96,19 @@ def _rule(spec: PortSpec) -> str:
     return ", ".join(facts)
 
 
+def as_html(text: str) -> str:
+    """Return a tooltip for Qt: the first line stands out, and quoted code keeps its columns."""
+    first, *rest = (escape(line, quote=False) for line in text.splitlines())
+    code = f"<span style=\"font-family: '{code_font().family()}'\">{{}}</span>"
+    lines = [f"<b>{first}</b>", *(code.format(line) if line.startswith(" ") else line for line in rest)]
+    return "<p style='white-space: pre; margin: 0'>" + "<br>".join(lines) + "</p>"
+
+
 def _joined(lines: list[str]) -> str:
-    return "\n".join(textwrap.fill(line, _WIDTH) for text in lines if text for line in text.splitlines())
+    """Wrap long lines, but for code, which is indented."""
+    return "\n".join(
+        line if line.startswith(" ") else textwrap.fill(line, _WIDTH)
+        for text in lines
+        if text
+        for line in text.splitlines()
+    )

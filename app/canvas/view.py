@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import (
+    QContextMenuEvent,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
@@ -17,15 +18,18 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
 
 from app.canvas.connection_drag import ConnectionDrag, Drop, Fitting
+from app.canvas.edge_scroll import EdgeScroll
 from app.canvas.graph_scene import GraphScene
 from app.canvas.ground_painter import paint_cut, paint_ground, paint_hint
+from app.canvas.node_drag import NodeDrag
 from app.canvas.nodegraph_adapter import ConnectionView, PortView
-from app.canvas.safe_overrides import safe_overrides
+from app.canvas.pointer_events import is_apart, left_move, shift_as_control
+from app.canvas.tooltips import as_html
 from app.canvas.zoomable_view import ZoomableView
+from app.safe_overrides import safe_overrides
 from app.theme import colours
 from engine.patch.changes import Connection, PortRef
 
-_CLICK = 4  # pixels that a click may move
 _REACH = 10.0  # pixels from a port's centre that count as the port
 _END_REACH = 28.0  # pixels from a connection's end in which a drag takes the end off
 
@@ -37,8 +41,8 @@ Hit = PortRef | Connection | str
 class GraphView(ZoomableView):
     """Shows a `GraphScene`.
 
-    Left drag moves nodes, starts connections or draws a rubber band; middle or right drag pans; the wheel zooms; Alt
-    with left drag cuts connections.
+    Left drag moves nodes, starts connections or draws a rubber band; middle or right drag pans; a right click asks for
+    the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the view.
     """
 
     nodes_dragged = Signal(dict)  # positions by node id
@@ -49,6 +53,7 @@ class GraphView(ZoomableView):
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
     canvas_double_clicked = Signal()
+    menu_requested = Signal(object, QPoint)  # for a Hit or None, at a position of the screen
 
     def __init__(self, scene: GraphScene, fitting: Fitting, describe: Callable[[Hit], str], parent: QWidget) -> None:
         super().__init__(scene, parent)
@@ -59,7 +64,9 @@ class GraphView(ZoomableView):
         self._knife: QPolygonF | None = None
         self._pan_from: QPoint | None = None
         self._pressed_at = QPoint()
-        self._grabbed: dict[str, QPointF] = {}
+        self._node_drag = NodeDrag(scene)
+        self._edge_scroll = EdgeScroll(self)
+        self._edge_scroll.scrolled.connect(self._go_on_dragging)
         self.cursor_position = QPoint()
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
         self.setDragMode(QGraphicsView.DragMode.RubberBandDrag)
@@ -86,6 +93,7 @@ class GraphView(ZoomableView):
 
     def cancel_drag(self) -> None:
         """End a connection drag as if it had not begun."""
+        self._edge_scroll.stop()
         drag, self._drag = self._drag, None
         if drag is not None:
             drag.end()
@@ -102,8 +110,9 @@ class GraphView(ZoomableView):
             self._pan_from = position
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
         elif button == Qt.MouseButton.LeftButton and not self._press_connection(event):
-            super().mousePressEvent(_shift_as_control(event))
-            self._grab_nodes()
+            super().mousePressEvent(shift_as_control(event))
+            if self._graph.mouseGrabberItem() is not None:  # otherwise it begins a rubber band
+                self._node_drag.begin()
 
     def _press_connection(self, event: QMouseEvent) -> bool:
         """Begin a drag or a cut, or select a connection; False when the press is about something else."""
@@ -153,6 +162,8 @@ class GraphView(ZoomableView):
         position = event.position().toPoint()
         self.cursor_position = position
         point = self.mapToScene(position)
+        if event.buttons() & Qt.MouseButton.LeftButton and is_apart(position, self._pressed_at):
+            self._edge_scroll.follow(position)
         if self._pan_from is not None:
             self.scroll_by(self._pan_from - position)
             self._pan_from = position
@@ -172,10 +183,13 @@ class GraphView(ZoomableView):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Finish what the press began, and ask for the edit it means."""
         position = event.position().toPoint()
-        moved = (position - self._pressed_at).manhattanLength() > _CLICK
+        moved = is_apart(position, self._pressed_at)
+        self._edge_scroll.stop()
         if self._pan_from is not None:
             self._pan_from = None
             self.viewport().unsetCursor()
+            if event.button() == Qt.MouseButton.RightButton and not moved:
+                self.menu_requested.emit(self.hit(position), event.globalPosition().toPoint())
         elif self._knife is not None:
             path = QPainterPath()
             path.addPolygon(self._knife)
@@ -187,8 +201,10 @@ class GraphView(ZoomableView):
         elif self._drag is not None:
             self._finish_drag(self.mapToScene(position), moved)
         else:
-            super().mouseReleaseEvent(_shift_as_control(event))
-            self._release_nodes()
+            super().mouseReleaseEvent(shift_as_control(event))
+            positions = self._node_drag.end()
+            if positions:
+                self.nodes_dragged.emit(positions)
 
     def _finish_drag(self, point: QPointF, moved: bool) -> None:
         drag = self._drag
@@ -199,28 +215,7 @@ class GraphView(ZoomableView):
         if moved:
             self.connection_dropped.emit(drop)
         elif drag.picked_up is not None:
-            self._graph.select([])
-            self._graph.connections[drag.picked_up].select()
-
-    def _grab_nodes(self) -> None:
-        if self._graph.mouseGrabberItem() is None:
-            return  # the press was on the canvas, and begins a rubber band
-        for node in self._graph.nodes.values():
-            if node.isSelected():
-                node.is_dragged = True
-                self._grabbed[node.id] = node.pos()
-
-    def _release_nodes(self) -> None:
-        positions = {}
-        for node_id, before in self._grabbed.items():
-            node = self._graph.nodes.get(node_id)
-            if node is not None:
-                node.is_dragged = False
-                if node.pos() != before:
-                    positions[node_id] = (node.x(), node.y())
-        self._grabbed.clear()
-        if positions:
-            self.nodes_dragged.emit(positions)
+            self._graph.select_connection(drag.picked_up)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Report what was double-clicked."""
@@ -236,7 +231,19 @@ class GraphView(ZoomableView):
         ports = self._graph.nodes[ref.node].ports
         return ports.get((ref.port, True)) or ports[ref.port, False]
 
+    def _go_on_dragging(self) -> None:
+        """The view moved under the pointer, which for a drag is as if the pointer had moved."""
+        self.mouseMoveEvent(left_move(self, self.cursor_position))
+
     # Keys
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of the selection by keyboard; that of the mouse comes with the button's release."""
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            selected = self._graph.selected_nodes()
+            place = self.mapFromScene(self._graph.rect_of(selected).center()) if selected else self.rect().center()
+            self.cursor_position = place
+            self.menu_requested.emit(selected[0] if selected else None, self.viewport().mapToGlobal(place))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Cancel a drag; every other key is the canvas's."""
@@ -263,7 +270,7 @@ class GraphView(ZoomableView):
             if hit is None or self._drag is not None:
                 QToolTip.hideText()
             else:
-                QToolTip.showText(event.globalPos(), self._describe(hit), self.viewport())
+                QToolTip.showText(event.globalPos(), as_html(self._describe(hit)), self.viewport())
             return True
         return super().viewportEvent(event)
 
@@ -277,19 +284,3 @@ class GraphView(ZoomableView):
             paint_cut(painter, self._knife, colours.current())
         if not self._graph.nodes:
             paint_hint(painter, QRectF(self.viewport().rect()), colours.current())
-
-
-def _shift_as_control(event: QMouseEvent) -> QMouseEvent:
-    """Shift adds to the selection as well as Ctrl, which is the only one Qt knows."""
-    if not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-        return event
-    return QMouseEvent(
-        event.type(),
-        event.position(),
-        event.scenePosition(),
-        event.globalPosition(),
-        event.button(),
-        event.buttons(),
-        event.modifiers() | Qt.KeyboardModifier.ControlModifier,
-        event.pointingDevice(),
-    )

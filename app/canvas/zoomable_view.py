@@ -6,11 +6,11 @@ from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QPainter, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
 
-from app.canvas.safe_overrides import safe_overrides
+from app.safe_overrides import safe_overrides
 
 _PER_EIGHTH_DEGREE = 1.0015
 _RANGE = (0.05, 2.5)
-_MARGIN = 48
+_MARGIN = 32
 
 
 @safe_overrides

@@ -102,6 +102,12 @@ class Inspector(EmptyState):
         if self._header is not None and len(self._nodes) == 1:
             self._header.show_report(self._nodes[0], report)
 
+    def begin_rename(self) -> None:
+        """Put the cursor into the title, when one block is shown."""
+        if self._header is not None and len(self._nodes) == 1:
+            self._header.title.setFocus()
+            self._header.title.selectAll()
+
     def _build(self, patch: Patch, block_type: type[Block] | None) -> QWidget:
         page = QWidget()
         column = QVBoxLayout(page)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableView, QVBoxLayout, QWidget
 
 from app.format import format_shape, format_time
+from app.safe_overrides import safe_overrides
 from app.theme import colours
 from app.widgets.empty_state import EmptyState
 from engine.diagnostics import Diagnostic, Severity
@@ -43,6 +44,7 @@ class Entry:
     clock: str = ""
 
 
+@safe_overrides
 class _LogModel(QAbstractTableModel):
     HEADERS = ("Time", "What", "Why", "Cost")
 

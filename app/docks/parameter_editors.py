@@ -24,12 +24,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.format import format_bytes, format_shape
+from app.safe_overrides import safe_overrides
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
 from engine.blocktypes.parameters import ParameterSpec
 
 SLIDER_STEPS = 1000
-_BOX_WIDTH = 124  # the same for all, so that the sliders above each other have one length
+_BOX_WIDTH = 104  # the same for all, so that the sliders above each other have one length
 
 
 class ParameterEditor(QWidget):
@@ -117,6 +118,7 @@ class NumberEditor(ParameterEditor):
         return min(max(round(minimum + position * step, digits), minimum), maximum)
 
 
+@safe_overrides
 class _Slider(QSlider):
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.hasFocus():

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
-from app.format import plural
+from app.canvas.tooltips import as_html
 from app.theme import colours
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
@@ -55,7 +55,9 @@ class Problems(EmptyState):
         self._shown = diagnostics
         self.list.clear()
         ordered = sorted(diagnostics, key=lambda item: item.severity is not Severity.ERROR)
-        self.list.addTopLevelItems([self._row(diagnostic) for diagnostic in ordered])
+        rows = [self._row(diagnostic) for diagnostic in ordered]
+        self.list.addTopLevelItems(rows)
+        self.list.setRootIsDecorated(any(row.childCount() for row in rows))
         self.set_filled(bool(diagnostics))
         errors = sum(item.severity is Severity.ERROR for item in diagnostics)
         self.counted.emit(errors, len(diagnostics) - errors)
@@ -66,16 +68,16 @@ class Problems(EmptyState):
             place = self._patch.title(diagnostic.node)
         if diagnostic.port:
             place += f", {diagnostic.port}"
-        message = diagnostic.message
-        if diagnostic.file:
-            line = f":{diagnostic.line}" if diagnostic.line else ""
-            message += f"  ({Path(diagnostic.file).name}{line})"
+        message, details = _headline(diagnostic)
         row = QTreeWidgetItem([message, place, diagnostic.remedy])
+        for detail in details:
+            child = QTreeWidgetItem(row, [detail])
+            child.setData(0, _ROLE, (None if diagnostic.file else diagnostic.node, diagnostic.file))
         tokens = colours.current()
         is_error = diagnostic.severity is Severity.ERROR
         row.setIcon(0, icon("error" if is_error else "warning", tokens.error if is_error else tokens.warning))
         for column, text in enumerate((str(diagnostic), place, diagnostic.remedy)):
-            row.setToolTip(column, text)
+            row.setToolTip(column, as_html(text) if text else "")
         row.setData(0, _ROLE, (diagnostic.node, diagnostic.file))
         return row
 
@@ -87,7 +89,12 @@ class Problems(EmptyState):
             QDesktopServices.openUrl(QUrl.fromLocalFile(file))
 
 
-def count_text(errors: int, warnings: int) -> str:
-    """Return the number of problems, such as "2 errors, 1 warning"; nothing when there are none."""
-    counted = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
-    return ", ".join(counted)
+def _headline(diagnostic: Diagnostic) -> tuple[str, list[str]]:
+    """Return the one line that a row has room for, and what else a compiler said, without the code it quoted."""
+    first, *rest = [line for line in diagnostic.message.splitlines() if not line.startswith(" ")] or [""]
+    if rest:
+        first = f"{first} {rest.pop(0)}"
+    if diagnostic.file and Path(diagnostic.file).name not in first:
+        line = f":{diagnostic.line}" if diagnostic.line else ""
+        first += f"  ({Path(diagnostic.file).name}{line})"
+    return first, rest

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.format import format_bytes, format_time, plural
+from app.safe_overrides import safe_overrides
 from app.theme import colours
 from app.widgets.frame_rate import FrameRate
 from engine.runtime.messages import FrameReport
@@ -24,6 +25,8 @@ def badge_text(report: FrameReport | None, per_second: float | None = None) -> s
     parts = [report.statistics.device]
     if report.preparing:
         parts.append("compiling …")
+    if report.failed:
+        return f"{report.statistics.device} · stopped"
     if not report.running:
         parts.append("paused")
     elif per_second is not None:
@@ -49,6 +52,7 @@ def badge_tooltip(report: FrameReport | None) -> str:
     return "\n".join(lines)
 
 
+@safe_overrides
 class EngineBadge(QWidget):
     """A dot that is green only while the engine runs, and the badge's line."""
 

@@ -8,9 +8,12 @@ from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox, QWidget
 
+from app.safe_overrides import safe_overrides
+
 _UNBOUNDED = 1e15
 
 
+@safe_overrides
 class NumberBox(QDoubleSpinBox):
     """A spin box; `show_mixed` shows that several different values stand behind it."""
 

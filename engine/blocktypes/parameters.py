@@ -105,13 +105,20 @@ def parse_text(spec: ParameterSpec, text: str) -> Any:
         return text.lower() in ("true", "1", "on")
     if spec.type in ("float", "int"):
         try:
-            number = float(text)
-            return spec.coerce(int(number) if number.is_integer() else number)
+            return spec.coerce(_number(text))
         except (ValueError, OverflowError) as problem:
             raise PatchError(f"parameter {spec.name} must be {_MUST_BE[spec.type]}, got {text!r}") from problem
     if spec.type == "array":
         raise PatchError(f"parameter {spec.name} must be set from Python, got text")
     return spec.coerce(text)
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)  # exact, however long
+    except ValueError:
+        number = float(text)
+        return int(number) if number.is_integer() else number
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,8 @@ Every problem is found in one go. What can only be known with shapes is checked 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from engine.blocktypes.description import KernelEntry, buffer_arguments
 from engine.blocktypes.ports import PortSpec
 from engine.compiler.description import BlockNode, GraphDescription
@@ -93,10 +95,11 @@ def _check_cycles(description: GraphDescription) -> list[Diagnostic]:
     """One diagnostic a cycle, at the node of the cycle that comes first, naming the whole way round."""
     problems = []
     reported: set[str] = set()
-    for connection in description.connections:
+    circular = _between_cycles(description.connections)
+    for connection in circular:
         if connection.source.node in reported:
             continue
-        path = find_path(description.connections, connection.target.node, connection.source.node)
+        path = find_path(circular, connection.target.node, connection.source.node)
         if path is not None:
             reported.update(path)
             way = " -> ".join([connection.source.node, *path])
@@ -109,3 +112,28 @@ def _check_cycles(description: GraphDescription) -> list[Diagnostic]:
                 )
             )
     return problems
+
+
+def _between_cycles(connections: Sequence[Connection]) -> list[Connection]:
+    """Return the connections on cycles and on the ways between cycles: none in a patch that is right.
+
+    Nodes that nothing feeds are taken away until there are none, then nodes that feed nothing.
+    """
+    left = list(connections)
+    for start, end in (("source", "target"), ("target", "source")):
+        following: dict[str, list[str]] = {}
+        count: dict[str, int] = {}
+        for connection in left:
+            here, there = getattr(connection, start).node, getattr(connection, end).node
+            following.setdefault(here, []).append(there)
+            count[there] = count.get(there, 0) + 1
+        free = [node for node in following if node not in count]
+        gone = set(free)
+        while free:
+            for node in following.get(free.pop(), ()):
+                count[node] -= 1
+                if count[node] == 0:
+                    free.append(node)
+                    gone.add(node)
+        left = [connection for connection in left if getattr(connection, start).node not in gone]
+    return left

@@ -52,7 +52,8 @@ class NodeRef:
         return PortRef(self.id, port)
 
     def __repr__(self) -> str:
-        return f"<node {self.id}: {self.patch.nodes[self.id].type}>"
+        node = self.patch.nodes.get(self.id)
+        return f"<node {self.id}: {node.type if node else 'removed'}>"
 
 
 class Patch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from engine.ptx.constants import integer, term
+from engine.ptx.constants import term
 from engine.ptx.cursor import Cursor
 from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
 from engine.ptx.lexer import PtxSyntaxError

@@ -114,9 +114,7 @@ def _unary(cursor: Cursor) -> _Value:
         return _Whole(32, False)
     if cursor.token.kind != "number":
         raise cursor.error("a number")
-    text = cursor.take().text
-    value = _literal(text)
-    return value
+    return _literal(cursor.take().text)
 
 
 def _parentheses(cursor: Cursor) -> _Value:

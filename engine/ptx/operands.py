@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from engine.ptx.constants import immediate, term
@@ -14,11 +15,15 @@ from engine.ptx.tree import (
     Negated,
     Operand,
     Pair,
+    Part,
     Register,
     Sink,
     Symbol,
     Vector,
 )
+
+# Bytes or half words of a register, as the video instructions name them.
+_SELECTOR = re.compile(r"b[0-7]{1,4}|h[0-3]{1,2}")
 
 #: Resolves a name in the current scope to the register, registers or symbol it stands for.
 Resolve = Callable[[str], Register | Symbol | Vector]
@@ -59,10 +64,23 @@ def _single(cursor: Cursor, resolve: Resolve) -> Operand:
         name = cursor.take().text
         if name == "_":
             return Sink()
+        base, _, selector = name.rpartition(".")
+        if base and _SELECTOR.fullmatch(selector):
+            selected = resolve(base)
+            if isinstance(selected, Register):
+                return Part(selected, selector)
         target = resolve(name)
         if isinstance(target, Symbol) and (cursor.at("+") or cursor.at("-")):
             return Symbol(target.name, target.offset + _signed_offset(cursor))
         return target
+    if cursor.at("-") and cursor.following.kind == "word" and cursor.following.text != "WARP_SZ":
+        cursor.take()
+        negated = _single(cursor, resolve)
+        if isinstance(negated, Register):
+            return Part(negated, "", negative=True)
+        if isinstance(negated, Part):
+            return Part(negated.register, negated.selector, negative=not negated.negative)
+        raise cursor.error("a register after '-'")
     return immediate(cursor)
 
 

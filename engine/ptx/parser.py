@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from engine.ptx.body import BodyParser, parameter_list
 from engine.ptx.constants import integer
 from engine.ptx.cursor import Cursor
 from engine.ptx.declarations import LINKAGES, SPACES, variables
 from engine.ptx.lexer import PtxSyntaxError, tokenize
+from engine.ptx.register_parameters import formal_registers, moved, renamed
 from engine.ptx.signatures import signatures
 from engine.ptx.tree import Function, PtxModule, Variable
 
@@ -31,6 +33,7 @@ class _ModuleParser:
         self._version, self._target = (0, 0), ""
         self._functions: dict[str, Function] = {}
         self._variables: dict[str, Variable] = {}
+        self._aliases: dict[str, str] = {}
 
     def parse(self) -> PtxModule:
         cursor = self._cursor
@@ -41,6 +44,9 @@ class _ModuleParser:
                 self._directive()
         if self._version == (0, 0):
             raise PtxSyntaxError("PTX line 1: text must begin with .version, got none", line=1)
+        for name, target in self._aliases.items():
+            if target in self._functions:
+                self._functions[name] = replace(self._functions[target], name=name)
         return PtxModule(
             self._version, self._target, self._functions, self._variables, signatures(self._functions, self._variables)
         )
@@ -60,7 +66,10 @@ class _ModuleParser:
                 cursor.word("a target option")
         elif name == "address_size":
             if (bits := integer(cursor)) != 64:
-                raise PtxSyntaxError(f"PTX line {line}: .address_size must be 64, got {bits}", line=line)
+                raise PtxSyntaxError(
+                    f"PTX line {line}: .address_size must be 64, got {bits}; compile for 64-bit addresses (nvcc -m64)",
+                    line=line,
+                )
         elif name in ("entry", "func"):
             self._function(name == "entry", linkage, line)
         elif name in SPACES:
@@ -68,7 +77,9 @@ class _ModuleParser:
                 previous = self._variables.get(found.name)
                 if previous is None or previous.linkage == "extern":
                     self._variables[found.name] = found
-        elif name in ("pragma", "alias"):
+        elif name == "alias":
+            self._alias()
+        elif name == "pragma":
             while not cursor.accept(";"):
                 cursor.take()
         else:
@@ -86,17 +97,20 @@ class _ModuleParser:
         directives = self._performance_directives()
         if cursor.accept(";"):
             if name not in self._functions:
-                self._functions[name] = Function(name, is_entry, line, parameters, results, linkage=linkage)
+                self._functions[name] = Function(
+                    name, is_entry, line, renamed(parameters), renamed(results), linkage=linkage
+                )
             return
         body = BodyParser(cursor, self._files)
-        body.parse()
+        taken, given = formal_registers(parameters), formal_registers(results)
+        body.parse(taken | given)
         self._functions[name] = Function(
             name,
             is_entry,
             line,
-            parameters,
-            results,
-            tuple(body.body),
+            renamed(parameters),
+            renamed(results),
+            moved(tuple(body.body), taken, given, line),
             body.registers,
             tuple(body.variables),
             body.prototypes,
@@ -104,6 +118,14 @@ class _ModuleParser:
             directives,
             linkage,
         )
+
+    def _alias(self) -> None:
+        cursor = self._cursor
+        name = cursor.word("a function name")
+        cursor.expect(",")
+        target = cursor.word("a function name")
+        cursor.expect(";")
+        self._aliases[name] = target
 
     def _performance_directives(self) -> dict[str, tuple[int, ...]]:
         cursor = self._cursor

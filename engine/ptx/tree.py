@@ -81,11 +81,23 @@ class Negated:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A register of a video instruction: `selector` names its bytes (`b0`, `b3210`) or half words, "" for all.
+
+    `negative` is set for the negated operands that vmad has.
+    """
+
+    register: Register
+    selector: str
+    negative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Sink:
     """The destination `_`, which drops its value."""
 
 
-Operand = Register | Integer | Float | Symbol | Address | Vector | Group | Pair | Negated | Sink
+Operand = Register | Integer | Float | Symbol | Address | Vector | Group | Pair | Negated | Part | Sink
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.statistics import Average, SpanTimes
 from engine.runtime.context import CudaContext
+from engine.runtime.faults import fault_diagnostic
 from engine.runtime.messages import (
     BufferReport,
     EngineStatistics,
@@ -114,6 +115,7 @@ class CudaEngine:
                 self._save(self._saves.popleft())
         except DeviceError as problem:
             self.fault = problem
+            self.fail(fault_diagnostic(problem, self.updates.compiled))
             raise
         finish_ns = time.perf_counter_ns()
         report = self._report(level, finish_ns - start_ns, records, fresh=not free_running)
@@ -123,6 +125,22 @@ class CudaEngine:
                 self.frames_left -= 1
                 self.running = self.frames_left > 0
         return report
+
+    def fail(self, diagnostic: Diagnostic) -> None:
+        """Leave a last report that says why the engine has stopped; the device is not asked for anything."""
+        diagnostics = (*self.updates.diagnostics, diagnostic)
+        report = FrameReport(
+            frame=self.frame_index,
+            update_level=UpdateLevel.NONE,
+            frame_time_ns=0,
+            nodes=node_reports(self.context, self.updates.compiled, diagnostics, {}),
+            buffers=self._buffers,
+            statistics=self._statistics,
+            diagnostics=diagnostics,
+            failed=True,
+        )
+        self.outbox.put_report(report)
+        self.outbox.put_event(diagnostic)
 
     def close(self) -> None:
         """Give everything on the device back."""

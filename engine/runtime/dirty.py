@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 FIRST_BUILD = "first build"
+#: A person who pastes a hundred blocks need not read a hundred names.
+CAUSES_TOLD = 4
 
 
 class DirtyTracker:
@@ -18,13 +20,13 @@ class DirtyTracker:
         self.structure = True
         self.parameters: dict[tuple[str, str], object] = {}
         self.kernel_files: set[Path] = set()
-        self.causes: list[str] = [FIRST_BUILD]
+        self.causes: dict[str, None] = {FIRST_BUILD: None}
 
     def mark_structure(self, cause: str) -> None:
         """A rebuild is needed."""
         self.structure = True
-        if cause not in self.causes and self.causes != [FIRST_BUILD]:
-            self.causes.append(cause)
+        if FIRST_BUILD not in self.causes:
+            self.causes[cause] = None
 
     def mark_parameter(self, node: str, name: str, value: object) -> None:
         """A live parameter has a new value."""
@@ -36,7 +38,9 @@ class DirtyTracker:
 
     def take_structure(self) -> str:
         """Return the causes in words and count the structure as clean."""
-        text = ", ".join(self.causes)
+        told = list(self.causes)[:CAUSES_TOLD]
+        more = len(self.causes) - len(told)
+        text = ", ".join(told) + (f" and {more} more" if more else "")
         self.structure = False
         self.causes.clear()
         return text

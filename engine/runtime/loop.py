@@ -42,14 +42,13 @@ class EngineLoop:
             try:
                 with self._lock:
                     pause_s = self._turn()
-            except DeviceError as problem:
-                self._engine.outbox.put_event(error(str(problem), remedy="mend the patch, then start the engine again"))
-                return
+            except DeviceError:
+                return  # the engine has said so itself
             except Exception as problem:  # noqa: BLE001 - whatever it is, a person has to hear of it
                 # A thread that ends in silence would leave the editor waiting for reports.
                 _log.exception("the engine's thread failed")
                 text = f"the engine must run, got {type(problem).__name__}: {problem}"
-                self._engine.outbox.put_event(error(text, remedy="start the engine again"))
+                self._engine.fail(error(text, remedy="start the engine again"))
                 return
             due = max(due + pause_s, time.perf_counter())
             self._stop.wait(due - time.perf_counter())

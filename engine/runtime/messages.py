@@ -133,6 +133,8 @@ class FrameReport(msgspec.Struct, frozen=True):
     running: bool = False
     #: Compilation is under way beside the running graph.
     preparing: bool = False
+    #: The last report of an engine that has stopped: its diagnostics say why. Another engine has to be started.
+    failed: bool = False
 
 
 class Preview(msgspec.Struct, frozen=True):

@@ -54,11 +54,16 @@ def save_outputs(
     save blocks are written, to their own paths, relative ones starting at `base`.
     """
     saved = []
+    taken: set[Path] = set()
     for node_id, display in displays(compiled, node):
         port = PortRef(node_id, display.buffer)
         layout = compiled.plan.layouts[port]
         suffix = ".png" if layout.dtype == uchar4 and len(layout.shape) == 2 else ".npy"
         path = _target(node_id, display, suffix, folder, base)
+        if folder is not None and path is not None:
+            if path in taken:  # two save blocks may have files of one name
+                path = folder / f"{node_id}.{display.buffer}{path.suffix}"
+            taken.add(path)
         if path is not None:
             _write(path, read_buffer(compiled, device, port), node_id)
         saved.append(Saved(node_id, display.buffer, str(layout.dtype), layout.shape, str(path) if path else None))

@@ -34,11 +34,18 @@ def node_reports(
             state = NodeState.WARNING
         else:
             state = NodeState.OK if node_id in running else NodeState.IDLE
-        message = "\n".join(f"{d.message} ({d.remedy})" if d.remedy else d.message for d in items)
+        message = "\n".join(_text(item) for item in items)
         if state is NodeState.IDLE:
             message = "not running: a block before it is not ready"
         reports[node_id] = NodeReport(placed.node.type, state, message, times_ns.get(node_id), kernels.get(node_id, 0))
     return reports
+
+
+def _text(item: Diagnostic) -> str:
+    """Return message and remedy; a compiler's message ends with a line of code, where nothing may be appended."""
+    if not item.remedy:
+        return item.message
+    return f"{item.message}\n({item.remedy})" if "\n" in item.message else f"{item.message} ({item.remedy})"
 
 
 def buffer_reports(compiled: CompiledGraph | None) -> dict[str, BufferReport]:

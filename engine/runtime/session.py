@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,6 +26,9 @@ from engine.runtime.messages import FrameReport, KernelFilesChanged, Message, Pr
 from engine.runtime.outbox import Happening
 from engine.runtime.outputs import read_buffer, save_outputs
 from engine.runtime.tracing import trace_frames
+
+#: How long closing waits for the frame under way before it interrupts the device.
+PATIENCE_S = 0.4
 
 
 class Engine:
@@ -145,11 +149,27 @@ class Engine:
         self._unsubscribe()
         if self._watcher is not None:
             self._watcher.close()
-        self.stop()
-        with self._lock:
-            self._engine.close()
+        with self._impatience():
+            self.stop()
+            with self._lock:
+                self._engine.close()
         if self._own_device is not None:
             self._own_device.close()
+
+    @contextmanager
+    def _impatience(self) -> Iterator[None]:
+        """Interrupt what the device runs when the work inside waits for it too long: a kernel that never ends."""
+        interrupt = getattr(self.device, "interrupt", None)
+        if interrupt is None:
+            yield
+            return
+        timer = threading.Timer(PATIENCE_S, interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _require_open(self) -> None:
         if self._closed:

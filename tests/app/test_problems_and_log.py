@@ -5,7 +5,8 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from app.docks.log import _LIMIT, Log
-from app.docks.problems import Problems, count_text
+from app.docks.problems import Problems
+from app.widgets.problem_count import count_text
 from engine.diagnostics import error, warning
 from engine.patch.document import Patch
 from engine.runtime.messages import Saved, UpdateLevel, UpdateRecord

@@ -12,6 +12,8 @@ import pytest
 
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, float4, param, port
 from engine.blocktypes.block import BlockDefinitionError, defined_blocks
+from engine.blocktypes.parameters import parse_text
+from engine.diagnostics import PatchError
 
 
 def define(
@@ -90,7 +92,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "unknown in shape",
         {"x": X, "out": (Out[f32], port(shape="[z.dim0]", doc="O."))},
-        "block test_def.sample: port out: shape rule '[z.dim0]' must name ports or structural integer parameters, got z",
+        "block test_def.sample: port out: shape rule '[z.dim0]' must name ports or structural integer parameters",
     ),
     (
         "live parameter in shape",
@@ -167,6 +169,16 @@ def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> N
     assert defined_blocks["math.saxpy"] is blocks.math.saxpy.Saxpy
 
 
+def test_an_annotation_that_names_nothing_is_refused() -> None:
+    """A forgotten import is named, with the block that needs it."""
+    with pytest.raises(BlockDefinitionError) as refused:
+        define(x=("In[nonsense]", port(doc="X.")))
+    assert str(refused.value) == (
+        "block test_def.sample: annotations must be names that the module defines or imports, got: name 'nonsense' is "
+        "not defined"
+    )
+
+
 def test_a_block_says_what_it_is() -> None:
     """Title, category, summary, ports and parameters follow from the declaration."""
     block = define(
@@ -236,6 +248,47 @@ def test_a_structural_parameter_is_its_value() -> None:
     """`describe` computes with it."""
     block: Any = define(x=X, n=(int, param(3, structural=True, doc="N.")))("node", {"n": 4})
     assert block.n + 1 == 5
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "value"),
+    [
+        (float, "1e-3", 0.001),
+        (float, "-2", -2.0),
+        (int, "7", 7),
+        (int, "7.0", 7),
+        (bool, "on", True),
+        (bool, "False", False),
+        (str, "b", "b"),
+        (Path, "a/b.png", "a/b.png"),
+    ],
+)
+def test_what_a_person_types_becomes_a_value_of_the_parameters_type(hint: type, text: str, value: object) -> None:
+    """On the command line and in the inspector alike."""
+    default: Any = {float: 0.0, int: 0, bool: True, str: "", Path: ""}[hint]
+    spec = define(x=X, a=(hint, param(default, doc="A."))).parameters["a"]
+    assert parse_text(spec, text) == value
+    assert type(parse_text(spec, text)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "message"),
+    [
+        (float, "much", "parameter a must be a finite number, got 'much'"),
+        (float, "nan", "parameter a must be a finite number, got "),
+        (float, "inf", "parameter a must be a finite number, got "),
+        (int, "1.5", "parameter a must be a whole number, got 1.5"),
+        (bool, "maybe", "parameter a must be true or false, got 'maybe'"),
+        (np.ndarray, "1", "parameter a must be set from Python, got text"),
+    ],
+)
+def test_what_a_person_types_wrongly_is_refused(hint: type, text: str, message: str) -> None:
+    """The message says what the parameter takes."""
+    default: Any = {float: 0.0, int: 0, bool: True, np.ndarray: np.zeros(1)}[hint]
+    spec = define(x=X, a=(hint, param(default, doc="A."))).parameters["a"]
+    with pytest.raises(PatchError) as refused:
+        parse_text(spec, text)
+    assert str(refused.value).startswith(message)
 
 
 def test_a_block_without_describe_says_so_when_it_is_described() -> None:

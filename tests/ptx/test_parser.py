@@ -47,7 +47,7 @@ def body(text, declarations=".reg .pred %p<9>; .reg .b32 %r<99>; .reg .b64 %rd<9
         ("mov.b64 {%r1, _}, %rd1;", (Vector((Register("%r1"), Sink())), Register("%rd1"))),
         ("ld.global.b32 { %r3 }, [ %rd3 + 0 ];", (Vector((Register("%r3"),)), Address(Register("%rd3"), 0))),
         ("mov.u32 %r1, %tid.x;", (Register("%r1"), Register("%tid.x"))),
-        ("mov.u32 %r1, WARP_SZ;", (Register("%r1"), Register("WARP_SZ"))),
+        ("mov.u32 %r1, WARP_SZ;", (Register("%r1"), Integer(32))),
         ("mov.u32 %r1, 0xFFU;", (Register("%r1"), Integer(255))),
         ("mov.u32 %r1, 0b101;", (Register("%r1"), Integer(5))),
         ("call.uni (a), f, (b, c);", (Group((Symbol("a"),)), Symbol("f"), Group((Symbol("b"), Symbol("c"))))),
@@ -139,13 +139,13 @@ def test_module_variables():
         HEAD
         + """.global .align 8 .u64 table[3] = {0, f+8, generic(x)};
     .const .f32 c[2] = {0f3F800000, 2.5};
-    .global .b8 grid[2][2] = {{1, 2}, {3}};
+    .global .b8 grid[2][2] = {{1}, {3, 4}};
     .visible .global .b32 x;
     .global .b8 text[] = {104, 105, 0};"""
     ).variables
     assert variables["table"].initial == (Integer(0), SymbolValue("f", 8), SymbolValue("x", 0, True))
     assert variables["c"].initial[0] == Float(0x3F800000, 32)
-    assert (variables["grid"].count, variables["grid"].initial) == (4, (Integer(1), Integer(2), Integer(3)))
+    assert (variables["grid"].count, variables["grid"].initial) == (4, (Integer(1), Integer(0), Integer(3), Integer(4)))
     assert (variables["text"].size_bytes, variables["x"].linkage) == (3, "visible")
 
 

@@ -248,6 +248,17 @@ def test_outputs_are_saved_where_blocks_say_or_all_into_one_folder(patch: Patch,
         assert saved["tell"].dtype == "f32"
 
 
+def test_two_files_of_one_name_do_not_overwrite_each_other(patch: Patch, tmp_path: Path) -> None:
+    """In one folder the second is named for its node."""
+    for name in ("a", "b"):
+        patch.connect(COUNT, patch.add("test_run.save", node_id=name, file=f"{name}/same.npy")["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        saved = engine.save_outputs(tmp_path / "out")
+        assert [Path(s.path or "").name for s in saved] == ["same.npy", "b.x.npy"]
+        assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["b.x.npy", "same.npy"]
+
+
 def test_saving_can_be_asked_of_the_thread_and_answers(patch: Patch, tmp_path: Path) -> None:
     """The answer is a `Saved`, or a diagnostic that says why not."""
     patch.path = tmp_path / "patch.loom"

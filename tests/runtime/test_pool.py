@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -193,13 +194,14 @@ def test_dirt_is_taken_once() -> None:
     dirty.mark_structure("block b")
     dirty.mark_structure("connection a")
     assert dirty.take_structure() == "connection a, block b"
+    for number in range(100):
+        dirty.mark_structure(f"block {number}")
+    assert dirty.take_structure() == "block 0, block 1, block 2, block 3 and 96 more"
     assert not dirty.structure
     for value in (1.0, 2.0):
         dirty.mark_parameter("n", "a", value)
     assert dirty.take_parameters() == {("n", "a"): 2.0}
     assert dirty.take_parameters() == {}
-    from pathlib import Path
-
     dirty.mark_kernel_files(frozenset({Path("a.cu")}))
     dirty.mark_kernel_files(frozenset({Path("b.cu")}))
     assert dirty.take_kernel_files() == {Path("a.cu"), Path("b.cu")}

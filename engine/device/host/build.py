@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.device.host import cache, native
-from engine.ptx import KernelSignature, parse
 
 
-@dataclass(frozen=True)
-class BuiltModule:
-    """Object code with what is needed to launch it: signatures, scratch bytes by kernel, sizes of module variables."""
-
-    code: bytes
-    signatures: dict[str, KernelSignature]
-    scratch_bytes: dict[str, int]
-    variables: dict[str, int]
-
-
-def build(ptx: str) -> BuiltModule:
+def build(ptx: str) -> cache.Entry:
     """Return a module's object code, compiled now or before; KernelError with the line when it cannot be."""
-    module = parse(ptx)
     key = cache.key(ptx, *native.cpu())
     found = cache.load(key)
     if found is None:
-        # Imported here: a cached kernel needs no translator.
+        # Imported here: a cached kernel needs neither parser nor translator.
         from engine.device.host.translate.module import translate_module
+        from engine.ptx import parse
 
+        module = parse(ptx)
         translated = translate_module(module, native.triple(), *native.cpu())
-        found = cache.Entry(native.compile_object(translated.text), translated.scratch_bytes, translated.variables)
+        lines = {
+            instruction.line: (instruction.source.file, instruction.source.line)
+            for function in module.functions.values()
+            for instruction in function.instructions
+            if instruction.source is not None
+        }
+        code = native.compile_object(translated.text)
+        found = cache.Entry(code, module.signatures, translated.scratch_bytes, translated.variables, lines)
         cache.store(key, found)
-    return BuiltModule(found.code, module.signatures, found.scratch_bytes, found.variables)
+    return found

@@ -18,16 +18,24 @@ import llvmlite
 import msgspec
 import platformdirs
 
+from engine.ptx.signature import KernelSignature
+
 MAX_BYTES = 256 << 20
 _LOG = logging.getLogger(__name__)
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One compiled module."""
+    """One compiled module: object code, and what is needed to launch it.
+
+    `scratch_bytes` is the memory that each worker needs, by kernel; `variables` are the sizes of module variables;
+    `lines` gives source file and line by PTX line where `.loc` tells them.
+    """
 
     code: bytes
+    signatures: dict[str, KernelSignature]
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
+    lines: dict[int, tuple[str, int]]
 
 
 def folder() -> Path:
@@ -40,7 +48,8 @@ def translator_version() -> str:
     """Return a digest of the translator's own source: code made by another version of it must not be used."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in (here / "native.py", *sorted((here / "translate").rglob("*.py"))):
+    readers = (here.parents[1] / "ptx").rglob("*.py")
+    for path in (here / "native.py", here / "cache.py", *sorted((here / "translate").rglob("*.py")), *sorted(readers)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -63,7 +72,7 @@ def load(name: str) -> Entry | None:
         return None
     try:
         entry = msgspec.msgpack.decode(body, type=Entry)
-    except msgspec.DecodeError:
+    except msgspec.MsgspecError:
         return None
     try:
         os.utime(path)

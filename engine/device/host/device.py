@@ -17,18 +17,22 @@ from engine.device.host.launch import Launch
 from engine.device.host.memory import AllocationTable, HostMemory, HostPinnedArray, bytes_of, copy
 from engine.device.host.modules import HostKernel, HostModule
 from engine.device.host.pool import Pool
+from engine.device.host.watchdog import Watchdog
 from engine.device.memory import Buffer
 from engine.device.protocol import DeviceInfo, Dim3, Kernel, LaunchConfig, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
+#: Long for a frame, short for a person who waits for a kernel that never ends.
+TIME_LIMIT_S = 10.0
 _CUBIN_MAGIC = b"\x7fELF"
 
 
 class HostDevice:
-    """Runs PTX on the CPU; `cores` limits the CPU threads used."""
+    """Runs PTX on the CPU; `cores` limits the CPU threads used, `time_limit_s` the time of one kernel (None: none)."""
 
-    def __init__(self, cores: int | None = None) -> None:
-        self.pool = Pool(cores)
+    def __init__(self, cores: int | None = None, time_limit_s: float | None = TIME_LIMIT_S) -> None:
+        self.watchdog = Watchdog(time_limit_s)
+        self.pool = Pool(cores, self.watchdog)
         self.table = AllocationTable()
         self._is_open = True
         self._info = DeviceInfo("host", _title(), "compute_75", _memory_bytes(), self.pool.cores)
@@ -98,7 +102,16 @@ class HostDevice:
         self._check_open()
         assert isinstance(kernel, HostKernel)
         config = LaunchConfig(_dim3(grid), _dim3(thread_block), shared_bytes)
-        Launch(kernel, config, KernelArguments(kernel.parameters, args)).run(self.pool, self.table)
+        launch = Launch(kernel, config, KernelArguments(kernel.parameters, args))
+        self.watchdog.enter()
+        try:
+            launch.run(self.pool, self.table)
+        finally:
+            self.watchdog.leave()
+
+    def interrupt(self) -> None:
+        """Stop the kernel or graph that runs now, from any thread: its launch raises KernelFault within 100 ms."""
+        self.watchdog.interrupt()
 
     def synchronize(self) -> None:
         """Return at once: nothing is pending."""
@@ -117,11 +130,12 @@ class HostDevice:
         return HostGraph(self)
 
     def close(self) -> None:
-        """Free what is still allocated and end the worker threads."""
+        """Stop what still runs, free what is allocated and end the worker threads."""
         if self._is_open:
             self._is_open = False
-            self.table.free_all()
+            self.watchdog.close()
             self.pool.close()
+            self.table.free_all()
 
     def _check_open(self) -> None:
         if not self._is_open:

@@ -89,7 +89,7 @@ def _access(kind: int, size: int, address: int, shared_bytes: int, pairs: Any) -
         return f"used {size} bytes at byte {address} of shared memory, which has {shared_bytes} bytes"
     if kind == abi.BAD_LOCAL:
         return f"used {size} bytes at byte {address} of local memory, which is past its end"
-    return f"used {size} bytes at the address {address:#x}, {_nearest(address, size, pairs)}"
+    return f"used the address {address:#x} for {size} bytes, {_nearest(address, size, pairs)}"
 
 
 def _nearest(address: int, size: int, pairs: Any) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
 from engine.device.arguments import KernelArguments
@@ -56,26 +54,19 @@ class HostStream:
         """Nothing is held."""
 
 
-@dataclass
-class _GraphNode:
-    """A node under construction: what to run, or the launch of a kernel node, after which nodes."""
-
-    action: Callable[[], None] | Launch
-    after: tuple[Node, ...]
-
-
 class HostGraph:
     """A graph under construction."""
 
     def __init__(self, device: HostDevice) -> None:
         self._device = device
-        self._nodes: list[_GraphNode] = []
+        #: A node can only depend on earlier ones, so this order respects every dependency.
+        self._nodes: list[Callable[[], None] | Launch] = []
 
     def _add(self, action: Callable[[], None] | Launch, after: Sequence[Node]) -> Node:
         for node in after:
             if not 0 <= node < len(self._nodes):
                 raise DeviceError(f"host: node must depend on nodes of its own graph, got {node}")
-        self._nodes.append(_GraphNode(action, tuple(after)))
+        self._nodes.append(action)
         return Node(len(self._nodes) - 1)
 
     def add_kernel(
@@ -114,8 +105,7 @@ class HostGraph:
 
     def instantiate(self) -> HostExecutable:
         """Return an executable; later changes of this graph do not reach it."""
-        sorter = TopologicalSorter({index: node.after for index, node in enumerate(self._nodes)})
-        return HostExecutable(self._device, [node.action for node in self._nodes], list(sorter.static_order()))
+        return HostExecutable(self._device, list(self._nodes))
 
     def destroy(self) -> None:
         """Drop the nodes."""
@@ -125,21 +115,26 @@ class HostGraph:
 class HostExecutable:
     """An instantiated graph."""
 
-    def __init__(self, device: HostDevice, actions: list[Callable[[], None] | Launch], order: list[int]) -> None:
+    def __init__(self, device: HostDevice, actions: list[Callable[[], None] | Launch]) -> None:
         self._device = device
         self._actions: list[Callable[[], None] | Launch] | None = actions
-        self._order = order
 
     def launch(self, stream: Stream) -> None:
-        """Run every node once; DeviceError when a kernel faults, and the rest is not run."""
+        """Run every node once, in the order in which they were added.
+
+        DeviceError when a kernel faults, and then the rest is not run.
+        """
         actions = self._live()
-        pool, table = self._device.pool, self._device.table
-        for index in self._order:
-            action = actions[index]
-            if isinstance(action, Launch):
-                action.run(pool, table)
-            else:
-                action()
+        pool, table, watchdog = self._device.pool, self._device.table, self._device.watchdog
+        watchdog.enter()
+        try:
+            for action in actions:
+                if isinstance(action, Launch):
+                    action.run(pool, table)
+                else:
+                    action()
+        finally:
+            watchdog.leave()
 
     def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
         """Give a kernel node new arguments, a new launch or another function."""

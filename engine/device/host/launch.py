@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from engine.device.arguments import KernelArguments
+from engine.device.host import faults
 from engine.device.host.memory import AllocationTable
 from engine.device.host.modules import HostKernel
 from engine.device.host.pool import Pool, Worker
 from engine.device.host.translate import abi
-from engine.device.protocol import Dim3, LaunchConfig
-from engine.diagnostics import DeviceError
+from engine.device.protocol import LaunchConfig
+from engine.diagnostics import DeviceError, KernelFault
 
 MAX_SHARED_BYTES = 227 << 10
 _MAX_THREADS_OF_AXIS = (1 << 31) - 1
-
-_FAULTS = {
-    abi.BAD_ADDRESS: "used the address {address:#x}, which is in no live buffer",
-    abi.BAD_SHARED: "used byte {address} of shared memory, which is past its end",
-    abi.BAD_LOCAL: "used byte {address} of local memory, which is past its end",
-    abi.TRAP: "ran a trap instruction",
-    abi.DEADLOCK: "waits at a barrier that other threads can never reach",
-    abi.BAD_CALL: "called {address:#x}, which is no function of a fitting shape",
-    abi.ASSERT: "failed an assertion",
-}
 
 
 def check(kernel: HostKernel, config: LaunchConfig) -> None:
@@ -76,29 +68,23 @@ class Launch:
         self._record_address = int(self._record.ctypes.data)
 
     def run(self, pool: Pool, table: AllocationTable) -> None:
-        """Run every thread block; DeviceError that names kernel, line, thread and thread block after a fault."""
+        """Run every thread block; KernelFault after a bad access, a trap or a stop."""
         pairs = table.snapshot()
+        self._record[abi.STOP] = pool.watchdog.address
         self._record[abi.ALLOCATIONS] = pairs.ctypes.data
         self._record[abi.ALLOCATION_COUNT] = len(pairs)
         failed = pool.run(self._work, self._blocks, self._threads)
         if failed is not None:
-            raise self._error(failed)
+            raise self._error(failed, pool, pairs)
 
     def _work(self, worker: Worker, first: int, last: int) -> bool:
         address = self._arguments.address
         worker.prepare(self._shared_bytes, self.kernel.scratch_bytes, address)
         return bool(self.kernel.function(self._record_address, address, worker.address, first, last) == 0)
 
-    def _error(self, worker: Worker) -> DeviceError:
-        record = worker.record
-        thread = _position(int(record[abi.FAULT_THREAD]), self.config.thread_block)
-        block = _position(int(record[abi.FAULT_BLOCK]), self.config.grid)
-        what = _FAULTS[int(record[abi.FAULT_KIND])].format(address=int(record[abi.FAULT_ADDRESS]))
-        return DeviceError(
-            f"kernel {self.kernel.name}, PTX line {int(record[abi.FAULT_LINE])}: thread {thread} of thread block "
-            f"{block} {what}"
-        )
-
-
-def _position(linear: int, size: Dim3) -> Dim3:
-    return (linear % size[0], linear // size[0] % size[1], linear // (size[0] * size[1]))
+    def _error(self, worker: Worker, pool: Pool, pairs: Any) -> KernelFault:
+        name, config, record, lines = self.kernel.name, self.config, worker.record, self.kernel.lines
+        if int(record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED:
+            dog = pool.watchdog
+            return faults.stopped(name, config, record, lines, pool.stop_reason, dog.limit_s)
+        return faults.fault(name, config, self._shared_bytes, record, lines, pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.device.host import build
+from engine.device.host.cache import Entry
 from engine.device.host.memory import AllocationTable
 from engine.device.host.native import NativeCode
 from engine.diagnostics import DeviceError, KernelError
@@ -14,11 +15,13 @@ from engine.ptx import KernelParameter, KernelSignature
 class HostKernel:
     """One entry point: its signature and the native function that runs thread blocks of it."""
 
-    def __init__(self, module: HostModule, signature: KernelSignature, function: Any, scratch_bytes: int) -> None:
+    def __init__(self, module: HostModule, signature: KernelSignature, function: Any, entry: Entry) -> None:
         self.module = module  # keeps the code loaded
         self.signature = signature
         self.function = function
-        self.scratch_bytes = scratch_bytes
+        self.scratch_bytes = entry.scratch_bytes[signature.name]
+        #: Source file and line by PTX line.
+        self.lines = entry.lines
 
     @property
     def name(self) -> str:
@@ -50,8 +53,8 @@ class HostModule:
             table.add(address, size_bytes)
             self._ranges.append(address)
         self._kernels = {
-            name: HostKernel(self, self._built.signatures[name], self._code.function(symbol), scratch)
-            for (name, symbol), scratch in zip(entries.items(), self._built.scratch_bytes.values(), strict=True)
+            name: HostKernel(self, self._built.signatures[name], self._code.function(symbol), self._built)
+            for name, symbol in entries.items()
         }
         self.is_loaded = True
 

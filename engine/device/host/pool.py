@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.device.host.translate import abi
+from engine.device.host.watchdog import Watchdog
 
 #: Fewer threads than this are not worth waking another worker for.
 INLINE_THREADS = 8192
@@ -23,7 +24,7 @@ class Worker:
     """What one thread of the pool keeps between kernels: the worker record, shared memory and scratch memory."""
 
     def __init__(self) -> None:
-        self.record = np.zeros(abi.WORKER_FIELDS, np.int64)
+        self.record = np.zeros(abi.WORKER_FIELDS + 16, np.int64)  # no cache line is shared with another worker's
         self.address = int(self.record.ctypes.data)
         self._shared = np.zeros(0, np.uint8)
         self._scratch = np.zeros(0, np.uint8)
@@ -36,7 +37,7 @@ class Worker:
         if self._scratch.size < scratch_bytes + 128:
             self._scratch = np.zeros(scratch_bytes + 128, np.uint8)
             self.record[abi.SCRATCH] = -(-self._scratch.ctypes.data // 64) * 64
-            self.record[abi.SCRATCH_BYTES] = scratch_bytes
+        self.record[abi.SCRATCH_BYTES] = scratch_bytes
         self.record[abi.FAULT_KIND] = 0
         self.record[abi.CACHE_SIZE] = 0
         self.record[abi.ARGUMENTS] = arguments
@@ -54,6 +55,7 @@ class _Job:
         self.error: BaseException | None = None
 
     def run(self, worker: Worker) -> None:
+        """Take chunks until none is left or a worker has failed."""
         while self.failed is None and self.error is None:
             # `count` hands out each start once, whichever thread asks.
             first = next(self.starts)
@@ -69,7 +71,10 @@ class _Job:
 class Pool:
     """One worker for each core; the launching thread is one of them."""
 
-    def __init__(self, cores: int | None = None) -> None:
+    def __init__(self, cores: int | None, watchdog: Watchdog) -> None:
+        self.watchdog = watchdog
+        #: Why the last kernel was stopped.
+        self.stop_reason = 0
         self.cores = cores or len(os.sched_getaffinity(0))
         self._own = Worker()
         self._lock = threading.Lock()
@@ -84,6 +89,7 @@ class Pool:
             inline = blocks == 1 or self.cores == 1 or blocks * threads <= INLINE_THREADS
             chunk = blocks if inline else max(1, -(-blocks // (self.cores * CHUNKS_PER_WORKER)))
             job = _Job(work, blocks, chunk)
+            self.watchdog.start()
             if inline:
                 job.run(self._own)
             else:
@@ -95,6 +101,8 @@ class Pool:
                 for _ in self._wake:
                     self._done.acquire()
                 self._job = None
+            self.watchdog.finish()
+            self.stop_reason = self.watchdog.reason
             if job.error is not None:
                 raise job.error
             return job.failed

@@ -88,6 +88,6 @@ def test_pasting_prose_says_why_nothing_happens(canvas: Canvas) -> None:
     said: list[str] = []
     canvas.refused.connect(said.append)
     QGuiApplication.clipboard().setText("a shopping list")
-    canvas.paste()
+    canvas.edits.paste()
     assert len(said) == 1
     assert said[0].startswith("clipboard")

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.canvas import Canvas
+from app.canvas.tooltips import as_html
 from app.theme import DARK, LIGHT, apply_theme
 from engine.runtime.messages import BufferReport, NodeState
 from tests.app.canvas.canvas_support import Hand, make_node_report, make_report
@@ -60,7 +61,7 @@ def test_tooltips_are_made_when_asked_for(hand: Hand, qtbot: QtBot) -> None:
     position: QPoint = hand.view.mapFromScene(connection.path().pointAtPercent(0.5))
     viewport = hand.view.viewport()
     QApplication.sendEvent(viewport, QHelpEvent(QEvent.Type.ToolTip, position, viewport.mapToGlobal(position)))
-    assert QToolTip.text() == "source.out → scale.x\nf32, 64 elements, 256 B (512 B allocated)"
+    assert QToolTip.text() == as_html("source.out → scale.x\nf32, 64 elements, 256 B (512 B allocated)")
     QToolTip.hideText()
     qtbot.waitUntil(lambda: not QToolTip.isVisible(), timeout=2000)
 

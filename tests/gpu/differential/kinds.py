@@ -70,6 +70,8 @@ def _kinds() -> dict[str, Kind]:
         Kind("angle", 32, "f32", "angle"),  # within +-100 pi, where the manual bounds the errors of sin and cos
         Kind("exponent", 32, "f32", "exponent"),  # where 2^x is neither zero nor infinite, and a little beyond
         Kind("positive", 32, "f32", "positive"),
+        Kind("divisor", 32, "f32", "divisor"),  # 2^-126 to 2^126 in size, where div.approx has a bound
+        Kind("dividend", 32, "f32", "dividend"),  # of a size that no quotient by a divisor near one leaves the range
         Kind("whole", 32, "f32", "whole"),  # small integers: sums of them are exact in any order
         Kind("whole64", 64, "f64", "whole"),
         Kind("whole16x2", 32, "f16", "whole"),

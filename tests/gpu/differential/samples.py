@@ -76,10 +76,13 @@ def _floats(kind: Kind, count: int, rng: np.random.Generator) -> Bits:
     edges = rng.choice(_edges(name, form), count)
     if kind.sampler == "whole":
         return encode(rng.integers(-4, 5, count).astype(np.float64), name)
-    if kind.sampler in ("angle", "exponent", "positive"):
+    if kind.sampler in ("angle", "exponent", "positive", "divisor", "dividend"):
+        sign = rng.choice([1.0, -1.0], count)
         usual = {
             "angle": rng.uniform(-2 * np.pi, 2 * np.pi, count) * rng.choice([1.0, 50.0], count),
             "exponent": rng.uniform(-151.0, 129.0, count) * rng.choice([1.0, 0.01], count),
+            "divisor": sign * np.exp2(rng.uniform(-126.0, 126.0, count) * rng.choice([1.0, 0.1], count)),
+            "dividend": sign * np.exp2(rng.uniform(-60.0, 60.0, count) * rng.choice([1.0, 0.1], count)),
             "positive": np.exp2(rng.uniform(-149.0, 127.9, count) * rng.choice([1.0, 0.01], count)),
         }[kind.sampler]
         chosen = rng.choice(np.array([0, 1 << 31, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x80000001], np.uint64), count)

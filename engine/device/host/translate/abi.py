@@ -27,7 +27,8 @@ SCRATCH_BYTES = 8
 CACHE_BASE = 9  # the range that held the last address looked up
 CACHE_SIZE = 10
 ARGUMENTS = 11  # address of the argument block
-WORKER_FIELDS = 12
+LOCAL_TOP = 12  # where the next device function's local memory begins
+WORKER_FIELDS = 13
 
 # Kinds of fault; an access adds its size in bytes, shifted by SIZE_SHIFT.
 BAD_ADDRESS = 1
@@ -46,6 +47,8 @@ MAX_THREADS = 1024
 MAX_LOCAL_BYTES = 512 << 10
 #: How deep device functions may call each other: less than the smallest stack of a thread that runs kernels.
 STACK_LIMIT = 3 << 20
+#: Local memory of all device functions that are running in one thread; it follows the scratch memory.
+CALL_BYTES = 1 << 20
 
 
 def narrow(bits: int) -> int:

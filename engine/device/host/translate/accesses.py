@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.body import quoted
 from engine.device.host.translate.provenance import Root
+from engine.device.host.translate.ranges import Range, Ranges
 from engine.device.host.translate.special import linear_thread
 from engine.ptx.tree import Address, Instruction, Operand, Register, Symbol
 
@@ -34,23 +36,36 @@ def space_of(instruction: Instruction) -> str:
     return "generic"
 
 
+@dataclass(frozen=True)
+class _Span:
+    """Hoisted accesses from one base: its range, the bytes from `first` to `end` after it, the largest size."""
+
+    range: Range
+    first: int
+    end: int
+    size: int
+
+
 class Accesses:
     """Writes the accesses of one body.
 
-    `branch_free` selects the style; `roots` are the provenances of address registers.
+    `branch_free` selects the style; `roots` are the provenances of address registers. With `ranges`, accesses whose
+    addresses can be told beforehand have no check of their own: `hoisted` checks them for all threads at once.
     """
 
-    def __init__(self, body: Body, roots: dict[str, Root | None], *, branch_free: bool) -> None:
+    def __init__(self, body: Body, roots: dict[str, Root | None], *, branch_free: bool, ranges: Ranges | None = None) -> None:
         self._body = body
         self._roots = roots
         self.branch_free = branch_free
         self._is_entry = body.is_entry
+        self._ranges_of_threads = ranges
+        self._hoisted: dict[tuple[Root | str, Operand], _Span] = {}
         self._limits: dict[tuple[Root, int], tuple[str, str, str]] = {}
         self._ranges: dict[Root, str] = {}
         #: Instructions that run once, before any thread: the look-up of each root's allocation.
         self.prologue: list[str] = []
         self._fold = "%fault.thread" if branch_free else ""
-        self.sites: list[int] = []
+        self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
         self.suffix = ", !llvm.access.group !1" if branch_free else ""
 
     @contextmanager
@@ -61,18 +76,27 @@ class Accesses:
             yield self._parameter(instruction, operand, size)
             return
         address = self._body.address(operand, instruction.line)
+        if self._is_hoisted(operand, size, space):
+            pointer = f"getelementptr i8, ptr %shared, i64 {address}"
+            if space != "shared":
+                pointer = self._check_address(operand, address, size, space)[1]
+            yield self._body.code.value(pointer)
+            return
         if space == "shared" or (space == "local" and self._is_entry):
             check = self._check_offset(instruction, address, size, space)
             pointer = f"getelementptr i8, ptr %{space}, i64 {address}"
         else:
             check, pointer = self._check_address(operand, address, size, space)
+        if check is not None and size > 1:
+            check = self._check_alignment(check, address, size)
         if check is None:
             yield self._body.code.value(pointer)
             return
         code = self._body.code
         after = code.name("after")
+        kind = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL}.get(space, abi.BAD_ADDRESS)
         if self.branch_free:
-            self._record(instruction, check, address)
+            self._record(instruction, check, address, kind | size << abi.SIZE_SHIFT)
             inside = code.name("inside")
             code.branch(check, inside, after)
             code.label(inside)
@@ -82,11 +106,52 @@ class Accesses:
             failed = code.name("fault")
             code.branch(check, after, failed, ", !prof !2")
             code.label(failed)
-            kind = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL}.get(space, abi.BAD_ADDRESS)
-            report(self._body, kind, instruction.line, address)
+            report(self._body, kind | size << abi.SIZE_SHIFT, instruction.line, address)
             code.jump(self._body.exit_label)
             code.label(after)
             yield code.value(pointer)
+
+    # -- checks for all threads at once ----------------------------------------------------------------------------
+
+    def _is_hoisted(self, operand: Operand, size: int, space: str) -> bool:
+        ranges = self._ranges_of_threads
+        if ranges is None or not isinstance(operand, Address) or operand.offset % size:
+            return False
+        place: Root | str | None = "shared" if space == "shared" else self._root(operand)
+        if place is None or space == "local":
+            return False
+        found = ranges.of(Address(operand.base, 0))
+        if found is None or found.granule < size:
+            return False
+        key = (place, operand.base)
+        before = self._hoisted.get(key, _Span(found, operand.offset, operand.offset, 1))
+        self._hoisted[key] = _Span(
+            found, min(before.first, operand.offset), max(before.end, operand.offset + size), max(before.size, size)
+        )
+        return True
+
+    def hoisted(self) -> tuple[list[str], str]:
+        """Return the lines that check every hoisted access, and the i1 value that says whether all are fine."""
+        ranges = self._ranges_of_threads
+        if ranges is None or not self._hoisted:
+            return [], ""
+        for (place, _), span in self._hoisted.items():
+            low, high = span.range.low, span.range.high
+            if place == "shared":
+                base, limit = "0", ranges.value("call i64 @llvm.usub.sat.i64(i64 %shared.bytes, i64 1)")
+            else:
+                base, limit, _ = self._limit(place, 1)  # type: ignore[arg-type]  # every other place is a root
+            first = ranges.value(f"add i64 {low}, {span.first}")
+            last = ranges.value(f"add i64 {high}, {span.end - 1}")
+            ranges.require(f"icmp sle i64 {first}, {last}")
+            for edge in (first, last):
+                ranges.require(f"icmp ule i64 {ranges.value(f'sub i64 {edge}, {base}')}, {limit}")
+            if span.size > 1:
+                ranges.require(f"icmp eq i64 {ranges.value(f'and i64 {low}, {span.size - 1}')}, 0")
+        fine = ranges.conditions[0]
+        for condition in ranges.conditions[1:]:
+            fine = ranges.value(f"and i1 {fine}, {condition}")
+        return ranges.lines, fine
 
     # -- spaces ----------------------------------------------------------------------------------------------------
 
@@ -104,10 +169,24 @@ class Accesses:
                 return body.code.value(f"getelementptr i8, ptr %local, i64 {body.local[name] + offset}")
         address = body.address(operand, instruction.line)
         if not self._is_entry:
-            return body.code.value(f"inttoptr i64 {address} to ptr")
+            return self._parameter_of_caller(instruction, address, size)
         last = max(body.layout.parameter_bytes - size, 0)
         clamped = body.code.value(f"call i64 @llvm.umin.i64(i64 {address}, i64 {last})")
         return body.code.value(f"getelementptr i8, ptr %params, i64 {clamped}")
+
+    def _parameter_of_caller(self, instruction: Instruction, address: str, size: int) -> str:
+        """Return the pointer for a computed address of a device function's parameter: it lies in a caller's frame."""
+        body, code = self._body, self._body.code
+        if instruction.opcode != "ld":
+            raise body.unsupported(instruction, "store to a .param variable by its name")
+        top_at = code.value(f"getelementptr i64, ptr %worker, i64 {abi.STACK}")
+        frame = code.value("call ptr @llvm.frameaddress.p0(i32 0)")
+        here = code.value(f"ptrtoint ptr {frame} to i64")
+        extent = code.value(f"sub i64 {code.value(f'load i64, ptr {top_at}')}, {here}")
+        rest = code.value(f"call i64 @llvm.usub.sat.i64(i64 {extent}, i64 {size})")
+        distance = code.value(f"sub i64 {address}, {here}")
+        least = code.value(f"call i64 @llvm.umin.i64(i64 {distance}, i64 {rest})")
+        return code.value(f"getelementptr i8, ptr {frame}, i64 {least}")
 
     def _check_offset(self, instruction: Instruction, address: str, size: int, space: str) -> str | None:
         code = self._body.code
@@ -116,10 +195,15 @@ class Accesses:
             if address.isdigit() and int(address) <= last:
                 return None
             return code.value(f"icmp ule i64 {address}, {max(last, 0)}") if last >= 0 else "false"
-        end = code.value(f"add i64 {address}, {size}")
-        inside = code.value(f"icmp ule i64 {end}, %shared.bytes")
-        fits = code.value(f"icmp ult i64 {address}, {1 << 62}")
-        return code.value(f"and i1 {inside}, {fits}")
+        starts = code.value(f"call i64 @llvm.usub.sat.i64(i64 %shared.bytes, i64 {size - 1})")
+        return code.value(f"icmp ult i64 {address}, {starts}")
+
+    def _check_alignment(self, check: str, address: str, size: int) -> str:
+        """Return a check with the rule that an access of `size` bytes lies at a multiple of it."""
+        code = self._body.code
+        rest = code.value(f"and i64 {address}, {size - 1}")
+        aligned = code.value(f"icmp eq i64 {rest}, 0")
+        return code.value(f"and i1 {check}, {aligned}")
 
     def _check_address(self, operand: Operand, address: str, size: int, space: str) -> tuple[str, str]:
         """Return the check of a global or generic address, and the instruction that makes the pointer."""
@@ -217,7 +301,7 @@ class Accesses:
         ends = code.value(f"icmp sle i64 {distance}, {rest}")
         return code.value(f"and i1 {starts}, {ends}")
 
-    def _record(self, instruction: Instruction, check: str, address: str) -> None:
+    def _record(self, instruction: Instruction, check: str, address: str, kind: int) -> None:
         """Fold a failed check into the thread's fault number: site and address, the site more significant.
 
         Addresses have 48 bits; one that has more spoils the report, not the check.
@@ -225,11 +309,27 @@ class Accesses:
         code = self._body.code
         site = min(len(self.sites), LAST_SITE)
         if site == len(self.sites):
-            self.sites.append(instruction.line)
+            self.sites.append((instruction.line, kind))
         number = code.value(f"xor i64 {address}, {site << 48}")
         code_here = code.value(f"select i1 {check}, i64 -1, i64 {number}")
         before = code.value(f"load i64, ptr {self._fold}")
         code.do(f"store i64 {code.value(f'call i64 @llvm.umin.i64(i64 {before}, i64 {code_here})')}, ptr {self._fold}")
+
+
+def stop_check(body: Body, line: int) -> None:
+    """End this thread when kernels must end: written wherever a thread may go round in circles."""
+    code = body.code
+    place = code.value(f"getelementptr i64, ptr %launch, i64 {abi.STOP}")
+    flag = code.value(f"load ptr, ptr {place}, !invariant.load !0")
+    # Volatile keeps it in the loop; an atomic load would also keep the optimiser from moving others across it.
+    value = code.value(f"load volatile i64, ptr {flag}, align 8")
+    wanted = code.value(f"icmp eq i64 {value}, 0")
+    on, stopped = code.name("on"), code.name("stopped")
+    code.branch(wanted, on, stopped, ", !prof !2")
+    code.label(stopped)
+    report(body, abi.STOPPED, line, "0")
+    code.jump(body.exit_label)
+    code.label(on)
 
 
 def report(body: Body, kind: int, line: int, address: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.device.host.translate.accesses import stop_check
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.flow import Block, Flow
 from engine.device.host.translate.table import OPCODES
@@ -63,6 +64,8 @@ def _instruction(body: Body, flow: Flow, block: Block, instruction: Instruction,
             target = instruction.operands[0]
             assert isinstance(target, Symbol)
             wanted = label(flow.labels[target.name])
+            if flow.labels[target.name] <= block.index:
+                stop_check(body, instruction.line)
         else:
             wanted = return_label if opcode == "ret" else body.exit_label
         if instruction.guard is None:
@@ -83,6 +86,7 @@ def _instruction(body: Body, flow: Flow, block: Block, instruction: Instruction,
         code.branch(condition(body, instruction.guard, instruction.line), inside, after)
         code.label(inside)
     if emit is None:
+        stop_check(body, instruction.line)
         labels = body.targets[instruction.operands[1].name]  # type: ignore[union-attr]  # flow has read it as a symbol
         index = body.read(instruction.operands[0], "u32", instruction.line)
         names = [label(flow.labels[name]) for name in labels]

@@ -15,6 +15,7 @@ from engine.ptx.tree import (
     Negated,
     Operand,
     Pair,
+    Part,
     Register,
     Symbol,
     Vector,
@@ -24,7 +25,7 @@ from engine.ptx.tree import (
 _NO_RESULT = frozenset(
     (
         *("st", "red", "bra", "brx", "ret", "exit", "call", "membar", "fence", "trap", "brkpt", "nanosleep"),
-        *("prefetch", "prefetchu", "cp", "pmevent", "discard", "applypriority", "stmatrix", "griddepcontrol"),
+        *("prefetch", "prefetchu", "cp", "pmevent", "discard", "applypriority", "griddepcontrol", "setmaxnreg"),
     )
 )
 
@@ -33,7 +34,7 @@ def registers(operand: Operand) -> Iterator[str]:
     """Yield the names of the registers in an operand."""
     if isinstance(operand, Register):
         yield operand.name
-    elif isinstance(operand, Negated):
+    elif isinstance(operand, Negated | Part):
         yield operand.register.name
     elif isinstance(operand, Address):
         if isinstance(operand.base, Register):
@@ -52,7 +53,9 @@ def has_result(instruction: Instruction) -> bool:
     """Whether the first operand is written."""
     if instruction.opcode in ("bar", "barrier"):
         return "red" in instruction.modifiers
-    return instruction.opcode not in _NO_RESULT and bool(instruction.operands)
+    if not instruction.operands or isinstance(instruction.operands[0], Address):
+        return False
+    return instruction.opcode not in _NO_RESULT
 
 
 def defined(instruction: Instruction) -> set[str]:

@@ -17,6 +17,7 @@ from engine.ptx.tree import (
     Negated,
     Operand,
     Pair,
+    Part,
     Register,
     Statement,
     Symbol,
@@ -149,6 +150,8 @@ def _renamed(item: Statement, names: dict[str, str], registers: dict[str, str], 
             return Register(value.name + suffix) if value.name in registers else value
         if isinstance(value, Symbol):
             return Symbol(names.get(value.name, value.name), value.offset)
+        if isinstance(value, Part):
+            return replace(value, register=Register(value.register.name + suffix))
         if isinstance(value, Negated):
             return Negated(Register(value.register.name + suffix))
         if isinstance(value, Address):

@@ -13,9 +13,10 @@ from engine.device.host.translate.inline import inline_suspending
 from engine.device.host.translate.opcodes.calls import frame, function_name
 from engine.device.host.translate.provenance import roots
 from engine.device.host.translate.threads import block_loop, memory_prologue, thread_loop
+from engine.diagnostics import KernelError
 from engine.ptx.signature import KernelSignature
-from engine.ptx.signatures import reachable, shared_layout, shared_variables
-from engine.ptx.tree import Function, PtxModule
+from engine.ptx.signatures import reachable, shared_layout, shared_variables, symbols
+from engine.ptx.tree import Function, Instruction, PtxModule, Register
 
 __all__ = ["TranslatedKernel", "opcodes", "translate_kernel"]
 
@@ -49,12 +50,14 @@ def translate_kernel(module: PtxModule, signature: KernelSignature, addresses: M
     if any(block.suspends for block in flow.blocks):
         body, scratch_bytes = suspension.translate(kernel, layout, callees, flow)
     else:
-        body, scratch_bytes = _plain(kernel, layout, callees, flow), 0
+        body, scratch_bytes = _plain(kernel, layout, callees, flow)
+    if used:
+        scratch_bytes = -(-scratch_bytes // 64) * 64 + abi.CALL_BYTES
     return TranslatedKernel(kernel.name, "\n".join([*text, body]), scratch_bytes)
 
 
-def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> str:
-    """Return a kernel whose threads never wait for each other: plain loops around its body."""
+def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> tuple[str, int]:
+    """Return a kernel whose threads never wait for each other: plain loops around its body; and its scratch bytes."""
     body = Body(kernel, layout, kernel.name)
     body.callees = callees
     provenance = roots(kernel, layout.parameters, set(layout.module))
@@ -67,7 +70,14 @@ def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow:
     ):
         body.accesses = Accesses(body, provenance, branch_free=False)
     blocks.translate(body, flow, 0, "thread.exit")
-    local = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n"
+    _check_local(kernel, body)
+    # Memory that a function may be given the address of lies where a bad address cannot reach the stack.
+    is_shared = bool(callees) or any(instruction.opcode in ("cvta", "call") for instruction in kernel.instructions)
+    if is_shared and body.local_bytes:
+        local = f"  %local.at = getelementptr i64, ptr %worker, i64 {abi.SCRATCH}\n  %local = load ptr, ptr %local.at\n"
+        scratch = -(-body.local_bytes // 64) * 64
+    else:
+        local, scratch = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n", 0
     entry = "\n".join(body.code.entry)
     before, after, reset, judge = _fault_fold(body) if body.accesses.branch_free else ("", "", "", "")
     ranges = {axis: ("0", f"%n{axis}") for axis in "zyx"}
@@ -76,7 +86,8 @@ def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow:
     return (
         f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n{local}{entry}\n"
         + ("  %fault.thread = alloca i64\n  %fault.all = alloca i64\n" if judge else "")
-        + f"  br label %start\n{block_loop(prologue, reset + loop + judge)}}}\n"
+        + f"  br label %start\n{block_loop(prologue, reset + loop + judge)}}}\n",
+        scratch,
     )
 
 
@@ -92,7 +103,8 @@ def _is_branch_free(kernel: Function, flow: Flow) -> bool:
 
 def _fault_fold(body: Body) -> tuple[str, str, str, str]:
     """Return the text that starts and ends a thread, starts a block and reports the first fault of a block."""
-    lines = ", ".join(f"i64 {line}" for line in body.accesses.sites) or "i64 0"
+    lines = ", ".join(f"i64 {line}" for line, _ in body.accesses.sites) or "i64 0"
+    kinds = ", ".join(f"i64 {kind}" for _, kind in body.accesses.sites) or "i64 0"
     count = max(len(body.accesses.sites), 1)
     after = """  %fold.thread = load i64, ptr %fault.thread
   %fold.row = mul i32 %tid.z, %ny
@@ -121,8 +133,12 @@ judge.report:
   store [{count} x i64] [{lines}], ptr %judge.lines
   %judge.line.at = getelementptr i64, ptr %judge.lines, i64 %judge.site
   %judge.line = load i64, ptr %judge.line.at
+  %judge.kinds = alloca [{count} x i64]
+  store [{count} x i64] [{kinds}], ptr %judge.kinds
+  %judge.kind.at = getelementptr i64, ptr %judge.kinds, i64 %judge.site
+  %judge.kind = load i64, ptr %judge.kind.at
   %judge.address = and i64 %judge.all, {(1 << 48) - 1}
-  call void @wl.fault(ptr %worker, i64 {abi.BAD_ADDRESS}, i64 %judge.line, i32 %judge.thread, i64 %judge.address)
+  call void @wl.fault(ptr %worker, i64 %judge.kind, i64 %judge.line, i32 %judge.thread, i64 %judge.address)
   br label %block.done
 """
     return "  store i64 -1, ptr %fault.thread\n", after, "  store i64 -1, ptr %fault.all\n", judge
@@ -138,7 +154,8 @@ def _device_function(function: Function, layout: Layout, kernel: str, callees: d
     flow = build(function, lambda _instruction: False)
     blocks.translate(body, flow, 0, "thread.return")
     formal = "".join(f", ptr %formal.{index}" for index in range(len(names)))
-    local = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n"
+    _check_local(function, body)
+    begin, end = _frame(function, body.local_bytes, callees)
     registers = "".join(
         f"  store {kind} {'zeroinitializer' if kind[0] != 'i' else 0}, ptr {slot}\n"
         for slot, kind in body.register_slots
@@ -147,7 +164,71 @@ def _device_function(function: Function, layout: Layout, kernel: str, callees: d
     entry = "\n".join(body.code.entry)
     lines = "\n".join(body.code.lines)
     return (
-        f"define internal i1 {function_name(kernel, function.name)}({frame()}{formal}) #0 {{\nentry:\n{local}"
-        f"{entry}\n{registers}{carry}  br label %{blocks.label(0)}\n{lines}\n"
-        "thread.return:\n  ret i1 false\nthread.exit:\n  ret i1 true\n}\n"
+        f"define internal i1 {function_name(kernel, function.name)}({frame()}{formal}) #0 {{\nentry:\n"
+        f"{entry}\n{begin}{registers}{carry}  br label %{blocks.label(0)}\n{lines}\n"
+        f"thread.return:\n{end}  ret i1 false\nthread.exit:\n{end}  ret i1 true\n}}\n"
     )
+
+
+def _frame(function: Function, size: int, callees: dict[str, Function]) -> tuple[str, str]:
+    """Return the text that takes a device function's local memory, and the text that gives it back.
+
+    A function that may call itself, directly or not, also looks how deep the stack is.
+    """
+    is_recursive = any(entry.opcode == "call" for entry in function.instructions) and (
+        any(_is_indirect(entry) for item in callees.values() for entry in item.instructions)
+        or function.name in _called(function, callees)
+    )
+    if not size and not is_recursive:
+        return "  %local = alloca [1 x i8], align 16\n", ""
+    line = function.instructions[0].line if function.instructions else 0
+    end = "  store i64 %local.first, ptr %local.top\n"
+    begin = f"""  %local.top = getelementptr i64, ptr %worker, i64 {abi.LOCAL_TOP}
+  %local.first = load i64, ptr %local.top
+  %local = inttoptr i64 %local.first to ptr
+  %local.next = add i64 %local.first, {-(-size // 16) * 16}
+  %scratch.at = getelementptr i64, ptr %worker, i64 {abi.SCRATCH}
+  %scratch.first = load i64, ptr %scratch.at
+  %scratch.size.at = getelementptr i64, ptr %worker, i64 {abi.SCRATCH_BYTES}
+  %scratch.size = load i64, ptr %scratch.size.at
+  %scratch.end = add i64 %scratch.first, %scratch.size
+  %local.fits = icmp ule i64 %local.next, %scratch.end
+  %stack.here = call ptr @llvm.frameaddress.p0(i32 0)
+  %stack.number = ptrtoint ptr %stack.here to i64
+  %stack.top.at = getelementptr i64, ptr %worker, i64 {abi.STACK}
+  %stack.top = load i64, ptr %stack.top.at
+  %stack.depth = sub i64 %stack.top, %stack.number
+  %stack.fits = icmp slt i64 %stack.depth, {abi.STACK_LIMIT}
+  %frame.fits = and i1 %local.fits, %stack.fits
+  br i1 %frame.fits, label %frame.begin, label %frame.fault
+frame.fault:
+  call void @wl.overflow(ptr %launch, ptr %worker, i64 {line}, i32 %tid.x, i32 %tid.y, i32 %tid.z)
+  ret i1 true
+frame.begin:
+  store i64 %local.next, ptr %local.top
+"""
+    return begin, end
+
+
+def _is_indirect(instruction: Instruction) -> bool:
+    return instruction.opcode == "call" and any(isinstance(item, Register) for item in instruction.operands[:2])
+
+
+def _called(function: Function, callees: dict[str, Function]) -> set[str]:
+    """Return the names of the functions that a function may call, directly or through others."""
+    found: set[str] = set()
+    pending = [function]
+    while pending:
+        for name in symbols(pending.pop()):
+            if name in callees and name not in found:
+                found.add(name)
+                pending.append(callees[name])
+    return found
+
+
+def _check_local(function: Function, body: Body) -> None:
+    if body.local_bytes > abi.MAX_LOCAL_BYTES:
+        raise KernelError(
+            f"function {function.name}: local memory must be at most {abi.MAX_LOCAL_BYTES} bytes, "
+            f"got {body.local_bytes}"
+        )

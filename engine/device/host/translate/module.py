@@ -11,6 +11,7 @@ import numpy as np
 from engine.device.host.translate import resolvers, runtime
 from engine.device.host.translate.body import quoted
 from engine.device.host.translate.kernel import translate_kernel
+from engine.device.host.translate.opcodes import rounding
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Float, PtxModule, SymbolValue, Variable, type_size
 
@@ -32,11 +33,15 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
     kernels = [translate_kernel(module, signature, addresses) for signature in module.signatures.values()]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
-    parts = [f'target triple = "{triple}"', runtime.text(), resolvers.text()]
+    text = "\n".join(kernel.text for kernel in kernels)
+    parts = [f'target triple = "{triple}"', runtime.text(), _used(resolvers.text(), text)]
     parts += [_variable(item, variables, addresses) for item in variables.values()]
-    parts += [kernel.text for kernel in kernels]
+    parts.append(text)
+    target = f'"target-cpu"="{cpu}" "target-features"="{features}"'
+    if any(rounding.PREFIX in kernel.text for kernel in kernels):
+        parts.append(rounding.rounded64_functions(target))
     parts.append(
-        f'attributes #0 = {{ nounwind "target-cpu"="{cpu}" "target-features"="{features}" '
+        f"attributes #0 = {{ nounwind {target} "
         '"no-trapping-math"="true" "frame-pointer"="none" "prefer-vector-width"="512" }'
     )
     parts.append(_METADATA)
@@ -60,6 +65,20 @@ _METADATA = """
 !11 = !{!"llvm.loop.parallel_accesses", !1}
 !12 = !{!"llvm.loop.vectorize.enable", i1 true}
 """
+
+
+def _used(library: str, text: str) -> str:
+    """Return those functions of a library that a text calls, and those that they call."""
+    functions = {part.split("@", 1)[1].split("(")[0]: "define " + part for part in library.split("\ndefine ")[1:]}
+    found: dict[str, str] = {}
+    pending = [text]
+    while pending:
+        part = pending.pop()
+        for name in functions.keys() - found.keys():
+            if f"@{name}(" in part:
+                found[name] = functions[name]
+                pending.append(functions[name])
+    return "\n".join(found[name] for name in functions if name in found)
 
 
 def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: Mapping[str, int]) -> str:

@@ -69,7 +69,7 @@ def _shuffle(mode: str) -> str:
 def _loop(name: str, each: str) -> str:
     """Return a resolver that runs `each` for every `%thread`, which is `%lane` of its warp, in the mask."""
     return f"""
-define internal void @{name}(ptr %scratch, i32 %first, i32 %count, i32 %mask) nounwind {{
+define internal void @{name}(ptr %scratch, i32 %first, i32 %count, i32 %mask) noinline nounwind {{
 entry:
   br label %loop
 loop:
@@ -96,7 +96,7 @@ def _two_passes(name: str, start: str, step: str, finish: str) -> str:
     `step` makes %next.value from %value, %x and %bit.here; `finish` makes %outcome (and %flag) from %value.
     """
     return f"""
-define internal void @{name}(ptr %scratch, i32 %first, i32 %count, i32 %mask) nounwind {{
+define internal void @{name}(ptr %scratch, i32 %first, i32 %count, i32 %mask) noinline nounwind {{
 entry:
   br label %loop
 loop:
@@ -154,7 +154,7 @@ _REDUCTIONS = {
 }
 
 _MATCH = f"""
-define internal i32 @wl.same(ptr %scratch, i32 %first, i32 %count, i32 %mask, i32 %wanted) nounwind {{
+define internal i32 @wl.same(ptr %scratch, i32 %first, i32 %count, i32 %mask, i32 %wanted) noinline nounwind {{
 entry:
   br label %loop
 loop:
@@ -200,7 +200,7 @@ def _barrier(mode: str) -> str:
         "and": "  %is = icmp eq i32 %sum.next, %here.next\n  %outcome = zext i1 %is to i32",
     }[mode]
     return f"""
-define internal void @wl.bar.{mode}(ptr %scratch, i32 %first, i32 %count, i32 %mask) nounwind {{
+define internal void @wl.bar.{mode}(ptr %scratch, i32 %first, i32 %count, i32 %mask) noinline nounwind {{
 entry:
   br label %loop
 loop:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from engine.device.host.translate import abi
 
-#: How far below the running kernel's frame a generic address still counts as local memory.
-STACK_BYTES = 1 << 20
+#: How far from its own frame an address still counts as local memory in a device function.
+STACK_BYTES = abi.CALL_BYTES
 
 
 def text() -> str:
-    """Return `wl.allocation`, `wl.find` and `wl.fault`."""
+    """Return `wl.allocation`, `wl.find`, `wl.fault` and `wl.overflow`."""
 
     def field(name: str, record: str, index: int) -> str:
         return f"  %{name}.at = getelementptr i64, ptr %{record}, i64 {index}\n  %{name} = load i64, ptr %{name}.at\n"
 
     ranges = ""
-    for name, following in (("shared", "stack"), ("stack", "scratch"), ("scratch", "arguments"), ("arguments", "none")):
+    for name, following in (("shared", "scratch"), ("scratch", "arguments"), ("arguments", "none")):
         ranges += f"""
 {name}.test:
   %{name}.distance = sub i64 %address, %{name}.first
@@ -76,9 +76,6 @@ entry:
 {field("shared.size", "launch", abi.SHARED_BYTES)}{field("arguments.size", "launch", abi.ARGUMENT_BYTES)}
 {field("shared.first", "worker", abi.SHARED)}{field("scratch.first", "worker", abi.SCRATCH)}
 {field("scratch.size", "worker", abi.SCRATCH_BYTES)}{field("arguments.first", "worker", abi.ARGUMENTS)}
-{field("top", "worker", abi.STACK)}
-  %stack.first = sub i64 %top, {STACK_BYTES}
-  %stack.size = add i64 0, {STACK_BYTES}
   %allocation = call {{i64, i64}} @wl.allocation(ptr %launch, ptr %worker, i64 %address)
   %allocated = extractvalue {{i64, i64}} %allocation, 1
   %outside = icmp eq i64 %allocated, 0
@@ -107,6 +104,20 @@ record:
   store i64 %address, ptr %address.at
   br label %done
 done:
+  ret void
+}}
+
+; A device function finds no room for its frame.
+define internal void @wl.overflow(ptr %launch, ptr %worker, i64 %line, i32 %x, i32 %y, i32 %z) cold noinline nounwind {{
+entry:
+{field("nx", "launch", abi.THREAD_BLOCK[0])}{field("ny", "launch", abi.THREAD_BLOCK[1])}
+  %nx.narrow = trunc i64 %nx to i32
+  %ny.narrow = trunc i64 %ny to i32
+  %rows = mul i32 %z, %ny.narrow
+  %row = add i32 %rows, %y
+  %start = mul i32 %row, %nx.narrow
+  %thread = add i32 %start, %x
+  call void @wl.fault(ptr %worker, i64 {abi.STACK_OVERFLOW}, i64 %line, i32 %thread, i64 0)
   ret void
 }}
 """

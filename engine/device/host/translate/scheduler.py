@@ -17,6 +17,8 @@ from engine.device.host.translate.threads import block_loop, launch_i32
 
 EXITED = -1
 _RELEASED = 1 << 30
+# What runs only when threads part is kept small: it takes the optimiser longer than all the rest.
+_RARE = "nounwind noinline minsize optsize"
 _FRAME = "ptr %launch, ptr %params, ptr %worker, ptr %scratch, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z"
 RUN = "ptr noalias %launch, ptr noalias %params, ptr noalias %worker, i64 %first, i64 %last"
 
@@ -53,11 +55,11 @@ def _table(prefix: str, name: str, values: Sequence[int]) -> str:
 
 def _resolve(prefix: str, points: Sequence[Point], name: str, kind: int) -> str:
     numbers = [index for index, point in enumerate(points, 1) if point.kind == kind and point.resolver]
-    cases = " ".join(f"i32 {index}, label %s{index}" for index in numbers)
+    resolvers = list(dict.fromkeys(points[index - 1].resolver for index in numbers))
+    cases = " ".join(f"i32 {index}, label %s{resolvers.index(points[index - 1].resolver)}" for index in numbers)
     bodies = "".join(
-        f"s{index}:\n  call void @{points[index - 1].resolver}(ptr %scratch, i32 %first, i32 %count, i32 %mask)\n"
-        "  ret void\n"
-        for index in numbers
+        f"s{index}:\n  call void @{resolver}(ptr %scratch, i32 %first, i32 %count, i32 %mask)\n  ret void\n"
+        for index, resolver in enumerate(resolvers)
     )
     return (
         f"define internal void {_function(prefix, name)}(i32 %state, ptr %scratch, i32 %first, i32 %count, i32 %mask)"
@@ -95,7 +97,7 @@ def _step(prefix: str, phases: Sequence[str]) -> str:
 def _warps(prefix: str) -> str:
     """Return one round over the warps: every complete group of members goes on; true when any did."""
     return f"""
-define internal i1 {_function(prefix, "warps")}({_FRAME}, i32 %threads, i1 %force) nounwind {{
+define internal i1 {_function(prefix, "warps")}({_FRAME}, i32 %threads, i1 %force) {_RARE} {{
 entry:
   br label %warp
 warp:
@@ -190,7 +192,7 @@ done:
 def _barriers(prefix: str) -> str:
     """Return one round over the barriers: the threads of each complete one go on; true when any did."""
     return f"""
-define internal i1 {_function(prefix, "barriers")}({_FRAME}, i32 %threads) nounwind {{
+define internal i1 {_function(prefix, "barriers")}({_FRAME}, i32 %threads) {_RARE} {{
 entry:
   br label %number
 number:
@@ -294,7 +296,11 @@ uniform:
 {calls}scan:
   %scan.fault = load i64, ptr %fault.kind.at
   %scan.fine = icmp eq i64 %scan.fault, 0
-  br i1 %scan.fine, label %scan.start, label %block.done
+  br i1 %scan.fine, label %scan.on, label %block.done
+scan.on:
+  %scan.stop = load volatile i64, ptr %stop, align 8
+  %scan.free = icmp eq i64 %scan.stop, 0
+  br i1 %scan.free, label %scan.start, label %block.done
 scan.start:
 {element("zero.at", STATE, "0")}  %scan.first = load i32, ptr %zero.at
   br label %scan.loop

@@ -26,11 +26,13 @@ def memory_prologue() -> str:
     )
 
 
-def thread_loop(body: Body, before: str, after: str, ranges: dict[str, tuple[str, str]], done: str) -> str:
+def thread_loop(
+    body: Body, before: str, after: str, ranges: dict[str, tuple[str, str]], done: str, finish: str = ""
+) -> str:
     """Return the loops over z, y and x around the body.
 
-    `before` runs at the start of each thread, `after` at its end; `ranges` gives first and last of each axis;
-    control leaves to `done`.
+    `before` runs at the start of each thread, `after` when it exits, `finish` however it leaves the body (a jump to
+    `thread.done` is the other way); `ranges` gives first and last of each axis; control leaves to `done`.
     """
     (z0, z1), (y0, y1), (x0, x1) = ranges["z"], ranges["y"], ranges["x"]
     registers = "".join(
@@ -56,7 +58,9 @@ loop.x:
 body:
 {lines}
 thread.exit:
-{after}  br label %latch.x
+{after}  br label %thread.done
+thread.done:
+{finish}  br label %latch.x
 latch.x:
   %x.next = add nuw nsw i32 %tid.x, 1
   %x.more = icmp slt i32 %x.next, {x1}
@@ -94,8 +98,18 @@ def block_loop(prologue: str, inner: str) -> str:
   %frame = call ptr @llvm.frameaddress.p0(i32 0)
   %stack.at = getelementptr i64, ptr %worker, i64 {abi.STACK}
   store ptr %frame, ptr %stack.at
+  %local.end.at = getelementptr i64, ptr %worker, i64 {abi.SCRATCH_BYTES}
+  %local.end = load i64, ptr %local.end.at
+  %local.base.at = getelementptr i64, ptr %worker, i64 {abi.SCRATCH}
+  %local.base = load i64, ptr %local.base.at
+  %local.end.address = add i64 %local.base, %local.end
+  %local.calls = sub i64 %local.end.address, {abi.CALL_BYTES}
+  %local.top.at = getelementptr i64, ptr %worker, i64 {abi.LOCAL_TOP}
+  store i64 %local.calls, ptr %local.top.at
   %fault.kind.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_KIND}
   %fault.block.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_BLOCK}
+  %stop.at = getelementptr i64, ptr %launch, i64 {abi.STOP}
+  %stop = load ptr, ptr %stop.at
 {prologue}
   br label %blocks
 blocks:
@@ -105,7 +119,14 @@ blocks:
 block.done:
   %fault.kind = load i64, ptr %fault.kind.at
   %fault.none = icmp eq i64 %fault.kind, 0
-  br i1 %fault.none, label %block.ok, label %block.failed
+  br i1 %fault.none, label %block.fine, label %block.failed
+block.fine:
+  %stop.now = load volatile i64, ptr %stop, align 8
+  %stop.none = icmp eq i64 %stop.now, 0
+  br i1 %stop.none, label %block.ok, label %block.stopped
+block.stopped:
+  call void @wl.fault(ptr %worker, i64 {abi.STOPPED}, i64 0, i32 0, i64 0)
+  br label %block.failed
 block.failed:
   store i64 %block, ptr %fault.block.at
   ret i32 1

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from engine.ptx.tree import Instruction
 
-_LLVM = {
-    "pred": "i1",
-    "f16": "half",
-    "bf16": "bfloat",
-    "f32": "float",
-    "f64": "double",
-    "f16x2": "i32",
-    "bf16x2": "i32",
+#: f16 and bf16 are kept as their bits: their arithmetic is done in wider types (`opcodes/half.py`).
+_LLVM = {"pred": "i1", "f32": "float", "f64": "double"}
+
+#: Types of several elements in one register, with the type of an element; element 0 is in the lowest bits.
+PACKED = {
+    "f16x2": "f16",
+    "bf16x2": "bf16",
+    "f32x2": "f32",
+    "u16x2": "u16",
+    "s16x2": "s16",
+    "u8x4": "u8",
+    "s8x4": "s8",
 }
+_FLOATS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+_INTEGERS = {f"{kind}{bits}": bits for kind in "bus" for bits in (8, 16, 32, 64)}
 TYPES = {
-    f"{kind}{bits}": bits for kind in "bus" for bits in (8, 16, 32, 64)
-} | {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "b128": 128, "f16x2": 32, "bf16x2": 32, "pred": 1}  # fmt: skip
+    **_INTEGERS,
+    **_FLOATS,
+    **{kind: 64 if kind == "f32x2" else 32 for kind in PACKED},
+    "b128": 128,
+    "u128": 128,
+    "s128": 128,
+    "pred": 1,
+}
 
 
 def llvm_type(ptx_type: str) -> str:
@@ -29,8 +41,8 @@ def bits(ptx_type: str) -> int:
 
 
 def is_float(ptx_type: str) -> bool:
-    """Whether arithmetic on the type is floating-point."""
-    return ptx_type in ("f16", "bf16", "f32", "f64")
+    """Whether arithmetic on the type, or on its elements, is floating-point."""
+    return PACKED.get(ptx_type, ptx_type) in _FLOATS
 
 
 def is_signed(ptx_type: str) -> bool:
@@ -51,4 +63,4 @@ def type_of(instruction: Instruction) -> str:
 def float_constant(bits_value: int, ptx_type: str) -> str:
     """Return an LLVM constant with exactly these bits."""
     kind = llvm_type(ptx_type)
-    return f"bitcast (i{bits(ptx_type)} {bits_value} to {kind})"
+    return str(bits_value) if kind[0] == "i" else f"bitcast (i{bits(ptx_type)} {bits_value} to {kind})"

@@ -1,6 +1,7 @@
 """One file for each family of opcodes; importing this package fills the table."""
 
 from engine.device.host.translate.opcodes import (
+    addresses,
     approximations,
     arithmetic,
     atomics,
@@ -8,15 +9,21 @@ from engine.device.host.translate.opcodes import (
     carry,
     compare,
     conversions,
+    fields,
     floating,
     integers,
     logic,
     memory,
     moves,
     ordering,
+    products,
+    roots,
+    video,
+    video_lanes,
 )
 
 __all__ = [
+    "addresses",
     "approximations",
     "arithmetic",
     "atomics",
@@ -24,10 +31,15 @@ __all__ = [
     "carry",
     "compare",
     "conversions",
+    "fields",
     "floating",
     "integers",
     "logic",
     "memory",
     "moves",
     "ordering",
+    "products",
+    "roots",
+    "video",
+    "video_lanes",
 ]

@@ -9,9 +9,11 @@ from __future__ import annotations
 import struct
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.floating import finish, flush, truncate
+from engine.device.host.translate.opcodes.floating import elementwise, finish
+from engine.device.host.translate.opcodes.half import HALVES
+from engine.device.host.translate.opcodes.rounding import flush, truncate
 from engine.device.host.translate.table import opcode
-from engine.device.host.translate.types import type_of
+from engine.device.host.translate.types import PACKED, type_of
 from engine.ptx.tree import Instruction
 
 # 2^f on [-1/2, 1/2]: least squares of the relative error on Chebyshev nodes, error below 2^-27.
@@ -119,16 +121,26 @@ def tanh(body: Body, x: str) -> str:
     return code.value(f"call float @llvm.copysign.f32(float {value}, float {x})")
 
 
+_FUNCTIONS = {"ex2": exp2, "lg2": log2, "tanh": tanh}
+
+
+def _function(body: Body, instruction: Instruction, _kind: str, values: list[str]) -> str:
+    return _FUNCTIONS[instruction.opcode](body, values[0])
+
+
+_halves = elementwise(1, _function)
+
+
 @opcode("ex2", "lg2", "sin", "cos", "tanh")
 def _approximate(body: Body, instruction: Instruction) -> None:
     kind, name = type_of(instruction), instruction.opcode
+    if name in ("ex2", "tanh") and PACKED.get(kind, kind) in HALVES:
+        _halves(body, instruction)
+        return
     if kind != "f32":
         raise body.unsupported(instruction, "use the .f32 form")
     x = body.read(instruction.operands[1], kind, instruction.line)
     if name == "lg2" and "ftz" in instruction.modifiers:
         x = flush(body, x)  # the others give the same for a subnormal as for zero once their result is flushed
-    if name in ("sin", "cos"):
-        value = sine(body, x, shifted=name == "cos")
-    else:
-        value = {"ex2": exp2, "lg2": log2, "tanh": tanh}[name](body, x)
+    value = sine(body, x, shifted=name == "cos") if name in ("sin", "cos") else _FUNCTIONS[name](body, x)
     finish(body, instruction, kind, value)

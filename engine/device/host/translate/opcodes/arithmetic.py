@@ -13,8 +13,6 @@ from engine.ptx.tree import Instruction
 def both(body: Body, instruction: Instruction) -> None:
     """Send an instruction to the integer or the floating-point family by its type."""
     kind = type_of(instruction)
-    if kind in ("f16x2", "bf16x2", "f16", "bf16", "u16x2", "s16x2"):
-        raise body.unsupported(instruction, "use .f32 arithmetic")
     (floating.FORMS if is_float(kind) else integers.FORMS)[instruction.opcode](body, instruction)
 
 

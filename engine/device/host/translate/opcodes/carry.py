@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.integers import _product
+from engine.device.host.translate.opcodes.integers import product
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, llvm_type, type_of
 from engine.ptx.tree import Instruction
@@ -16,7 +16,7 @@ def with_carry(body: Body, instruction: Instruction) -> None:
     if not body.carry:
         body.carry = code.slot("i1", "carry")
     if instruction.opcode.startswith("mad"):
-        a, kind = _product(body, instruction)
+        a, kind = product(body, instruction)
         b = body.read(operands[3], kind, instruction.line)
     else:
         a, b = (body.read(operand, kind, instruction.line) for operand in operands[1:3])

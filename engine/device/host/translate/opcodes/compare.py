@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.floating import flush
+from engine.device.host.translate.opcodes.floating import sources, wide
+from engine.device.host.translate.opcodes.half import join, shrink, widen
+from engine.device.host.translate.opcodes.rounding import flush
 from engine.device.host.translate.table import opcode
-from engine.device.host.translate.types import is_float, is_signed, llvm_type, type_of, types_of
+from engine.device.host.translate.types import PACKED, is_float, is_signed, llvm_type, type_of, types_of
 from engine.ptx.tree import Instruction, Pair
 
 # Floating-point comparisons: ordered ones, then those that are true when an operand is NaN, then the NaN tests.
@@ -14,25 +16,31 @@ _FLOAT = {
     "equ": "ueq", "neu": "une", "ltu": "ult", "leu": "ule", "gtu": "ugt", "geu": "uge",
     "num": "ord", "nan": "uno",
 }  # fmt: skip
-_INTEGER = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 _UNSIGNED = {"lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}
 
 
-def _compare(body: Body, instruction: Instruction, kind: str) -> str:
-    code, line = body.code, instruction.line
-    a, b = (body.read(operand, kind, line) for operand in instruction.operands[1:3])
-    test = next(item for item in instruction.modifiers if item in _FLOAT or item in _UNSIGNED)
+def compare(body: Body, kind: str, test: str, a: str, b: str) -> str:
+    """Return a comparison of two values in the LLVM type of `kind` (of f32 for halves)."""
     if is_float(kind):
-        if "ftz" in instruction.modifiers and kind == "f32":
-            a, b = flush(body, a), flush(body, b)
-        return code.value(f"fcmp {_FLOAT[test]} {llvm_type(kind)} {a}, {b}")
-    if test in _UNSIGNED:
-        name = _UNSIGNED[test]
-    else:
-        name = _INTEGER[test]
-        if name not in ("eq", "ne"):
-            name = ("s" if is_signed(kind) else "u") + name
-    return code.value(f"icmp {name} {llvm_type(kind)} {a}, {b}")
+        return body.code.value(f"fcmp {_FLOAT[test]} {llvm_type(wide(kind))} {a}, {b}")
+    name = _UNSIGNED.get(test, test)
+    if test in ("lt", "le", "gt", "ge"):
+        name = ("s" if is_signed(kind) else "u") + name
+    return body.code.value(f"icmp {name} {llvm_type(kind)} {a}, {b}")
+
+
+def _comparisons(body: Body, instruction: Instruction, kind: str) -> list[str]:
+    """Return the comparison of each element, the lowest first."""
+    test = next((item for item in instruction.modifiers if item in _FLOAT or item in _UNSIGNED), "")
+    element = PACKED.get(kind, kind)
+    fits = test in _FLOAT if is_float(kind) else test in ("eq", "ne", "lt", "le", "gt", "ge") or test in _UNSIGNED
+    if not fits:
+        raise body.unsupported(instruction, f"use a comparison that .{kind} has")
+    found = []
+    for values in sources(body, instruction, kind, instruction.operands[1:3]):
+        a, b = (widen(body, value, element) for value in values)
+        found.append(compare(body, element, test, a, b))
+    return found
 
 
 def _combine(body: Body, instruction: Instruction, result: str) -> str:
@@ -46,24 +54,37 @@ def _combine(body: Body, instruction: Instruction, result: str) -> str:
 
 @opcode("setp")
 def _setp(body: Body, instruction: Instruction) -> None:
-    kind, target = type_of(instruction), instruction.operands[0]
-    result = _compare(body, instruction, kind)
-    opposite = body.code.value(f"xor i1 {result}, true") if isinstance(target, Pair) else ""
-    first = _combine(body, instruction, result)
-    second = _combine(body, instruction, opposite) if isinstance(target, Pair) else ""
-    body.write(target, "pred", first, instruction.line)
+    """Compare into one predicate or two: the second is the opposite, or the upper element's of packed types."""
+    kind, target, line = type_of(instruction), instruction.operands[0], instruction.line
+    results = _comparisons(body, instruction, kind)
     if isinstance(target, Pair):
-        body.write(target.second, "pred", second, instruction.line)
+        opposite = results[1] if len(results) > 1 else body.code.value(f"xor i1 {results[0]}, true")
+        combined = [_combine(body, instruction, item) for item in (results[0], opposite)]
+        body.write(target.first, "pred", combined[0], line)
+        body.write(target.second, "pred", combined[1], line)
+        return
+    body.write(target, "pred", _combine(body, instruction, results[0]), line)
 
 
 @opcode("set")
 def _set(body: Body, instruction: Instruction) -> None:
-    result_kind, kind = types_of(instruction)[:2]
-    result = _combine(body, instruction, _compare(body, instruction, kind))
-    if is_float(result_kind):
-        value = body.code.value(f"uitofp i1 {result} to {llvm_type(result_kind)}")
-    else:
-        value = body.code.value(f"sext i1 {result} to {llvm_type(result_kind)}")
+    """Compare into all ones or 1.0; packed sources give a half for each element, whatever the result's type."""
+    kinds = types_of(instruction)
+    if len(kinds) != 2:
+        raise body.unsupported(instruction, "name the type of the result and of the source")
+    result_kind, kind = kinds
+    element = PACKED.get(result_kind, result_kind)
+    if kind in PACKED and result_kind not in PACKED:
+        element = "u16"
+    values = []
+    for comparison in _comparisons(body, instruction, kind):
+        result = _combine(body, instruction, comparison)
+        if not is_float(element):
+            values.append(body.code.value(f"sext i1 {result} to {llvm_type(element)}"))
+        else:
+            value = body.code.value(f"uitofp i1 {result} to {llvm_type(wide(element))}")
+            values.append(value if element == wide(element) else shrink(body, value, element))
+    value = join(body, values, kind) if kind in PACKED else values[0]
     body.write(instruction.operands[0], result_kind, value, instruction.line)
 
 

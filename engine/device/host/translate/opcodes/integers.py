@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.opcodes.half import join, split
 from engine.device.host.translate.table import Emit, opcode
-from engine.device.host.translate.types import bits, is_signed, llvm_type, type_of
+from engine.device.host.translate.types import PACKED, bits, is_signed, llvm_type, type_of
 from engine.ptx.tree import Instruction, Register
+
+#: Computes one element: its type and its sources.
+Compute = Callable[[str, list[str]], str]
 
 
 def _two(body: Body, instruction: Instruction) -> tuple[str, str, str, str]:
     kind = type_of(instruction)
     a, b = (body.read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
     return kind, llvm_type(kind), a, b
+
+
+def _elementwise(body: Body, instruction: Instruction, count: int, compute: Compute) -> None:
+    """Write a result whose elements are computed one by one; a scalar is its own single element."""
+    kind = type_of(instruction)
+    element = PACKED.get(kind, kind)
+    columns = []
+    for operand in instruction.operands[1 : 1 + count]:
+        value = body.read(operand, kind, instruction.line)
+        columns.append(split(body, value, kind) if kind in PACKED else [value])
+    results = [compute(element, list(row)) for row in zip(*columns, strict=True)]
+    value = join(body, results, kind) if kind in PACKED else results[0]
+    body.write(instruction.operands[0], kind, value, instruction.line)
 
 
 def _binary(name: str) -> Emit:
@@ -21,17 +40,21 @@ def _binary(name: str) -> Emit:
 
             with_carry(body, instruction)
             return
-        kind, llvm, a, b = _two(body, instruction)
-        if "sat" in instruction.modifiers:
-            value = body.code.value(f"call {llvm} @llvm.s{name}.sat.{llvm}({llvm} {a}, {llvm} {b})")
-        else:
-            value = body.code.value(f"{name} {llvm} {a}, {b}")
-        body.write(instruction.operands[0], kind, value, instruction.line)
+        saturates = "sat" in instruction.modifiers
+
+        def compute(kind: str, values: list[str]) -> str:
+            llvm, (a, b) = llvm_type(kind), values
+            if saturates:
+                sign = "s" if is_signed(kind) else "u"
+                return body.code.value(f"call {llvm} @llvm.{sign}{name}.sat.{llvm}({llvm} {a}, {llvm} {b})")
+            return body.code.value(f"{name} {llvm} {a}, {b}")
+
+        _elementwise(body, instruction, 2, compute)
 
     return emit
 
 
-def _product(body: Body, instruction: Instruction) -> tuple[str, str]:
+def product(body: Body, instruction: Instruction) -> tuple[str, str]:
     """Return the product that .lo, .hi or .wide ask for, and its PTX type."""
     kind, llvm, a, b = _two(body, instruction)
     code, size = body.code, bits(kind)
@@ -48,7 +71,7 @@ def _product(body: Body, instruction: Instruction) -> tuple[str, str]:
 
 
 def _multiply(body: Body, instruction: Instruction) -> None:
-    value, kind = _product(body, instruction)
+    value, kind = product(body, instruction)
     body.write(instruction.operands[0], kind, value, instruction.line)
 
 
@@ -59,7 +82,7 @@ def mad(body: Body, instruction: Instruction) -> None:
 
         with_carry(body, instruction)
         return
-    value, kind = _product(body, instruction)
+    value, kind = product(body, instruction)
     llvm = llvm_type(kind)
     addend = body.read(instruction.operands[3], kind, instruction.line)
     if "sat" in instruction.modifiers:
@@ -108,42 +131,41 @@ def _remainder(body: Body, instruction: Instruction) -> None:
 
 
 def _negate(body: Body, instruction: Instruction) -> None:
-    kind = type_of(instruction)
-    a = body.read(instruction.operands[1], kind, instruction.line)
-    body.write(instruction.operands[0], kind, body.code.value(f"sub {llvm_type(kind)} 0, {a}"), instruction.line)
+    _elementwise(body, instruction, 1, lambda kind, values: body.code.value(f"sub {llvm_type(kind)} 0, {values[0]}"))
 
 
 def _absolute(body: Body, instruction: Instruction) -> None:
-    kind = type_of(instruction)
-    llvm = llvm_type(kind)
-    a = body.read(instruction.operands[1], kind, instruction.line)
-    value = body.code.value(f"call {llvm} @llvm.abs.{llvm}({llvm} {a}, i1 false)")
-    body.write(instruction.operands[0], kind, value, instruction.line)
+    def compute(kind: str, values: list[str]) -> str:
+        llvm = llvm_type(kind)
+        return body.code.value(f"call {llvm} @llvm.abs.{llvm}({llvm} {values[0]}, i1 false)")
+
+    _elementwise(body, instruction, 1, compute)
 
 
 def _extreme(name: str) -> Emit:
     def emit(body: Body, instruction: Instruction) -> None:
-        kind, llvm, a, b = _two(body, instruction)
-        sign = "s" if is_signed(kind) else "u"
-        value = body.code.value(f"call {llvm} @llvm.{sign}{name}.{llvm}({llvm} {a}, {llvm} {b})")
-        if "relu" in instruction.modifiers:
-            value = body.code.value(f"call {llvm} @llvm.smax.{llvm}({llvm} {value}, {llvm} 0)")
-        body.write(instruction.operands[0], kind, value, instruction.line)
+        def compute(kind: str, values: list[str]) -> str:
+            value = values[0]
+            for other in values[1:]:
+                value = extreme(body, name, kind, value, other)
+            return extreme(body, "max", kind, value, "0") if "relu" in instruction.modifiers else value
+
+        _elementwise(body, instruction, len(instruction.operands) - 1, compute)
 
     return emit
 
 
-@opcode("mul24", "mad24")
-def _short_product(body: Body, instruction: Instruction) -> None:
-    raise body.unsupported(instruction, f"use {instruction.opcode[:3]}.lo")
+def extreme(body: Body, name: str, kind: str, a: str, b: str) -> str:
+    """Return the minimum or maximum of two integers."""
+    llvm, sign = llvm_type(kind), "s" if is_signed(kind) else "u"
+    return body.code.value(f"call {llvm} @llvm.{sign}{name}.{llvm}({llvm} {a}, {llvm} {b})")
 
 
 @opcode("sad")
 def _sum_of_difference(body: Body, instruction: Instruction) -> None:
     kind, llvm, a, b = _two(body, instruction)
-    code, sign = body.code, "s" if is_signed(kind) else "u"
-    high = code.value(f"call {llvm} @llvm.{sign}max.{llvm}({llvm} {a}, {llvm} {b})")
-    low = code.value(f"call {llvm} @llvm.{sign}min.{llvm}({llvm} {a}, {llvm} {b})")
+    code = body.code
+    high, low = (extreme(body, name, kind, a, b) for name in ("max", "min"))
     addend = body.read(instruction.operands[3], kind, instruction.line)
     value = code.value(f"add {llvm} {code.value(f'sub {llvm} {high}, {low}')}, {addend}")
     body.write(instruction.operands[0], kind, value, instruction.line)

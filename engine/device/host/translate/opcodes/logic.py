@@ -1,4 +1,4 @@
-"""Logic, shifts, bit fields, bit counts and byte permutations."""
+"""Logic, shifts and bit counts."""
 
 from __future__ import annotations
 
@@ -77,9 +77,10 @@ def _funnel(body: Body, instruction: Instruction) -> None:
 
 @opcode("lop3")
 def _lookup3(body: Body, instruction: Instruction) -> None:
-    code = body.code
-    if isinstance(instruction.operands[0], Pair) or not isinstance(instruction.operands[4], Integer):
-        raise body.unsupported(instruction, "use lop3.b32 with a constant table")
+    """Look every bit up in a table of eight; with .and or .or also combine "any bit set" with a predicate."""
+    code, line, target = body.code, instruction.line, instruction.operands[0]
+    if not isinstance(instruction.operands[4], Integer):
+        raise body.unsupported(instruction, "give the table as a constant")
     a, b, c = (body.read(operand, "b32", instruction.line) for operand in instruction.operands[1:4])
     table, terms = instruction.operands[4].value & 255, []
     inverse = {value: code.value(f"xor i32 {value}, -1") for value in (a, b, c)}
@@ -90,7 +91,12 @@ def _lookup3(body: Body, instruction: Instruction) -> None:
     result = "0"
     for term in terms:
         result = code.value(f"or i32 {result}, {term}")
-    body.write(instruction.operands[0], "b32", result, instruction.line)
+    body.write(target, "b32", result, line)
+    if isinstance(target, Pair):
+        name = "or" if "or" in instruction.modifiers else "and"
+        some = code.value(f"icmp ne i32 {result}, 0")
+        other = body.read(instruction.operands[5], "pred", line)
+        body.write(target.second, "pred", code.value(f"{name} i1 {some}, {other}"), line)
 
 
 def _unsigned_count(body: Body, operand_value: str, kind: str) -> str:
@@ -126,85 +132,3 @@ def _find_leading(body: Body, instruction: Instruction) -> None:
         count = code.value(f"sub i32 {size - 1}, {count}")
     none = code.value(f"icmp eq {llvm} {a}, 0")
     body.write(instruction.operands[0], "u32", code.value(f"select i1 {none}, i32 -1, i32 {count}"))
-
-
-@opcode("bmsk")
-def _mask(body: Body, instruction: Instruction) -> None:
-    code = body.code
-    position, count = (body.read(operand, "b32", instruction.line) for operand in instruction.operands[1:3])
-    if "wrap" in instruction.modifiers:
-        position, count = (code.value(f"and i32 {value}, 31") for value in (position, count))
-    else:
-        position, count = (code.value(f"call i32 @llvm.umin.i32(i32 {value}, i32 32)") for value in (position, count))
-    wide_position, wide_count = (code.value(f"zext i32 {value} to i64") for value in (position, count))
-    ones = code.value(f"sub i64 {code.value(f'shl i64 1, {wide_count}')}, 1")
-    mask = code.value(f"trunc i64 {code.value(f'shl i64 {ones}, {wide_position}')} to i32")
-    body.write(instruction.operands[0], "b32", mask, instruction.line)
-
-
-@opcode("bfe")
-def _extract(body: Body, instruction: Instruction) -> None:
-    """Extract a bit field; bits past the top repeat the sign of a signed field."""
-    kind, code = type_of(instruction), body.code
-    llvm, size = llvm_type(kind), bits(kind)
-    wide = f"i{2 * size}"
-    a = body.read(instruction.operands[1], kind, instruction.line)
-    position, count = (
-        code.value(f"and i32 {body.read(operand, 'u32', instruction.line)}, 255")
-        for operand in instruction.operands[2:4]
-    )
-    signed = is_signed(kind)
-    extended = code.value(f"{'sext' if signed else 'zext'} {llvm} {a} to {wide}")
-    start = code.value(f"call i32 @llvm.umin.i32(i32 {position}, i32 {size})")
-    moved = code.value(f"{'ashr' if signed else 'lshr'} {wide} {extended}, {body.convert(start, 'i32', wide)}")
-    length = code.value(f"call i32 @llvm.umin.i32(i32 {count}, i32 {size})")
-    rest = code.value(f"sub i32 {2 * size}, {length}")
-    capped = code.value(f"call i32 @llvm.umin.i32(i32 {rest}, i32 {2 * size - 1})")
-    step = body.convert(capped, "i32", wide)
-    field = code.value(f"shl {wide} {moved}, {step}")
-    field = code.value(f"{'ashr' if signed else 'lshr'} {wide} {field}, {step}")
-    value = code.value(f"trunc {wide} {field} to {llvm}")
-    empty = code.value(f"icmp eq i32 {length}, 0")
-    body.write(instruction.operands[0], kind, code.value(f"select i1 {empty}, {llvm} 0, {llvm} {value}"))
-
-
-@opcode("bfi")
-def _insert(body: Body, instruction: Instruction) -> None:
-    kind, code = type_of(instruction), body.code
-    llvm, size = llvm_type(kind), bits(kind)
-    wide = f"i{2 * size}"
-    field, base = (body.read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
-    position, count = (
-        code.value(f"and i32 {body.read(operand, 'u32', instruction.line)}, 255")
-        for operand in instruction.operands[3:5]
-    )
-    start = body.convert(code.value(f"call i32 @llvm.umin.i32(i32 {position}, i32 {size})"), "i32", wide)
-    length = body.convert(code.value(f"call i32 @llvm.umin.i32(i32 {count}, i32 {size})"), "i32", wide)
-    ones = code.value(f"sub {wide} {code.value(f'shl {wide} 1, {length}')}, 1")
-    mask = code.value(f"trunc {wide} {code.value(f'shl {wide} {ones}, {start}')} to {llvm}")
-    moved = code.value(f"shl {wide} {code.value(f'zext {llvm} {field} to {wide}')}, {start}")
-    moved = code.value(f"and {llvm} {code.value(f'trunc {wide} {moved} to {llvm}')}, {mask}")
-    kept = code.value(f"and {llvm} {base}, {code.value(f'xor {llvm} {mask}, -1')}")
-    body.write(instruction.operands[0], kind, code.value(f"or {llvm} {kept}, {moved}"), instruction.line)
-
-
-@opcode("prmt")
-def _permute(body: Body, instruction: Instruction) -> None:
-    """Pick four bytes of eight; a selector's top bit asks for the byte's sign in all its bits."""
-    code = body.code
-    if set(instruction.modifiers) - {"b32"}:
-        raise body.unsupported(instruction, "use prmt.b32 with a selector for each byte")
-    a, b, selector = (body.read(operand, "b32", instruction.line) for operand in instruction.operands[1:4])
-    pair = code.value(f"shl i64 {code.value(f'zext i32 {b} to i64')}, 32")
-    pair = code.value(f"or i64 {pair}, {code.value(f'zext i32 {a} to i64')}")
-    result = "0"
-    for index in range(4):
-        nibble = code.value(f"lshr i32 {selector}, {4 * index}")
-        step = code.value(f"shl i32 {code.value(f'and i32 {nibble}, 7')}, 3")
-        byte = code.value(f"trunc i64 {code.value(f'lshr i64 {pair}, ' + code.value(f'zext i32 {step} to i64'))} to i8")
-        replicate = code.value(f"icmp ne i32 {code.value(f'and i32 {nibble}, 8')}, 0")
-        sign = code.value(f"ashr i8 {byte}, 7")
-        byte = code.value(f"select i1 {replicate}, i8 {sign}, i8 {byte}")
-        placed = code.value(f"shl i32 {code.value(f'zext i8 {byte} to i32')}, {8 * index}")
-        result = code.value(f"or i32 {result}, {placed}")
-    body.write(instruction.operands[0], "b32", result, instruction.line)

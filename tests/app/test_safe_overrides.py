@@ -9,7 +9,7 @@ _CRASH = """
 import sys
 from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
-from app.canvas.safe_overrides import safe_overrides
+from app.safe_overrides import safe_overrides
 
 @safe_overrides
 class Clumsy(QWidget):

@@ -1,0 +1,42 @@
+"""Mouse events made or changed for the view."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QGraphicsView
+
+_CLICK = 4  # pixels that a click may move
+
+
+def is_apart(one: QPoint, other: QPoint) -> bool:
+    """Return whether two positions are too far apart for a click."""
+    return (one - other).manhattanLength() > _CLICK
+
+
+def shift_as_control(event: QMouseEvent) -> QMouseEvent:
+    """Shift adds to the selection as well as Ctrl, which is the only one Qt knows."""
+    if not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+        return event
+    return QMouseEvent(
+        event.type(),
+        event.position(),
+        event.scenePosition(),
+        event.globalPosition(),
+        event.button(),
+        event.buttons(),
+        event.modifiers() | Qt.KeyboardModifier.ControlModifier,
+        event.pointingDevice(),
+    )
+
+
+def left_move(view: QGraphicsView, position: QPoint) -> QMouseEvent:
+    """Return a movement with the left button to where the pointer is already, for a view that moved under it."""
+    return QMouseEvent(
+        QEvent.Type.MouseMove,
+        QPointF(position),
+        QPointF(view.viewport().mapToGlobal(position)),
+        Qt.MouseButton.NoButton,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )

@@ -1,0 +1,45 @@
+"""Menus whose entries depend on the moment: recent files, the viewers of the patch, what lies under the pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QDockWidget, QMenu, QWidget
+
+from app.actions import Actions
+from app.commands import CONTEXT_MENUS
+
+
+def fill_recent(menu: QMenu, recent: Iterable[Path], open_path: Callable[[Path], object]) -> None:
+    """List recent files."""
+    menu.clear()
+    for path in recent:
+        action = menu.addAction(path.name)
+        action.setToolTip(str(path))
+        action.triggered.connect(lambda _=False, path=path: open_path(path))
+    if menu.isEmpty():
+        menu.addAction("No recent files").setEnabled(False)
+
+
+def fill_viewers(menu: QMenu, docks: Iterable[QDockWidget]) -> None:
+    """List the viewers of the patch, to show and hide them."""
+    menu.clear()
+    for dock in docks:
+        menu.addAction(dock.toggleViewAction())
+    if menu.isEmpty():
+        menu.addAction("No viewers in this patch").setEnabled(False)
+
+
+def open_context_menu(parent: QWidget, actions: Actions, kind: str, position: QPoint) -> QMenu:
+    """Show the menu of a "node", a "connection" or the "canvas" at a position of the screen."""
+    menu = QMenu(parent)
+    menu.aboutToHide.connect(menu.deleteLater)
+    for item in CONTEXT_MENUS[kind]:
+        if item is None:
+            menu.addSeparator()
+        else:
+            menu.addAction(actions[item])
+    menu.popup(position)
+    return menu

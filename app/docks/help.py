@@ -1,0 +1,43 @@
+"""The help dock: what the selected block does, its ports and its parameters."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QTextBrowser, QWidget
+
+from app.block_help import help_html
+from app.theme import colours
+from app.theme.fonts import SMALL
+from app.widgets.empty_state import EmptyState
+from engine.blocktypes.block import Block
+
+
+class Help(EmptyState):
+    """Shows the help of one block type."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._page = QTextBrowser()
+        super().__init__(self._page, "Select a block to read its help", parent)
+        self._page.setFrameShape(QTextBrowser.Shape.NoFrame)
+        self._page.document().setDocumentMargin(12)
+        self._block_type: type[Block] | None = None
+
+    @property
+    def text(self) -> str:
+        """The help as plain text."""
+        return self._page.toPlainText()
+
+    def show_type(self, block_type: type[Block] | None) -> None:
+        """Show the help of a block type, or say how to get one."""
+        if block_type is not self._block_type:
+            self._block_type = block_type
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Write the help anew, in the colours of the present theme."""
+        self.set_filled(self._block_type is not None)
+        if self._block_type is not None:
+            theme = colours.current()
+            self._page.document().setDefaultStyleSheet(
+                f".faint {{ color: {theme.text_dim}; font-size: {SMALL}px; }} h4 {{ color: {theme.text_dim}; }}"
+            )
+            self._page.setHtml(help_html(self._block_type))

@@ -1,0 +1,40 @@
+"""What is said of a parameter's declaration: its range, unit and default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.blocktypes.parameters import ParameterSpec
+
+
+def parameter_facts(spec: ParameterSpec) -> list[str]:
+    """Return range, choices, default and what a change costs, each in a few words."""
+    unit = f" {spec.unit}" if spec.unit else ""
+    facts = []
+    if spec.minimum is not None and spec.maximum is not None:
+        facts.append(f"{spec.minimum:g} to {spec.maximum:g}{unit}")
+    elif spec.minimum is not None:
+        facts.append(f"At least {spec.minimum:g}{unit}")
+    elif spec.maximum is not None:
+        facts.append(f"At most {spec.maximum:g}{unit}")
+    if spec.choices:
+        facts.append(f"One of {', '.join(spec.choices)}")
+    if spec.type != "array":
+        facts.append(f"Default: {value_text(spec.default)}{unit}")
+    if spec.structural:
+        facts.append("Changing it may rebuild the patch")
+    return facts
+
+
+def value_text(value: Any) -> str:
+    """Return a parameter's value in a word."""
+    match value:
+        case bool():
+            return "on" if value else "off"
+        case float():
+            return f"{value:g}"
+        case str():
+            return value or "none"
+        case int():
+            return str(value)
+    return "the default"

@@ -1,0 +1,34 @@
+"""Rewriting of whole functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from engine.device.host.translate.lowering.spins import with_yields
+from engine.device.host.translate.lowering.writer import LOWERED, Writer
+from engine.ptx.tree import Function, Guard, Label
+
+
+def lowered(functions: Mapping[str, Function]) -> dict[str, Function]:
+    """Return functions in which nothing is left that a table of this package rewrites, and spin loops yield."""
+    return {name: _lowered(function) for name, function in functions.items()}
+
+
+def _lowered(function: Function) -> Function:
+    if function.body is None:
+        return function
+    writer = Writer(dict(function.registers))
+    for item in function.body:
+        lower = None if isinstance(item, Label) else LOWERED.get(item.opcode)
+        if lower is None or isinstance(item, Label):
+            writer.done.append(item)
+            continue
+        writer.begin(item)
+        after = writer.label("after")
+        if item.guard is not None:
+            writer.jump(after, Guard(item.guard.register, not item.guard.negated))
+        lower(writer, replace(item, guard=None))
+        if item.guard is not None:
+            writer.place(after)
+    return with_yields(replace(function, body=tuple(writer.done), registers=writer.registers))

@@ -1,0 +1,28 @@
+"""Instructions of hardware that the host does not imitate, with what to use instead."""
+
+from __future__ import annotations
+
+from engine.device.host.translate.lowering.writer import Lower, Writer, lowers, refused
+from engine.ptx.tree import Instruction
+
+_INSTEAD = {
+    "use a buffer and compute the coordinates, or interpolate, in the kernel": (
+        *("tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"),
+    ),
+    "use mma.sync or wmma: compile for compute_80": (
+        *("wgmma", "tcgen05", "tensormap"),
+    ),
+    "use one atomic or load for each copy": ("multimem",),
+    "use a launch for each kernel": ("clusterlaunchcontrol",),
+}
+
+
+def _refusal(instead: str) -> Lower:
+    def refuse(_writer: Writer, instruction: Instruction) -> None:
+        raise refused(instruction, instead)
+
+    return refuse
+
+
+for _text, _opcodes in _INSTEAD.items():
+    lowers(*_opcodes)(_refusal(_text))

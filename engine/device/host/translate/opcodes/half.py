@@ -1,0 +1,120 @@
+"""f16 and bf16 as bits: widening, narrowing in every rounding mode, and registers that hold several elements."""
+
+from __future__ import annotations
+
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.opcodes.rounding import QUIET_NAN, double_constant
+from engine.device.host.translate.types import PACKED, bits, llvm_type
+
+HALVES = ("f16", "bf16")
+_HIGHEST = {"f16": 0x7BFF, "bf16": 0x7F7F}
+
+
+def widen(body: Body, value: str, kind: str) -> str:
+    """Return an f16 or bf16 as f32, which holds it exactly; any other type as it is."""
+    code = body.code
+    if kind == "f16":
+        return code.value(f"fpext half {code.value(f'bitcast i16 {value} to half')} to float")
+    if kind == "bf16":
+        raw = code.value(f"shl i32 {code.value(f'zext i16 {value} to i32')}, 16")
+        return code.value(f"bitcast i32 {raw} to float")
+    return value
+
+
+def shrink(body: Body, value: str, kind: str, mode: str = "", *, finite: bool = False) -> str:
+    """Return an f32 as f16 or bf16, rounded in `mode` ("" for to nearest even); NaN becomes 0x7fff.
+
+    `finite` replaces infinities and what overflows by the greatest finite value of the same sign.
+    """
+    code = body.code
+    raw = code.value(f"bitcast float {value} to i32")
+    rounded = _shrink_f16(body, value, raw, mode) if kind == "f16" else _shrink_bf16(body, raw, mode)
+    if finite:
+        magnitude = code.value(f"and i16 {rounded}, 32767")
+        limited = code.value(f"call i16 @llvm.umin.i16(i16 {magnitude}, i16 {_HIGHEST[kind]})")
+        rounded = code.value(f"or i16 {limited}, {code.value(f'and i16 {rounded}, -32768')}")
+    is_nan = code.value(f"fcmp uno float {value}, {value}")
+    return code.value(f"select i1 {is_nan}, i16 {QUIET_NAN[kind]}, i16 {rounded}")
+
+
+def _shrink_f16(body: Body, value: str, raw: str, mode: str) -> str:
+    code = body.code
+    half = code.value(f"fptrunc float {value} to half")
+    nearest = code.value(f"bitcast half {half} to i16")
+    if not mode:
+        return nearest
+    back = code.value(f"fpext half {half} to float")
+    below = code.value(f"fcmp olt float {value}, {back}")
+    above = code.value(f"fcmp ogt float {value}, {back}")
+    negative = code.value(f"icmp slt i32 {raw}, 0")
+    # As for f32: a step in the bits is a step in magnitude.
+    shrinks = code.value(f"select i1 {negative}, i1 {above}, i1 {below}")
+    grows = code.value(f"select i1 {negative}, i1 {below}, i1 {above}")
+    if mode == "rm":
+        shrinks = code.value(f"and i1 {shrinks}, {below}")
+        grows = code.value(f"and i1 {grows}, {below}")
+    elif mode == "rp":
+        shrinks = code.value(f"and i1 {shrinks}, {above}")
+        grows = code.value(f"and i1 {grows}, {above}")
+    else:
+        grows = "false"
+    nearest = code.value(f"sub i16 {nearest}, {code.value(f'zext i1 {shrinks} to i16')}")
+    return code.value(f"add i16 {nearest}, {code.value(f'zext i1 {grows} to i16')}")
+
+
+def _shrink_bf16(body: Body, raw: str, mode: str) -> str:
+    """Round in integers: the processor's own conversion to bf16 loses subnormals."""
+    code = body.code
+    return code.value(f"trunc i32 {code.value(f'lshr i32 {cut(body, raw, 16, mode)}, 16')} to i16")
+
+
+def cut(body: Body, raw: str, count: int, mode: str) -> str:
+    """Return the bits of an f32, not NaN, rounded so that the lowest `count` bits no longer matter.
+
+    `mode` is "" for to nearest even, "rna" for to nearest with ties away from zero, or a directed one.
+    """
+    code = body.code
+    below = (1 << count) - 1
+    if mode == "rz":
+        return raw
+    if mode == "rna":
+        return code.value(f"add i32 {raw}, {1 << (count - 1)}")
+    if mode:
+        negative = code.value(f"icmp slt i32 {raw}, 0")
+        away = negative if mode == "rm" else code.value(f"xor i1 {negative}, true")
+        return code.value(f"add i32 {raw}, {code.value(f'select i1 {away}, i32 {below}, i32 0')}")
+    odd = code.value(f"and i32 {code.value(f'lshr i32 {raw}, {count}')}, 1")
+    return code.value(f"add i32 {raw}, {code.value(f'add i32 {odd}, {below >> 1}')}")
+
+
+def flush_half(body: Body, value: str) -> str:
+    """Return an f16 with subnormal values replaced by a zero of the same sign."""
+    code = body.code
+    tiny = code.value(f"icmp eq i16 {code.value(f'and i16 {value}, 31744')}, 0")
+    return code.value(f"select i1 {tiny}, i16 {code.value(f'and i16 {value}, -32768')}, i16 {value}")
+
+
+def split(body: Body, value: str, packed: str) -> list[str]:
+    """Return the elements of a packed register, the lowest first."""
+    code, element, whole = body.code, PACKED[packed], llvm_type(packed)
+    size = bits(element)
+    found = []
+    for first in range(0, bits(packed), size):
+        part = code.value(f"lshr {whole} {value}, {first}") if first else value
+        found.append(body.convert(part, whole, llvm_type(element)))
+    return found
+
+
+def join(body: Body, values: list[str], packed: str) -> str:
+    """Return a packed register made of its elements, the lowest first."""
+    code, element, whole = body.code, PACKED[packed], llvm_type(packed)
+    result = body.convert(values[0], llvm_type(element), whole)
+    for index, value in enumerate(values[1:], 1):
+        part = code.value(f"shl {whole} {body.convert(value, llvm_type(element), whole)}, {index * bits(element)}")
+        result = code.value(f"or {whole} {result}, {part}")
+    return result
+
+
+def scaled(body: Body, value: str, factor: float) -> str:
+    """Return an f32 times a constant."""
+    return body.code.value(f"fmul float {value}, {double_constant(factor)}")

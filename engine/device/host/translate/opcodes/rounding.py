@@ -1,0 +1,205 @@
+"""Rounding: directed modes, flushing of subnormals, saturation, and sums that keep what they round away.
+
+f32 goes through f64, where the error of an operation is at hand, so loops stay vectorisable. f64 has no wider type:
+`rounded64` calls small functions that set the processor's rounding mode for one operation.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.types import bits, is_signed, llvm_type
+from engine.ptx.tree import Instruction
+
+DIRECTED = ("rz", "rm", "rp")
+QUIET_NAN = {"f16": "32767", "bf16": "32767", "f32": "bitcast (i32 2147483647 to float)",
+             "f64": "bitcast (i64 9223372036854775807 to double)"}  # fmt: skip
+
+
+def double_constant(value: float) -> str:
+    """Return a float or double constant; LLVM writes both as the bits of a double."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def rounding(instruction: Instruction) -> str:
+    """Return the directed rounding an instruction asks for, or "" for to-nearest."""
+    return next((item for item in instruction.modifiers if item in DIRECTED), "")
+
+
+def flush(body: Body, value: str) -> str:
+    """Return an f32 with subnormal values replaced by a zero of the same sign."""
+    code = body.code
+    magnitude = code.value(f"call float @llvm.fabs.f32(float {value})")
+    tiny = code.value(f"fcmp olt float {magnitude}, {double_constant(2.0**-126)}")
+    zero = code.value(f"call float @llvm.copysign.f32(float 0.0, float {value})")
+    return code.value(f"select i1 {tiny}, float {zero}, float {value}")
+
+
+def saturate(body: Body, value: str, llvm: str) -> str:
+    """Return a value clamped to [0, 1], NaN becoming +0."""
+    code = body.code
+    above = code.value(f"fcmp ogt {llvm} {value}, 0.0")
+    value = code.value(f"select i1 {above}, {llvm} {value}, {llvm} 0.0")
+    below = code.value(f"fcmp olt {llvm} {value}, 1.0")
+    return code.value(f"select i1 {below}, {llvm} {value}, {llvm} 1.0")
+
+
+def relu(body: Body, value: str, kind: str) -> str:
+    """Return an f32 or f64 with what is below zero replaced by +0; NaN becomes the one quiet NaN."""
+    code, llvm = body.code, llvm_type(kind)
+    is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
+    other = code.value(f"select i1 {is_nan}, {llvm} {QUIET_NAN[kind]}, {llvm} 0.0")
+    above = code.value(f"fcmp ogt {llvm} {value}, 0.0")
+    return code.value(f"select i1 {above}, {llvm} {value}, {llvm} {other}")
+
+
+def truncate(body: Body, value: str, have: str, wanted: str) -> str:
+    """Return an f32 or f64 cut to an integer and clamped to its range, NaN becoming 0.
+
+    Clamped in floating point first: LLVM's own saturating conversion is not done on vectors.
+    """
+    code, llvm, size, signed = body.code, llvm_type(have), bits(wanted), is_signed(wanted)
+    low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
+    digits = {"f32": 24, "f64": 53}[have]
+    excess = max(high.bit_length() - digits, 0)
+    highest = high >> excess << excess  # the greatest value of the float type within the range
+    above_low = code.value(f"fcmp ogt {llvm} {value}, {double_constant(low)}")
+    clamped = code.value(f"select i1 {above_low}, {llvm} {value}, {llvm} {double_constant(low)}")
+    below_high = code.value(f"fcmp olt {llvm} {clamped}, {double_constant(highest)}")
+    clamped = code.value(f"select i1 {below_high}, {llvm} {clamped}, {llvm} {double_constant(highest)}")
+    integer, step = llvm_type(wanted), f"i{max(size, 32)}"
+    name = "fptosi" if signed or size < 32 else "fptoui"
+    result = code.value(f"{name} {llvm} {clamped} to {step}")
+    if step != integer:
+        result = code.value(f"trunc {step} {result} to {integer}")
+    if highest != high:
+        over = code.value(f"fcmp ogt {llvm} {value}, {double_constant(highest)}")
+        result = code.value(f"select i1 {over}, {integer} {high}, {integer} {result}")
+    if low:
+        is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
+        result = code.value(f"select i1 {is_nan}, {integer} 0, {integer} {result}")
+    return result
+
+
+def directed(body: Body, nearest: str, error: str, mode: str) -> str:
+    """Return an f32 moved by at most one step, given exact minus nearest as f64, to round in `mode`.
+
+    Floats of one sign are ordered as their bits are, so a step is an integer step: an infinity that finite values were
+    rounded to steps back to the greatest finite value, and a zero steps up to the least subnormal.
+    """
+    code = body.code
+    raw = code.value(f"bitcast float {nearest} to i32")
+    below = code.value(f"fcmp olt double {error}, 0.0")
+    above = code.value(f"fcmp ogt double {error}, 0.0")
+    negative = code.value(f"icmp slt i32 {raw}, 0")
+    positive = code.value(f"xor i1 {negative}, true")
+    toward_zero = code.value(
+        f"or i1 {code.value(f'and i1 {positive}, {below}')}, {code.value(f'and i1 {negative}, {above}')}"
+    )
+    if mode == "rz":
+        shrink, grow = toward_zero, "false"
+    elif mode == "rm":
+        shrink = code.value(f"and i1 {positive}, {below}")
+        grow = code.value(f"and i1 {negative}, {below}")
+    else:
+        shrink = code.value(f"and i1 {negative}, {above}")
+        grow = code.value(f"and i1 {positive}, {above}")
+    down = code.value(f"sub i32 {raw}, {code.value(f'zext i1 {shrink} to i32')}")
+    moved = code.value(f"add i32 {down}, {code.value(f'zext i1 {grow} to i32')}")
+    return code.value(f"bitcast i32 {moved} to float")
+
+
+def narrow(body: Body, value: str, mode: str, error: str = "") -> str:
+    """Return an f64 as f32, rounded in `mode`: "" for to nearest even, "odd" to keep a trace of what was cut.
+
+    `error` is what the f64 itself lacks to the exact value; it decides where the f64 falls on an f32. A value rounded
+    to odd may be rounded once more, to two bits less or fewer, and gives what one rounding of the exact value gives.
+    """
+    code = body.code
+    nearest = code.value(f"fptrunc double {value} to float")
+    if not mode:
+        return nearest
+    rest = code.value(f"fsub double {value}, {code.value(f'fpext float {nearest} to double')}")
+    if error:
+        # The f64's own error is not a number when the f64 is an infinity: then nothing is missing.
+        known = code.value(f"fcmp ord double {error}, {error}")
+        rest = code.value(f"fadd double {rest}, {code.value(f'select i1 {known}, double {error}, double 0.0')}")
+    if mode != "odd":
+        return directed(body, nearest, rest, mode)
+    raw = code.value(f"bitcast float {directed(body, nearest, rest, 'rz')} to i32")
+    inexact = code.value(f"fcmp one double {rest}, 0.0")
+    return code.value(f"bitcast i32 {code.value(f'or i32 {raw}, ' + code.value(f'zext i1 {inexact} to i32'))} to float")
+
+
+def sum_with_error(body: Body, a: str, b: str) -> tuple[str, str]:
+    """Return the f64 sum of two f64 and exactly what the sum lacks, as Knuth's two-sum gives it."""
+    code = body.code
+    total = code.value(f"fadd double {a}, {b}")
+    t = code.value(f"fsub double {total}, {a}")
+    rest = code.value(f"fsub double {a}, {code.value(f'fsub double {total}, {t}')}")
+    return total, code.value(f"fadd double {rest}, {code.value(f'fsub double {b}, {t}')}")
+
+
+def narrow_sum(body: Body, a: str, b: str, mode: str) -> str:
+    """Return the sum of two f64 as f32, rounded once: in a directed mode, or "odd" for one more rounding."""
+    code = body.code
+    total, error = sum_with_error(body, a, b)
+    if mode == "odd":
+        return narrow(body, odd64(body, total, error), mode)
+    value = narrow(body, total, mode, error)
+    if mode == "rm":  # there an exact zero is -0 unless both terms are +0
+        signs = [code.value(f"bitcast double {item} to i64") for item in (a, b)]
+        negative = code.value(f"icmp slt i64 {code.value(f'or i64 {signs[0]}, {signs[1]}')}, 0")
+        zero = code.value(f"fcmp oeq double {total}, 0.0")
+        minus = code.value(f"and i1 {zero}, {negative}")
+        value = code.value(f"select i1 {minus}, float -0.0, float {value}")
+    return value
+
+
+def odd64(body: Body, total: str, error: str) -> str:
+    """Return an f64 rounded to odd, given what it lacks to the exact value; it never overflows here."""
+    code = body.code
+    raw = code.value(f"bitcast double {total} to i64")
+    negative = code.value(f"icmp slt i64 {raw}, 0")
+    below = code.value(f"fcmp olt double {error}, 0.0")
+    above = code.value(f"fcmp ogt double {error}, 0.0")
+    inexact = code.value(f"or i1 {below}, {above}")
+    too_far = code.value(f"select i1 {negative}, i1 {above}, i1 {below}")
+    shorter = code.value(f"sub i64 {raw}, {code.value(f'zext i1 {too_far} to i64')}")
+    marked = code.value(f"or i64 {shorter}, {code.value(f'zext i1 {inexact} to i64')}")
+    return code.value(f"bitcast i64 {marked} to double")
+
+
+# The rounding modes as LLVM numbers them.
+_MODES = {"rz": 0, "rp": 2, "rm": 3}
+_COUNTS = {"fadd": 2, "fsub": 2, "fmul": 2, "fdiv": 2, "fma": 3, "sqrt": 1}
+PREFIX = "@wl.rounded."
+
+
+def rounded64(body: Body, name: str, values: list[str], mode: str) -> str:
+    """Return an f64 operation (fadd, fsub, fmul, fdiv, fma or sqrt) in a directed rounding mode."""
+    arguments = ", ".join(f"double {value}" for value in values)
+    return body.code.value(f"call double {PREFIX}{name}.{mode}({arguments})")
+
+
+def rounded64_functions(target: str) -> str:
+    """Return the text of the functions that `rounded64` calls, with the function attributes `target`.
+
+    To their callers they are pure: the rounding mode is back before they return.
+    """
+    parts = []
+    for name, count in _COUNTS.items():
+        for mode, number in _MODES.items():
+            formal = ", ".join(f"double %{index}" for index in range(count))
+            parts.append(
+                f"define internal double {PREFIX}{name}.{mode}({formal}) #1 {{\n"
+                f"  call void @llvm.set.rounding(i32 {number}) #2\n"
+                f"  %result = call double @llvm.experimental.constrained.{name}.f64({formal}, "
+                'metadata !"round.dynamic", metadata !"fpexcept.strict") #2\n'
+                "  call void @llvm.set.rounding(i32 1) #2\n"
+                "  ret double %result\n}"
+            )
+    parts.append(f"attributes #1 = {{ noinline nounwind strictfp willreturn memory(none) {target} }}")
+    parts.append("attributes #2 = { strictfp }")
+    return "\n".join(parts)

@@ -1,0 +1,136 @@
+"""Scalar video instructions: arithmetic on bytes, half words or words of registers, computed in 64 bits.
+
+The result may be limited (.sat), combined with a third operand (.add, .min, .max) or put into a part of it.
+"""
+
+from __future__ import annotations
+
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.opcodes.compare import compare
+from engine.device.host.translate.opcodes.conversions import limit
+from engine.device.host.translate.opcodes.integers import extreme
+from engine.device.host.translate.opcodes.products import field
+from engine.device.host.translate.table import opcode
+from engine.device.host.translate.types import is_signed, types_of
+from engine.ptx.tree import Instruction, Operand, Part
+
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_SECOND = ("add", "min", "max")
+
+
+def _span(operand: Operand) -> tuple[int, int]:
+    """Return the first bit and the width of the part of a register that an operand names."""
+    selector = operand.selector if isinstance(operand, Part) else ""
+    if not selector:
+        return 0, 32
+    size = 8 if selector[0] == "b" else 16
+    return int(selector[1:]) * size, size
+
+
+def _source(body: Body, instruction: Instruction, index: int, kind: str) -> str:
+    """Return a source's part as i64."""
+    operand = instruction.operands[index]
+    first, size = _span(operand)
+    if first + size > 32 or (isinstance(operand, Part) and len(operand.selector) > 2):
+        raise body.unsupported(instruction, "select one byte (.b0 to .b3) or half word (.h0, .h1)")
+    value = body.read(operand.register if isinstance(operand, Part) else operand, "b32", instruction.line)
+    return field(body, value, first, size, is_signed(kind), "i64")
+
+
+def operation(body: Body, name: str, a: str, b: str) -> str:
+    """Return add, sub, absdiff, min, max or avrg of two i64."""
+    code = body.code
+    if name in ("add", "sub"):
+        return code.value(f"{name} i64 {a}, {b}")
+    if name == "absdiff":
+        return code.value(f"call i64 @llvm.abs.i64(i64 {code.value(f'sub i64 {a}, {b}')}, i1 false)")
+    if name == "avrg":  # ties away from zero
+        total = code.value(f"add i64 {a}, {b}")
+        up = code.value(f"zext i1 {code.value(f'icmp sge i64 {total}, 0')} to i64")
+        return code.value(f"ashr i64 {code.value(f'add i64 {total}, {up}')}, 1")
+    return extreme(body, name, "s64", a, b)
+
+
+def saturated(body: Body, value: str, size: int, signed: bool) -> str:
+    """Return an i64 limited to what `size` bits hold."""
+    low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
+    return limit(body, value, "s64", low, high)
+
+
+@opcode("vadd", "vsub", "vabsdiff", "vmin", "vmax")
+def _arithmetic(body: Body, instruction: Instruction) -> None:
+    wanted, *kinds = types_of(instruction)
+    a, b = (_source(body, instruction, index, kind) for index, kind in enumerate(kinds, 1))
+    _finish(body, instruction, wanted, operation(body, instruction.opcode[1:], a, b))
+
+
+@opcode("vshl", "vshr")
+def _shift(body: Body, instruction: Instruction) -> None:
+    code = body.code
+    wanted, kind, amount_kind = types_of(instruction)
+    a, amount = _source(body, instruction, 1, kind), _source(body, instruction, 2, amount_kind)
+    if "wrap" in instruction.modifiers:
+        amount = code.value(f"and i64 {amount}, 31")
+    else:
+        amount = code.value(f"call i64 @llvm.umin.i64(i64 {amount}, i64 32)")
+    name = "shl" if instruction.opcode == "vshl" else "ashr"
+    _finish(body, instruction, wanted, code.value(f"{name} i64 {a}, {amount}"))
+
+
+@opcode("vset")
+def _compare(body: Body, instruction: Instruction) -> None:
+    a, b = (_source(body, instruction, index, kind) for index, kind in enumerate(types_of(instruction), 1))
+    test = next(item for item in instruction.modifiers if item in COMPARISONS)
+    result = compare(body, "s64", test, a, b)
+    _finish(body, instruction, "u32", body.code.value(f"zext i1 {result} to i64"))
+
+
+def _finish(body: Body, instruction: Instruction, wanted: str, value: str) -> None:
+    """Write a result after .sat, the second operation and the merge with the third operand."""
+    code, modifiers, target = body.code, instruction.modifiers, instruction.operands[0]
+    first, size = _span(target)
+    if "sat" in modifiers:
+        value = saturated(body, value, size, is_signed(wanted))
+    second = next((item for item in modifiers if item in _SECOND), "")
+    given = body.read(instruction.operands[3], "b32", instruction.line) if len(instruction.operands) > 3 else ""
+    if second:
+        extended = code.value(f"{'sext' if is_signed(wanted) else 'zext'} i32 {given} to i64")
+        value = operation(body, second, value, extended)
+    result = code.value(f"trunc i64 {value} to i32")
+    if size < 32:
+        if not given or second:
+            raise body.unsupported(instruction, "give the register to merge with as the third source")
+        mask = ((1 << size) - 1) << first
+        placed = code.value(f"and i32 {code.value(f'shl i32 {result}, {first}')}, {mask}")
+        result = code.value(f"or i32 {placed}, {code.value(f'and i32 {given}, {~mask}')}")
+    body.write(target.register if isinstance(target, Part) else target, wanted, result, instruction.line)
+
+
+@opcode("vmad")
+def _multiply_add(body: Body, instruction: Instruction) -> None:
+    """a * b + c with one optional negation, one more (.po), a shift to the right and a limit."""
+    code, modifiers, operands = body.code, instruction.modifiers, instruction.operands
+    wanted, *kinds = types_of(instruction)
+    negative = [isinstance(item, Part) and item.negative for item in operands[1:4]]
+    a, b = (_source(body, instruction, index, kind) for index, kind in enumerate(kinds, 1))
+    product = code.value(f"mul i128 {code.value(f'sext i64 {a} to i128')}, {code.value(f'sext i64 {b} to i128')}")
+    minus_product = negative[0] != negative[1]
+    signed = any(is_signed(kind) for kind in kinds) or minus_product or negative[2]
+    last = operands[3].register if isinstance(operands[3], Part) else operands[3]
+    c = body.read(last, "b32", instruction.line)
+    c = code.value(f"{'sext' if signed else 'zext'} i32 {c} to i128")
+    if "po" in modifiers:
+        product = code.value(f"add i128 {product}, 1")
+    elif minus_product:
+        product = code.value(f"sub i128 0, {product}")
+    elif negative[2]:
+        c = code.value(f"sub i128 0, {c}")
+    total = code.value(f"add i128 {product}, {c}")
+    shift = {"shr7": 7, "shr15": 15}.get(next((item for item in modifiers if item in ("shr7", "shr15")), ""), 0)
+    if shift:
+        total = code.value(f"{'ashr' if signed else 'lshr'} i128 {total}, {shift}")
+    if "sat" in modifiers:
+        low, high = (-(1 << 31), (1 << 31) - 1) if signed else (0, (1 << 32) - 1)
+        total = code.value(f"call i128 @llvm.smax.i128(i128 {total}, i128 {low})")
+        total = code.value(f"call i128 @llvm.smin.i128(i128 {total}, i128 {high})")
+    body.write(operands[0], wanted, code.value(f"trunc i128 {total} to i32"), instruction.line)

@@ -1,0 +1,206 @@
+"""The range of values that a register takes over all threads of a thread block, computed before they run.
+
+Only registers that are made once from thread numbers, thread block numbers, parameters and constants have one. When
+all addresses of an access lie inside its buffer, the threads need not check them one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.device.host.translate import abi
+from engine.device.host.translate.recompute import recomputable
+from engine.device.host.translate.types import TYPES
+from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
+
+if TYPE_CHECKING:
+    from engine.device.host.translate.body import Body
+
+#: The granule of zero: every power of two divides it.
+_ANY = 1 << 40
+
+
+@dataclass(frozen=True)
+class Range:
+    """Lowest and highest value as i64 values; all values differ from the lowest by multiples of `granule`."""
+
+    low: str
+    high: str
+    granule: int
+
+    @property
+    def is_single(self) -> bool:
+        """Whether every thread has the same value."""
+        return self.low == self.high
+
+    @property
+    def constant(self) -> int | None:
+        """The value when it is known now."""
+        return int(self.low) if self.is_single and self.low.lstrip("-").isdigit() else None
+
+
+class Ranges:
+    """Ranges of the registers of one kernel.
+
+    `lines` computes them before the threads run; it needs `%params`, `%nx` to `%nz` and `%ctaid.x` to `%ctaid.z`.
+    `conditions` are the i1 values that must all be true for the ranges to hold.
+    """
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self._instructions: Mapping[str, Instruction] = recomputable(body.function)
+        self._found: dict[str, Range | None] = {}
+        self.lines: list[str] = []
+        self.conditions: list[str] = []
+        self._fields: dict[int, str] = {}
+
+    def value(self, text: str) -> str:
+        """Write an instruction that yields a value and return that value."""
+        name = f"%range.v{len(self.lines)}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def require(self, text: str) -> None:
+        """Add a condition."""
+        self.conditions.append(self.value(text))
+
+    def of(self, operand: Operand) -> Range | None:
+        """Return the range of an address or register; None when it cannot be told."""
+        if isinstance(operand, Address):
+            base = self._operand(operand.base, 64)
+            return base and self._sum(base, self._constant(operand.offset))
+        return self._operand(operand, 64)
+
+    def _operand(self, operand: Operand, bits: int) -> Range | None:
+        if isinstance(operand, Integer):
+            value = operand.value & ((1 << bits) - 1)
+            return self._constant(value - (1 << bits) if value >> (bits - 1) else value)
+        if isinstance(operand, Symbol):
+            offset = self._body.layout.shared.get(operand.name)
+            return None if offset is None else self._constant(offset + operand.offset)
+        if not isinstance(operand, Register):
+            return None
+        if operand.name.startswith("%") and "." in operand.name:
+            return self._special(operand.name)
+        if operand.name not in self._found:
+            instruction = self._instructions.get(operand.name)
+            self._found[operand.name] = None  # for the time of the look-up
+            self._found[operand.name] = None if instruction is None else self._result(instruction)
+        return self._found[operand.name]
+
+    def _constant(self, value: int) -> Range:
+        return Range(str(value), str(value), _ANY)
+
+    def _special(self, name: str) -> Range | None:
+        kind, axis = name[1:].split(".", 1)
+        if axis not in ("x", "y", "z"):
+            return None
+        if kind == "tid":
+            wide = self.value(f"zext i32 %n{axis} to i64")
+            return Range("0", self.value(f"sub i64 {wide}, 1"), 1)
+        if kind == "ntid":
+            single = self.value(f"zext i32 %n{axis} to i64")
+        elif kind == "ctaid":
+            single = self.value(f"zext i32 %ctaid.{axis} to i64")
+        elif kind == "nctaid":
+            place = self.value(f"getelementptr i64, ptr %launch, i64 {abi.GRID['xyz'.index(axis)]}")
+            single = self.value(f"load i64, ptr {place}")
+        else:
+            return None
+        return Range(single, single, _ANY)
+
+    def _result(self, instruction: Instruction) -> Range | None:
+        opcode, modifiers = instruction.opcode, instruction.modifiers
+        kinds = [item for item in modifiers if item in TYPES]
+        if not kinds or kinds[-1][0] not in "bus":
+            return None
+        if opcode == "ld":
+            return self._parameter(instruction, kinds[-1])
+        bits, sources = TYPES[kinds[-1]], instruction.operands[1:]
+        if bits not in (32, 64) or "sat" in modifiers or "hi" in modifiers:
+            return None
+        wide = "wide" in modifiers
+        given = [self._operand(item, 64 if wide and index == 2 else bits) for index, item in enumerate(sources)]
+        if any(item is None for item in given):
+            return None
+        values = [item for item in given if item is not None]
+        if opcode == "cvta":
+            is_global = "global" in modifiers and "to" in modifiers
+            return values[0] if is_global else None
+        unsigned = kinds[-1][0] == "u"
+        if (wide or opcode == "cvt") and bits == 32 and unsigned:
+            for item in values[:2]:
+                self._at_least_zero(item)
+        result = self._apply(opcode, values)
+        if result is None or (opcode == "cvt" and (len(kinds) != 2 or TYPES[kinds[0]] < TYPES[kinds[1]])):
+            return None
+        if bits == 32 and not wide and opcode not in ("mov", "cvt") and result.constant is None:
+            self.require(f"icmp sge i64 {result.low}, {-(1 << 31)}")
+            self.require(f"icmp sle i64 {result.high}, {(1 << 31) - 1}")
+        return result
+
+    def _at_least_zero(self, item: Range) -> None:
+        if item.low != "0":
+            self.require(f"icmp sge i64 {item.low}, 0")
+
+    def _apply(self, opcode: str, values: list[Range]) -> Range | None:
+        if opcode in ("mov", "cvt"):
+            return values[0]
+        if opcode == "add":
+            return self._sum(values[0], values[1])
+        if opcode == "sub":
+            low = self.value(f"sub i64 {values[0].low}, {values[1].high}")
+            high = low
+            if not (values[0].is_single and values[1].is_single):
+                high = self.value(f"sub i64 {values[0].high}, {values[1].low}")
+            return Range(low, high, min(values[0].granule, values[1].granule))
+        if opcode == "mul":
+            return self._product(values[0], values[1])
+        if opcode == "mad":
+            product = self._product(values[0], values[1])
+            return product and self._sum(product, values[2])
+        if opcode == "shl":
+            amount = values[1].constant
+            return self._product(values[0], self._constant(1 << amount)) if amount in range(31) else None
+        if opcode == "or":
+            for item in values:
+                self._at_least_zero(item)
+            return Range("0", self._sum(values[0], values[1]).high, 1)
+        return None
+
+    def _sum(self, a: Range, b: Range) -> Range:
+        if a.constant == 0:
+            return b
+        if b.constant == 0:
+            return a
+        low = self.value(f"add i64 {a.low}, {b.low}")
+        high = low if a.is_single and b.is_single else self.value(f"add i64 {a.high}, {b.high}")
+        return Range(low, high, min(a.granule, b.granule))
+
+    def _product(self, a: Range, b: Range) -> Range | None:
+        if not b.is_single:
+            a, b = b, a
+        if not b.is_single:
+            return None
+        factor = b.constant
+        first = self.value(f"mul i64 {a.low}, {b.low}")
+        if a.is_single:
+            return Range(first, first, _ANY)
+        last = self.value(f"mul i64 {a.high}, {b.low}")
+        if factor is not None and factor > 0:
+            return Range(first, last, a.granule * (factor & -factor))
+        low = self.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {last})")
+        return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule)
+
+    def _parameter(self, instruction: Instruction, kind: str) -> Range | None:
+        source, bits = instruction.operands[1], TYPES[kind]
+        if bits not in (32, 64) or not isinstance(source, Address) or not isinstance(source.base, Symbol):
+            return None
+        offset = self._body.layout.parameters[source.base.name] + source.base.offset + source.offset
+        place = self.value(f"getelementptr i8, ptr %params, i64 {offset}")
+        single = self.value(f"load i{bits}, ptr {place}, align 1, !invariant.load !0")
+        if bits == 32:
+            single = self.value(f"sext i32 {single} to i64")
+        return Range(single, single, _ANY)

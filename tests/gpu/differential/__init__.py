@@ -1,0 +1,1 @@
+"""Differential tests: the same PTX on the host device and on a CUDA device, from the same inputs."""
