@@ -41,7 +41,6 @@ class CommandWindow(Protocol):
     state: UserState
 
     def close(self) -> bool: ...
-    def close_patch(self) -> None: ...
     def toggle_running(self) -> None: ...
     def rename_selected(self) -> None: ...
     def open_kernel_source(self) -> None: ...
@@ -59,7 +58,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
         Command("open", "&Open …", files.open, "open", ("Ctrl+O",)),
         Command("save", "&Save", files.save, "save", ("Ctrl+S",)),
         Command("save_as", "Save &as …", files.save_as, keys=("Ctrl+Shift+S",)),
-        Command("close", "&Close patch", window.close_patch, keys=("Ctrl+W",), help="Go back to the examples"),
+        Command("close", "&Close patch", files.close, keys=("Ctrl+W",), help="Go back to the examples"),
         Command("quit", "&Quit", window.close, keys=("Ctrl+Q",)),
         Command("undo", "&Undo", session.undo, "undo", ("Ctrl+Z",)),
         Command("redo", "&Redo", session.redo, "redo", ("Ctrl+Shift+Z", "Ctrl+Y")),

@@ -30,6 +30,8 @@ def ask_about_changes(parent: QWidget, name: str) -> Answer:
     box.setInformativeText("Without saving, they are lost.")
     buttons = QMessageBox.StandardButton
     box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
+    for button in box.buttons():
+        button.setIcon(QIcon())  # Qt's own pictures are of another style
     box.setDefaultButton(buttons.Save)
     answers = {buttons.Save: Answer.SAVE, buttons.Discard: Answer.DISCARD}
     return answers.get(buttons(box.exec()), Answer.CANCEL)

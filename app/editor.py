@@ -50,7 +50,7 @@ def run_editor(patch_path: Path | None, device: str, screenshot: Path | None) ->
             return Engine(patch, device, profiling=profiling)
 
         window = MainWindow(make_engine, folder)
-        stack.callback(install_fault_handler(window.show_fault, folder))
+        stack.callback(install_fault_handler(window.messages.show_fault, folder))
         window.show()
         if screenshot is not None:
             return take_screenshot(window, patch_path, screenshot)

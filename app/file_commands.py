@@ -72,6 +72,12 @@ class FileCommands(QObject):
         self._is_copy = self._is_copy or opened
         return opened
 
+    def close(self) -> None:
+        """Close the patch and go back to the examples."""
+        if self.may_close():
+            self._recovery.clear()
+            self._session.replace(None)
+
     def recover(self, found: Recovered) -> None:
         """Offer unsaved work that a crash left behind; it stays unsaved until the person saves it."""
         name = found.path.name if found.path else "a patch that had no file yet"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QIcon, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -49,6 +49,7 @@ def make_shortcut_list(parent: QWidget, commands: Iterable[Command]) -> QDialog:
             keys = ", ".join(QKeySequence(key).toString(native) for key in command.keys)
             rows.addTopLevelItem(QTreeWidgetItem([command.name, keys]))
     close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+    close.button(QDialogButtonBox.StandardButton.Close).setIcon(QIcon())
     close.rejected.connect(dialog.reject)
     column = QVBoxLayout(dialog)
     column.setContentsMargins(16, 16, 16, 16)

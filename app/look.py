@@ -38,6 +38,7 @@ def window_stylesheet(theme: Colours) -> str:
 #problemCount[errors="true"] {{ color: {theme.error}; }}
 #problemCount:hover {{ background: {theme.control_hover}; }}
 QTableView::item {{ padding: 0 5px; }}
-QDialogButtonBox, QMessageBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
+QTreeView::item {{ padding: 2px 4px; }}
+#helpPage {{ background: {theme.dock}; border: none; }}
 QStatusBar::item {{ border: none; }}
 """

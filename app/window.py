@@ -25,6 +25,7 @@ from app.help_dialogs import make_shortcut_list, show_about
 from app.kernel_files import kernel_files
 from app.keys import ControlKeys
 from app.look import window_stylesheet
+from app.messages import Messages
 from app.recovery import RecoverySlot, take_left_behind
 from app.safe_overrides import safe_overrides
 from app.session import MakeEngine, Session
@@ -35,11 +36,9 @@ from app.welcome import Welcome
 from app.widgets.banner import Banner
 from app.widgets.engine_badge import EngineBadge
 from app.widgets.problem_count import ProblemCount
-from app.window_layout import arrange, remember, restore
-from engine.diagnostics import Diagnostic, error
-from engine.runtime.messages import FrameReport, Saved
-
-_MESSAGE_MS = 8000
+from app.window_layout import arrange, remember, restore, size_docks
+from engine.diagnostics import error
+from engine.runtime.messages import FrameReport
 
 
 @safe_overrides
@@ -50,6 +49,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle("Warploom[*]")
         self._folder = folder
+        self._is_sized = False
         self.state = load_state(folder)
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
@@ -59,6 +59,7 @@ class MainWindow(QMainWindow):
         self.welcome = Welcome(find_examples())
         self.inspector, self.help, self.problems, self.log = Inspector(), Help(), Problems(), Log()
         self.viewers = ViewerDocks(self)
+        self.messages = Messages(self.statusBar(), self.log)
         self.badge = EngineBadge()
         self.banner = Banner("Restart engine")
         self._problem_count = ProblemCount()
@@ -75,7 +76,7 @@ class MainWindow(QMainWindow):
         self._make_menus_and_bars()
         application().focusChanged.connect(ControlKeys(self).watch)
         self._wire()
-        arrange(self, self.docks, self.viewers.empty)
+        arrange(self, self.docks)
         restore(self, self.docks, self.state)
         self._show_recent()
         self.set_theme(self.state.theme)
@@ -86,12 +87,6 @@ class MainWindow(QMainWindow):
     def toggle_running(self) -> None:
         """Play, or pause."""
         self.session.set_running(not self.session.running)
-
-    def close_patch(self) -> None:
-        """Close the patch and go back to the welcome page."""
-        if self.files.may_close():
-            self._recovery.clear()
-            self.session.replace(None)
 
     def go_to(self, node: str) -> None:
         """Select a node and bring it into view."""
@@ -117,7 +112,7 @@ class MainWindow(QMainWindow):
         for path in files:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
         if not files:
-            self.show_message("The selected block has no kernel of its own")
+            self.messages.show("The selected block has no kernel of its own")
 
     def set_theme(self, name: str) -> None:
         """Use the theme "dark" or "light"."""
@@ -144,16 +139,6 @@ class MainWindow(QMainWindow):
         info = engine.device.info if engine else None
         show_about(self, f"{info.name}, {info.title}" if info else "no device; open a patch first")
 
-    def show_message(self, text: str) -> None:
-        """Show a line in the status bar for a moment, and keep it in the log."""
-        self.statusBar().showMessage(text, _MESSAGE_MS)
-        self.log.add_message(text)
-
-    def show_fault(self, text: str) -> None:
-        """Show something that went wrong, and keep it in the log."""
-        self.statusBar().showMessage(text, _MESSAGE_MS)
-        self.log.add_error(text)
-
     def offer_recovery(self) -> None:
         """Offer unsaved work that a crash left behind."""
         for found in take_left_behind(self._folder / "recovery"):
@@ -172,13 +157,13 @@ class MainWindow(QMainWindow):
         if not self.files.may_close():
             event.ignore()
             return
-        remember(self, self.docks, self.state)
+        remember(self, self.docks, self.state, arranged=self._is_sized)
         self.session.close()
         self._recovery.close()
         try:
             save_state(self.state, self._folder)
         except OSError as problem:
-            self.show_fault(f"window state must be writable to {self._folder}, got: {problem}")
+            self.messages.show_fault(f"window state must be writable to {self._folder}, got: {problem}")
         event.accept()
 
     # Putting together
@@ -209,23 +194,24 @@ class MainWindow(QMainWindow):
         bridge.report.connect(self._on_report)
         bridge.preview.connect(self.viewers.show_preview)
         bridge.updated.connect(self.log.add_update)
-        bridge.saved.connect(self._on_saved)
-        bridge.failed.connect(self._on_failed)
+        bridge.saved.connect(self.messages.show_saved)
+        bridge.failed.connect(self.messages.show_diagnostic)
         self.viewers.visible_changed.connect(bridge.observe)
-        self.viewers.failed.connect(self.show_fault)
+        self.viewers.failed.connect(self.messages.show_fault)
         canvas.selection_changed.connect(self._on_selection)
         canvas.connections_selected.connect(self._allow_commands)
         canvas.menu_requested.connect(self._show_context_menu)
-        canvas.refused.connect(self.show_message)
+        canvas.refused.connect(self.messages.show)
         canvas.node_activated.connect(self.viewers.reveal)
-        self.inspector.refused.connect(self.show_message)
+        self.inspector.refused.connect(self.messages.show)
+        self.inspector.renaming_ended.connect(canvas.setFocus)
         self.problems.node_activated.connect(self.go_to)
         self.problems.counted.connect(self._on_problem_count)
         self.welcome.new_requested.connect(self.files.new)
         self.welcome.browse_requested.connect(self.files.open)
         self.welcome.open_requested.connect(self.files.open_path)
         self.welcome.example_requested.connect(self.files.open_example)
-        self.files.noted.connect(self.show_message)
+        self.files.noted.connect(self.messages.show)
         self.files.recent_changed.connect(self._show_recent)
         self.actions_by_id.menus["viewers"].aboutToShow.connect(self._show_viewers)
         self.actions_by_id.menus["recent"].aboutToShow.connect(self._show_recent)
@@ -245,6 +231,9 @@ class MainWindow(QMainWindow):
         self._on_selection([])
         if patch is not None:
             self.canvas.setFocus()
+            if not self.state.layout and not self._is_sized:
+                self._is_sized = True
+                size_docks(self, self.docks, next(iter(self.viewers.docks.values()), self.viewers.empty))
             # The canvas has its size only after the layout, which is done in the next turn of the event loop.
             QTimer.singleShot(0, self.canvas.fit)
 
@@ -286,17 +275,9 @@ class MainWindow(QMainWindow):
             self.banner.show_text(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
 
     def _on_engine_failed(self, text: str) -> None:
-        self.show_fault(text)
+        self.messages.show_fault(text)
         self.problems.show_diagnostics((error(text),))
         self.banner.show_text(f"The engine can't start; the patch is intact. {text}")
-
-    def _on_saved(self, saved: Saved) -> None:
-        self.log.add_saved(saved)
-        self.statusBar().showMessage(f"Saved {saved.path}", _MESSAGE_MS)
-
-    def _on_failed(self, diagnostic: Diagnostic) -> None:
-        self.log.add_diagnostic(diagnostic)
-        self.statusBar().showMessage(str(diagnostic), _MESSAGE_MS)
 
     def _on_problem_count(self, errors: int, warnings: int) -> None:
         count = errors + warnings

@@ -10,6 +10,7 @@ from app.docks.docks import Docks
 from app.state import UserState
 
 _SIZE = QSize(1440, 900)
+_FRAME = QSize(16, 48)  # about what a window manager puts around a window
 #: Shares of the window: the viewer is what a person works for, so its column is wide.
 _RIGHT_SHARE, _VIEWER_SHARE = 0.36, 0.46
 _PROBLEMS_HEIGHT = 110
@@ -17,22 +18,28 @@ _PROBLEMS_HEIGHT = 110
 _VERSION = 1
 
 
-def arrange(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
+def arrange(window: QMainWindow, docks: Docks) -> None:
     """Give the window its size and the docks their places."""
-    size = _SIZE
-    if QGuiApplication.platformName() != "offscreen":  # whose screen is a small one that nobody sees
-        size = size.boundedTo(window.screen().availableSize())
-    window.resize(size)
+    window.resize(_SIZE)
+    room = window.screen().availableSize() - _FRAME
+    # The offscreen platform has a small screen that nobody sees.
+    if _SIZE.boundedTo(room) != _SIZE and QGuiApplication.platformName() != "offscreen":
+        window.resize(_SIZE.boundedTo(room))
+        window.setWindowState(Qt.WindowState.WindowMaximized)
     window.setDockNestingEnabled(True)
     window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
     window.tabifyDockWidget(docks["problems"], docks["log"])
     window.tabifyDockWidget(docks["inspector"], docks["help"])
     for name in ("problems", "inspector"):
         docks[name].raise_()
+
+
+def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
+    """Give the docks their first sizes; Qt takes them only for docks that are shown."""
     right = [viewer, docks["inspector"]]
-    width, upper = round(_RIGHT_SHARE * size.width()), round(_VIEWER_SHARE * size.height())
+    width, upper = round(_RIGHT_SHARE * window.width()), round(_VIEWER_SHARE * window.height())
     window.resizeDocks(right, [width, width], Qt.Orientation.Horizontal)
-    window.resizeDocks(right, [upper, size.height() - upper], Qt.Orientation.Vertical)
+    window.resizeDocks(right, [upper, window.height() - upper], Qt.Orientation.Vertical)
     window.resizeDocks([docks["problems"]], [_PROBLEMS_HEIGHT], Qt.Orientation.Vertical)
 
 
@@ -40,12 +47,14 @@ def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:
     """Bring back the arrangement that the person left."""
     if state.geometry:
         window.restoreGeometry(QByteArray(state.geometry))
+    if state.layout:
         window.restoreState(QByteArray(state.layout), _VERSION)
     docks.close(state.closed_docks)
 
 
-def remember(window: QMainWindow, docks: Docks, state: UserState) -> None:
-    """Keep the present arrangement."""
+def remember(window: QMainWindow, docks: Docks, state: UserState, *, arranged: bool) -> None:
+    """Keep the window's place, and that of its docks once they were `arranged` beside a patch."""
     state.geometry = bytes(window.saveGeometry().data())
-    state.layout = bytes(window.saveState(_VERSION).data())
+    if arranged or state.layout:
+        state.layout = bytes(window.saveState(_VERSION).data())
     state.closed_docks = docks.closed()

@@ -15,7 +15,8 @@ from app.window import MainWindow
 from engine import Engine
 
 ROOT = Path(__file__).parents[1]
-RUN_MS = 7000
+FRAMES = 260  # by which the fountain is full
+LIMIT_MS = 60_000
 
 
 def main() -> None:
@@ -29,7 +30,8 @@ def main() -> None:
         window.session.open(ROOT / "resources" / "examples" / "particles.loom")
         window.canvas.select(["forces"])
         loop = QEventLoop()  # the application's own closes the window when it quits
-        QTimer.singleShot(RUN_MS, loop.quit)
+        QTimer.singleShot(LIMIT_MS, loop.quit)
+        window.bridge.report.connect(lambda report: loop.quit() if report.frame >= FRAMES else None)
         loop.exec()
         target = ROOT / "resources" / "readme" / "editor.png"
         target.parent.mkdir(exist_ok=True)

@@ -221,6 +221,7 @@ class Canvas(QWidget):
 
     def _select_placed(self, node_id: str) -> None:
         self.select([node_id])
+        self._view.ensureVisible(self._scene.rect_of([node_id]), 24, 24)
 
     # Events
 

@@ -67,7 +67,7 @@ class GraphView(ZoomableView):
         self._node_drag = NodeDrag(scene)
         self._edge_scroll = EdgeScroll(self)
         self._edge_scroll.scrolled.connect(self._go_on_dragging)
-        self.cursor_position = QPoint()
+        self.cursor_position = QPoint(-1, -1)  # not known yet
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
         self.setDragMode(QGraphicsView.DragMode.RubberBandDrag)
         self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)

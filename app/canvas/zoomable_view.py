@@ -10,7 +10,7 @@ from app.safe_overrides import safe_overrides
 
 _PER_EIGHTH_DEGREE = 1.0015
 _RANGE = (0.05, 2.5)
-_MARGIN = 32
+_MARGIN = 24
 
 
 @safe_overrides

@@ -16,8 +16,8 @@ class Help(EmptyState):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._page = QTextBrowser()
+        self._page.setObjectName("helpPage")
         super().__init__(self._page, "Select a block to read its help", parent)
-        self._page.setFrameShape(QTextBrowser.Shape.NoFrame)
         self._page.document().setDocumentMargin(12)
         self._block_type: type[Block] | None = None
 

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.docks.node_header import NodeHeader
+from app.docks.node_status import NodeStatus
 from app.docks.parameter_editors import ParameterEditor, make_editor
 from app.docks.parameter_row import ParameterRow
 from app.format import plural
@@ -35,6 +36,8 @@ class Inspector(EmptyState):
 
     #: An edit was refused; the text says why.
     refused = Signal(str)
+    #: The title was entered: the keyboard is the canvas's again.
+    renaming_ended = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         scroll = QScrollArea()
@@ -48,6 +51,7 @@ class Inspector(EmptyState):
         self._unsubscribe: Callable[[], None] | None = None
         self._rows: dict[str, ParameterRow] = {}
         self._header: NodeHeader | None = None
+        self._status: NodeStatus | None = None
         self._report: FrameReport | None = None
         self._gesture: object | None = None
         self._dragging = False
@@ -77,7 +81,7 @@ class Inspector(EmptyState):
         """Show the parameters of these nodes."""
         self._end_gesture()
         self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
-        self._rows, self._header = {}, None
+        self._rows, self._header, self._status = {}, None, None
         self._scroll.takeWidget()
         if self._patch is None or not self._nodes:
             self.set_hint(_HINT)
@@ -99,8 +103,8 @@ class Inspector(EmptyState):
     def show_report(self, report: FrameReport) -> None:
         """Show the state, time and buffers of the node."""
         self._report = report
-        if self._header is not None and len(self._nodes) == 1:
-            self._header.show_report(self._nodes[0], report)
+        if self._status is not None and len(self._nodes) == 1:
+            self._status.show_report(self._nodes[0], report)
 
     def begin_rename(self) -> None:
         """Put the cursor into the title, when one block is shown."""
@@ -115,11 +119,12 @@ class Inspector(EmptyState):
         column.setSpacing(12)
         self._header = NodeHeader(patch, self._nodes, block_type)
         self._header.renamed.connect(self._rename)
+        self._header.finished.connect(self.renaming_ended)
         column.addWidget(self._header)
         if block_type is not None and block_type.parameters:
             form = QFormLayout()
             form.setHorizontalSpacing(8)
-            form.setVerticalSpacing(8)
+            form.setVerticalSpacing(4)
             form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
             for spec in block_type.parameters.values():
@@ -130,6 +135,8 @@ class Inspector(EmptyState):
             none = QLabel("This block has no parameters")
             none.setObjectName("faint")
             column.addWidget(none)
+        self._status = NodeStatus(block_type)
+        column.addWidget(self._status)
         column.addStretch(1)
         return page
 

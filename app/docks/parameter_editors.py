@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -19,6 +19,8 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QSizePolicy,
     QSlider,
+    QStyle,
+    QStyleOptionSlider,
     QToolButton,
     QWidget,
 )
@@ -120,6 +122,18 @@ class NumberEditor(ParameterEditor):
 
 @safe_overrides
 class _Slider(QSlider):
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Bring the handle to the pointer, where Qt would move it by a page; the drag goes on from there."""
+        style, option = self.style(), QStyleOptionSlider()
+        self.initStyleOption(option)
+        handle = style.subControlRect(QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, self)
+        place = event.position().toPoint()
+        if event.button() == Qt.MouseButton.LeftButton and not handle.contains(place):
+            left, room = place.x() - handle.width() // 2, self.width() - handle.width()
+            self.setSliderDown(True)
+            self.setSliderPosition(QStyle.sliderValueFromPosition(self.minimum(), self.maximum(), left, room))
+        super().mousePressEvent(event)
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.hasFocus():
             super().wheelEvent(event)

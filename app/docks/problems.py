@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
@@ -13,6 +14,7 @@ from app.theme import colours
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
 from engine.diagnostics import Diagnostic, Severity
+from engine.patch.changes import Change, NodeRenamed
 from engine.patch.document import Patch
 
 _ROLE = Qt.ItemDataRole.UserRole
@@ -42,10 +44,14 @@ class Problems(EmptyState):
         self.list.itemActivated.connect(self._on_activated)
         self._shown: tuple[Diagnostic, ...] = ()
         self._patch: Patch | None = None
+        self._unsubscribe: Callable[[], None] | None = None
 
     def set_patch(self, patch: Patch | None) -> None:
         """Show the problems of another patch, which has none until it ran."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
         self._patch = patch
+        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else None
         self.show_diagnostics(())
 
     def show_diagnostics(self, diagnostics: tuple[Diagnostic, ...]) -> None:
@@ -53,14 +59,22 @@ class Problems(EmptyState):
         if diagnostics == self._shown:
             return
         self._shown = diagnostics
+        self._fill()
+        errors = sum(item.severity is Severity.ERROR for item in diagnostics)
+        self.counted.emit(errors, len(diagnostics) - errors)
+
+    def _on_change(self, change: Change) -> None:
+        if isinstance(change, NodeRenamed) and any(item.node == change.node for item in self._shown):
+            self._fill()
+
+    def _fill(self) -> None:
         self.list.clear()
-        ordered = sorted(diagnostics, key=lambda item: item.severity is not Severity.ERROR)
+        ordered = sorted(self._shown, key=lambda item: item.severity is not Severity.ERROR)
         rows = [self._row(diagnostic) for diagnostic in ordered]
         self.list.addTopLevelItems(rows)
         self.list.setRootIsDecorated(any(row.childCount() for row in rows))
-        self.set_filled(bool(diagnostics))
-        errors = sum(item.severity is Severity.ERROR for item in diagnostics)
-        self.counted.emit(errors, len(diagnostics) - errors)
+        self.list.setColumnHidden(2, not any(item.remedy for item in self._shown))
+        self.set_filled(bool(self._shown))
 
     def _row(self, diagnostic: Diagnostic) -> QTreeWidgetItem:
         place = diagnostic.node or ""

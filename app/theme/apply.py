@@ -16,6 +16,8 @@ def apply_theme(app: QApplication, name: str) -> None:
     Raises ValueError for another name.
     """
     theme = make_current(name)
+    if app.styleSheet() == stylesheet(theme):
+        return  # setting the same again would have Qt restyle every widget
     app.setStyle("Fusion")
     app.setFont(ui_font())
     app.setPalette(palette(theme))

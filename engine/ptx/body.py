@@ -28,6 +28,9 @@ _FAMILY = re.compile(r"(.*?)(\d+)$")
 #: Component names of vector registers, by position and by colour.
 _COMPONENTS = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": "z", "a": "w"}
 
+#: More registers than a compiler ever declares at once; what is over it is a mistake, not a kernel.
+MAX_REGISTERS = 1 << 18
+
 
 class Scope:
     """The names declared between one pair of braces."""
@@ -88,7 +91,12 @@ class BodyParser:
         self._scopes += 1
         outer, self._scope = self._scope, Scope(self._scope, suffix)
         if formal:
-            self._scope.registers.update(formal)
+            for name in formal:
+                base = name.rpartition(".")[0]
+                if base:
+                    self._scope.vectors[base] = self._scope.vectors.get(base, 0) + 1
+                else:
+                    self._scope.registers.add(name)
             self.registers.update(formal)
         self._collect_labels()
         while not cursor.accept("}"):
@@ -186,6 +194,11 @@ class BodyParser:
             names = [name]
             if cursor.accept("<"):
                 count = term(cursor)
+                if not 0 <= count <= MAX_REGISTERS:
+                    raise PtxSyntaxError(
+                        f"PTX line {cursor.line}: registers must be at most {MAX_REGISTERS}, got {count}",
+                        line=cursor.line,
+                    )
                 cursor.expect(">")
                 names = [f"{name}{index}" for index in range(count)]
                 if not components:

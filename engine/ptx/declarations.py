@@ -53,7 +53,7 @@ def _type(cursor: Cursor) -> tuple[int, int, str]:
         elif name in SPACES:
             continue  # the space a `.ptr` parameter points into
         elif name == "attribute":
-            _skip(cursor, "(", ")")
+            skip(cursor, "(", ")")
         elif name in ("v2", "v4", "v8"):
             components = int(name[1:])
         else:
@@ -74,7 +74,7 @@ def _named(cursor: Cursor, space: str, linkage: str, ptx_type: str, components: 
     initial: tuple[InitialValue, ...] = ()
     if cursor.accept("="):
         if ptx_type in OPAQUE:
-            _skip(cursor, "{", "}")
+            skip(cursor, "{", "}")
         else:
             shape = [*sizes, components] if components > 1 else sizes
             values = _Initial(cursor, shape or [1]).values
@@ -142,7 +142,8 @@ def _offset(cursor: Cursor) -> int:
     return offset
 
 
-def _skip(cursor: Cursor, opening: str, closing: str) -> None:
+def skip(cursor: Cursor, opening: str, closing: str) -> None:
+    """Step over what stands between two symbols, which may be nested."""
     cursor.expect(opening)
     depth = 1
     while depth:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from engine.ptx.body import BodyParser, parameter_list
 from engine.ptx.constants import integer
 from engine.ptx.cursor import Cursor
-from engine.ptx.declarations import LINKAGES, SPACES, variables
+from engine.ptx.declarations import LINKAGES, SPACES, skip, variables
 from engine.ptx.lexer import PtxSyntaxError, tokenize
 from engine.ptx.register_parameters import formal_registers, moved, renamed
 from engine.ptx.signatures import signatures
@@ -59,6 +59,8 @@ class _ModuleParser:
             linkage, name = name, cursor.directive("a declaration")
         if name == "version":
             major, _, minor = cursor.take().text.partition(".")
+            if not (major.isdecimal() and (minor or "0").isdecimal()):
+                raise PtxSyntaxError(f"PTX line {line}: version must be two numbers, got {major}.{minor}", line=line)
             self._version = (int(major), int(minor or 0))
         elif name == "target":
             self._target = cursor.word("a target")
@@ -87,10 +89,11 @@ class _ModuleParser:
 
     def _function(self, is_entry: bool, linkage: str, line: int) -> None:
         cursor = self._cursor
-        if cursor.at(".attribute"):
-            cursor.take()
-            while not cursor.accept(")"):
-                cursor.take()
+        while cursor.token.kind == "directive":
+            if cursor.accept(".attribute"):
+                skip(cursor, "(", ")")
+            elif not cursor.accept(".noreturn"):
+                raise cursor.error("a function name")
         results = parameter_list(cursor) if cursor.at("(") else ()
         name = cursor.word("a function name")
         parameters = parameter_list(cursor) if cursor.at("(") else ()

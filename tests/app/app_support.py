@@ -18,6 +18,9 @@ from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.runtime.messages import EngineStatistics, FrameReport, Preview, UpdateLevel
 
+#: How long a test waits for a real engine.
+PATIENCE_MS = 20_000
+
 
 class EveryParameter(Block, id="test_app.every_parameter", category="Test"):
     """Has a parameter of every kind."""

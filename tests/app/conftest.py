@@ -69,3 +69,18 @@ def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
     assert not left, f"threads must end with the window, got {left}"
     window.deleteLater()
     qtbot.wait(1)
+
+
+@pytest.fixture
+def real_window(tmp_path: Path, asked: Asked) -> Iterator[Any]:
+    """The editor's window with engines on the host."""
+    from app.window import MainWindow
+    from engine import Engine, ProfilingLevel
+
+    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Engine:
+        return Engine(patch, "host", profiling=profiling)
+
+    window = MainWindow(make_engine, tmp_path / "state")
+    window.show()
+    yield window
+    window.close()

@@ -284,14 +284,29 @@ def test_the_title_renames_the_node(qtbot: QtBot, inspector: Inspector, patch: P
     assert header.title.text() == "Volume"
 
 
+def test_a_click_beside_the_handle_brings_it_there(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
+    """The slider follows the pointer from where it was pressed, as one undo step."""
+    slider = number(inspector, "gain").slider
+    assert slider is not None
+    edits = len(patch.history.names)
+    middle = slider.height() // 2
+    qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=QPoint(slider.width() * 3 // 4, middle))
+    pressed = patch.value("a", "gain")
+    assert pressed == pytest.approx(7.5, abs=0.6)
+    move_pointer(slider, QPoint(slider.width() // 2, middle), Qt.MouseButton.LeftButton)
+    qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=QPoint(slider.width() // 2, middle))
+    assert patch.value("a", "gain") == pytest.approx(5, abs=0.4)
+    assert len(patch.history.names) == edits + 1
+
+
 def test_the_report_shows_state_and_buffers(inspector: Inspector) -> None:
-    """What is wrong with the node, and what its outputs hold, stand under its title."""
+    """What is wrong with the node, and what its outputs hold, stand below its parameters."""
     node = NodeReport(TYPE, NodeState.ERROR, "x must be connected", 1500, 2)
     inspector.show_report(make_report(nodes={"a": node}, buffers={"a.out": BufferReport("f32", (4,), 16, 256)}))
-    header = inspector._header
-    assert header is not None
-    assert header.message == "x must be connected"
-    assert header._figures.text().splitlines() == ["out: f32, 4, 16 B", "1.50 µs in 2 kernels"]
+    status = inspector._status
+    assert status is not None
+    assert status.message == "x must be connected"
+    assert status.figures == ["out: f32, 4, 16 B", "1.50 µs in 2 kernels"]
 
 
 def test_a_placeholder_node_is_explained(inspector: Inspector, patch: Patch) -> None:

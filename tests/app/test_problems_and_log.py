@@ -41,6 +41,35 @@ def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
     assert row.text(0) == "expected a ;  (blur.cu:12)"
 
 
+def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
+    """The row names the first mistake, those below it the others; the code that was quoted is in the tooltip."""
+    problems = Problems()
+    qtbot.addWidget(problems)
+    text = "blur.cu must compile, got 2 errors:\nblur.cu(3): no a\n  a;\n  ^\nblur.cu(5): no b\n  b;\n  ^"
+    problems.show_diagnostics((error(text, node="p", file="/some/where/blur.cu", line=3, remedy="mend it"),))
+    row = problems.list.topLevelItem(0)
+    assert row is not None
+    assert row.text(0) == "blur.cu must compile, got 2 errors: blur.cu(3): no a"
+    assert [row.child(i).text(0) for i in range(row.childCount())] == ["blur.cu(5): no b"]
+    assert "  a;" in row.toolTip(0)
+    assert not problems.list.isColumnHidden(2)
+    problems.show_diagnostics((error("no remedy"),))
+    assert problems.list.isColumnHidden(2)
+
+
+def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> None:
+    """The list names blocks as the canvas does."""
+    patch.add("test_app.picture", node_id="p", title="Backdrop")
+    problems = Problems()
+    qtbot.addWidget(problems)
+    problems.set_patch(patch)
+    problems.show_diagnostics((error("no", node="p"),))
+    patch.rename("p", "Sky")
+    row = problems.list.topLevelItem(0)
+    assert row is not None
+    assert row.text(1) == "Sky"
+
+
 def test_no_problems_is_said(qtbot: QtBot) -> None:
     """Without problems the list says so, and the count is told once for each change."""
     problems = Problems()

@@ -225,7 +225,7 @@ def test_window_and_theme_are_remembered(qtbot: QtBot, tmp_path: Path, asked: As
 def test_closed_docks_stay_closed(opened: MainWindow, file: Path) -> None:
     """A dock that the person closed does not come back with the next patch, and the welcome page has none."""
     opened.docks["log"].toggleViewAction().trigger()
-    opened.close_patch()
+    opened.files.close()
     assert not any(dock.isVisible() for dock in (opened.docks[name] for name in ("inspector", "problems", "log")))
     opened.files.open_path(file)
     assert opened.docks["log"].isHidden()
@@ -332,8 +332,8 @@ def test_reports_reach_every_part(opened: MainWindow) -> None:
     opened.bridge.poll()
     assert opened.badge.text == "host · 420 µs"
     assert opened.problems.list.topLevelItemCount() == 1
-    assert opened.inspector._header is not None
-    assert opened.inspector._header.message == "x must be connected"
+    assert opened.inspector._status is not None
+    assert opened.inspector._status.message == "x must be connected"
     assert opened._problem_count.text() == "1 error"
     engine_of(opened).reports.append(make_report(frame=2))
     opened.bridge.poll()
@@ -544,7 +544,7 @@ def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow, tmp
     """An exception in a slot is a line in the log."""
     from app.faults import install_fault_handler
 
-    remove = install_fault_handler(opened.show_fault, tmp_path / "state")
+    remove = install_fault_handler(opened.messages.show_fault, tmp_path / "state")
     try:
         sys.excepthook(RuntimeError, RuntimeError("boom"), None)
     finally:

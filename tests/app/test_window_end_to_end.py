@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pytest
 from pytestqt.qtbot import QtBot
 
 from app.docks.parameter_editors import NumberEditor
 from app.gallery import EXAMPLES_FOLDER
 from app.window import MainWindow
-from engine import Engine, Patch, ProfilingLevel
 from engine.patch.changes import PortRef
+from tests.app.app_support import PATIENCE_MS
 from tests.app.conftest import Asked
-
-PATIENCE_MS = 20_000
-
-
-@pytest.fixture
-def real_window(tmp_path: Path, asked: Asked) -> Iterator[MainWindow]:
-    """The editor's window with engines on the host."""
-
-    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Engine:
-        return Engine(patch, "host", profiling=profiling)
-
-    window = MainWindow(make_engine, tmp_path / "state")
-    window.show()
-    yield window
-    window.close()
 
 
 def picture(window: MainWindow) -> np.ndarray:

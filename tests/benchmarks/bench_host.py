@@ -1,74 +1,33 @@
-"""Times of the host device: `python tests/benchmarks/bench_host.py` prints one line a kernel.
+"""The host device beside C: `python tests/benchmarks/bench_host.py` prints one table of ratios.
 
-The ratio is to the same work done by numpy on one thread, where numpy can do it in a few array operations.
+Each kernel of bench_host.cu runs on the host device, and the same work runs as C (`gcc -O3 -march=native -fopenmp`,
+reference.c) with as many threads, turn about in one process; the shortest time of each counts. A ratio is host over C:
+1 is as fast as C, 2 takes twice as long. Without gcc only the host's own times are printed.
 """
 
 from __future__ import annotations
 
+import ctypes
+import importlib.util
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from cuda.bindings import nvrtc
 
 from engine.device.arguments import KernelArguments
-from engine.device.host import HostDevice
+from engine.device.host import HostDevice, cache, native
+from engine.device.host.translate.module import translate_module
 from engine.device.protocol import LaunchConfig
+from engine.ptx import parse
 
-SOURCE = """
-extern "C" __global__ void saxpy(const float* x, const float* y, float* out, float a, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = a * x[i] + y[i];
-}
-extern "C" __global__ void tonemap(const float4* in, uchar4* out, float exposure, float gamma, int w, int h) {
-  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  if (x >= w || y >= h) return;
-  float4 c = in[y * w + x];
-  float r = powf(1.f - expf(-c.x * exposure), gamma), g = powf(1.f - expf(-c.y * exposure), gamma);
-  float b = powf(1.f - expf(-c.z * exposure), gamma);
-  out[y * w + x] = make_uchar4(r * 255.f + .5f, g * 255.f + .5f, b * 255.f + .5f, 255);
-}
-struct Particle { float x, y, vx, vy, age, life, mass, hue; };
-extern "C" __global__ void particles(Particle* p, float dt, float time, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  Particle q = p[i];
-  float dx = 0.5f - q.x, dy = 0.5f - q.y, inv = rsqrtf(dx * dx + dy * dy + 1e-4f);
-  float swirl = sinf(time + q.hue * 6.2831853f);
-  q.vx += dt * (dx * inv * inv - dy * inv * swirl) - 0.1f * dt * q.vx;
-  q.vy += dt * (dy * inv * inv + dx * inv * swirl) - 0.1f * dt * q.vy;
-  q.x += dt * q.vx; q.y += dt * q.vy;
-  if (q.x < 0 || q.x > 1) q.vx = -q.vx;
-  if (q.y < 0 || q.y > 1) q.vy = -q.vy;
-  q.age += dt;
-  if (q.age > q.life) q.age = 0;
-  p[i] = q;
-}
-template <class T> __device__ void splat(const float2* p, T* image, int w, int h, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  int cx = p[i].x * w, cy = p[i].y * h;
-  for (int dy = -1; dy <= 1; dy++)
-    for (int dx = -1; dx <= 1; dx++) {
-      int x = cx + dx, y = cy + dy;
-      if (x >= 0 && x < w && y >= 0 && y < h) atomicAdd(image + y * w + x, (T)(4 - dx * dx - dy * dy));
-    }
-}
-extern "C" __global__ void splat_u32(const float2* p, unsigned* o, int w, int h, int n) { splat(p, o, w, h, n); }
-extern "C" __global__ void splat_f32(const float2* p, float* o, int w, int h, int n) { splat(p, o, w, h, n); }
-extern "C" __global__ void blur(const float* in, float* out, int w, int h) {
-  __shared__ float tile[18][18];
-  int tx = threadIdx.x, ty = threadIdx.y, x0 = blockIdx.x * 16 - 1, y0 = blockIdx.y * 16 - 1;
-  for (int y = ty; y < 18; y += 16)
-    for (int x = tx; x < 18; x += 16) tile[y][x] = in[min(max(y0 + y, 0), h - 1) * w + min(max(x0 + x, 0), w - 1)];
-  __syncthreads();
-  float sum = 0;
-  for (int y = 0; y < 3; y++) for (int x = 0; x < 3; x++) sum += tile[ty + y][tx + x];
-  int x = blockIdx.x * 16 + tx, y = blockIdx.y * 16 + ty;
-  if (x < w && y < h) out[y * w + x] = sum / 9.f;
-}
-"""
+HERE = Path(__file__).parent
+Array = np.ndarray[Any, Any]
 
 
 def compile_ptx(source: str, *options: str) -> str:
@@ -83,69 +42,162 @@ def compile_ptx(source: str, *options: str) -> str:
     return text.decode().rstrip("\0")
 
 
-def best(work: Callable[[], object], repeats: int = 15) -> float:
-    """Return the shortest of several times, in milliseconds."""
-    times = []
+def compile_c(folder: str) -> ctypes.CDLL | None:
+    """Return reference.c as a library; None when there is no gcc."""
+    library = Path(folder) / "reference.so"
+    command = ["gcc", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-o", str(library)]
+    try:
+        subprocess.run([*command, str(HERE / "reference.c"), "-lm"], check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return ctypes.CDLL(str(library))
+
+
+def best(*works: Callable[[], object], repeats: int = 15) -> list[float]:
+    """Return the shortest of several times of each, taken in turns, in milliseconds."""
+    times: list[list[int]] = [[] for _ in works]
     for _ in range(repeats):
-        start = time.perf_counter_ns()
-        work()
-        times.append(time.perf_counter_ns() - start)
-    return min(times) / 1e6
+        for index, work in enumerate(works):
+            start = time.perf_counter_ns()
+            work()
+            times[index].append(time.perf_counter_ns() - start)
+    return [min(item) / 1e6 for item in times]
 
 
-def main() -> None:
-    """Run every benchmark and print its line."""
+def cases() -> dict[str, tuple[tuple[int, ...], tuple[int, ...], list[Any], int, float]]:
+    """Return grid, thread block, arguments, the output's index and the relative tolerance of each kernel."""
+    rng = np.random.default_rng(0)
+
+    def floats(*shape: int) -> Array:
+        return rng.random(shape, np.float32)
+
+    n, w, h, m, q = 1 << 22, 1920, 1080, 512, 4096
+    return {
+        "saxpy": ((n // 256,), (256,), [floats(n), floats(n), floats(n), np.float32(3), n], 2, 1e-6),
+        "nbody": ((q // 256,), (256,), [floats(q, 4), floats(q, 4), q], 1, 1e-3),
+        "conv5": ((w // 16, -(-h // 16)), (16, 16), [floats(h, w), floats(5, 5), floats(h, w), w, h], 2, 1e-4),
+        "histogram": ((64,), (256,), [(floats(n) * 256).astype(np.uint8), np.zeros(256, np.uint32), n], 1, 0),
+        "matmul": ((m // 16, m // 16), (16, 16), [floats(m, m), floats(m, m), floats(m, m), m], 2, 1e-4),
+        "reduce": ((n // 256,), (256,), [floats(n), floats(n // 256), n], 1, 1e-4),
+    }
+
+
+def compare(library: ctypes.CDLL | None, ptx: str, write: Callable[[str], object]) -> None:
+    """Print the ratios of every kernel, on one core and on all."""
+    devices = [HostDevice(cores=1), HostDevice()]
+    write(f"{devices[1].info.title}, {devices[1].info.cores} cores; times in ms\n")
+    write(
+        f"{'kernel':12}{'host 1':>9}{'C 1':>9}{'ratio':>7}{'host all':>10}{'C all':>9}{'ratio':>7}{'cores gain':>12}\n"
+    )
+    for name, (grid, block, values, output, tolerance) in cases().items():
+        works: list[Callable[[], object]] = []
+        results: list[Callable[[], Array]] = []
+        for device in devices:
+            kernel = device.load_module(ptx).kernel(name)
+            given = [device.upload(item) if isinstance(item, np.ndarray) else item for item in values]
+            works.append(lambda d=device, k=kernel, g=given, s=(grid, block): d.launch(k, *s, g))  # type: ignore[misc]
+            results.append(given[output].download)
+            if library is not None:
+                works.append(_c_work(library, name, values, device.info.cores))
+        if library is not None:
+            for item in (values[output],):
+                item.fill(0)
+            works[1]()
+            results[0]  # the host's buffers still hold the inputs' contents until the launch below
+            if name == "histogram":
+                np.testing.assert_array_equal(values[output], np.bincount(values[0], minlength=256))
+            works[0]()
+            if name != "histogram":
+                np.testing.assert_allclose(results[0](), values[output], rtol=tolerance)
+        times = best(*works)
+        host = times[:: 2 if library else 1]
+        ratio = [a / b for a, b in zip(host, times[1::2], strict=True)] if library else [float("nan")] * 2
+        c = times[1::2] if library else [float("nan")] * 2
+        write(f"{name:12}{host[0]:9.3f}{c[0]:9.3f}{ratio[0]:7.2f}{host[1]:10.3f}{c[1]:9.3f}{ratio[1]:7.2f}")
+        write(f"{host[0] / host[1]:12.2f}\n")
+    for device in devices:
+        device.close()
+
+
+def _c_work(library: ctypes.CDLL, name: str, values: list[Any], threads: int) -> Callable[[], object]:
+    function = getattr(library, name)
+    given = [
+        item.ctypes.data_as(ctypes.c_void_p)
+        if isinstance(item, np.ndarray)
+        else (ctypes.c_float(item) if isinstance(item, np.float32) else ctypes.c_int(item))
+        for item in values
+    ]
+
+    def work() -> None:
+        library.set_threads(threads)
+        function(*given)
+
+    return work
+
+
+def compile_times(source: str, write: Callable[[str], object]) -> None:
+    """Print what the first load of each kernel costs, step by step, and a load from the cache."""
+    write(f"\n{'first load, ms':16}{'parse':>8}{'translate':>11}{'LLVM':>8}{'all':>8}{'cached':>8}\n")
     device = HostDevice()
-    write = sys.stdout.write
-    write(f"{device.info.title}, {device.info.cores} cores\n")
-    for label, options in (("", ()), (" fast-math", ("--use_fast_math",))):
-        start = time.perf_counter()
-        module = device.load_module(compile_ptx(SOURCE, *options))
-        write(f"load{label}: {1e3 * (time.perf_counter() - start):.0f} ms\n")
-        _kernels(device, module, label, write)
-    _overhead(device, module, write)
+    parts = source.split('extern "C"')
+    for part in parts[1:]:
+        ptx = compile_ptx(parts[0] + 'extern "C"' + part)
+        steps = []
+        for _ in range(5):
+            start = time.perf_counter_ns()
+            module = parse(ptx)
+            parsed = time.perf_counter_ns()
+            text = translate_module(module, native.triple(), *native.cpu()).text
+            translated = time.perf_counter_ns()
+            native.compile_object(text)
+            steps.append((parsed - start, translated - parsed, time.perf_counter_ns() - translated))
+        with tempfile.TemporaryDirectory() as folder:
+            kept, cache.folder = cache.folder, lambda f=folder: Path(f)  # type: ignore[misc,assignment]
+            device.load_module(ptx)
+            (cached,) = best(lambda p=ptx: device.load_module(p), repeats=5)  # type: ignore[misc]
+            cache.folder = kept
+        least = [min(item) / 1e6 for item in zip(*steps, strict=True)]
+        name = part.split("void ")[1].split("(")[0]
+        write(f"{name:16}{least[0]:8.1f}{least[1]:11.1f}{least[2]:8.1f}{sum(least):8.1f}{cached:8.1f}\n")
     device.close()
 
 
-def _kernels(device: HostDevice, module, label: str, write) -> None:  # type: ignore[no-untyped-def]
-    rng = np.random.default_rng(0)
-    n, w, h = 1 << 20, 1280, 720
-    x, y = (rng.random(n, np.float32) for _ in range(2))
-    image, points = rng.random((h, w, 4), np.float32), rng.random((100_000, 2), np.float32)
-    bx, by, bo = device.upload(x), device.upload(y), device.upload(np.zeros_like(x))
-    picture, bytes_ = device.upload(image), device.upload(np.zeros((h, w, 4), np.uint8))
-    particles, places = device.upload(rng.random((100_000, 8), np.float32)), device.upload(points)
-    counts, plane = device.upload(np.zeros((h, w), np.uint32)), device.upload(np.zeros((h, w), np.float32))
-
-    def numpy_tonemap() -> object:
-        mapped = (1 - np.exp(-image[..., :3] * np.float32(1.5))) ** np.float32(1 / 2.2)
-        return (mapped * 255 + np.float32(0.5)).astype(np.uint8)
-
-    groups, tiles = (-(-100_000 // 256),), (w // 16, h // 16)
-    cases = [
-        ("saxpy", (n // 256,), (256,), [bx, by, bo, 3.0, n], lambda: np.float32(3) * x + y),
-        ("tonemap", tiles, (16, 16), [picture, bytes_, 1.5, 1 / 2.2, w, h], numpy_tonemap),
-        ("particles", groups, (256,), [particles, 0.01, 0.5, 100_000], None),
-        ("splat_u32", groups, (256,), [places, counts, w, h, 100_000], None),
-        ("splat_f32", groups, (256,), [places, plane, w, h, 100_000], None),
-        ("blur", tiles, (16, 16), [plane, counts, w, h], None),
-    ]
-    for name, grid, block, args, reference in cases:
-        kernel = module.kernel(name)
-        found = best(lambda: device.launch(kernel, grid, block, args))  # noqa: B023 - called at once
-        ratio = f"  numpy / host = {best(reference, 5) / found:.1f}" if reference else ""
-        write(f"{name + label:20} {found:8.3f} ms{ratio}\n")
-
-
-def _overhead(device: HostDevice, module, write) -> None:  # type: ignore[no-untyped-def]
-    kernel = module.kernel("saxpy")
+def overhead(ptx: str, write: Callable[[str], object]) -> None:
+    """Print what a kernel node costs that does next to nothing."""
+    device = HostDevice()
+    kernel = device.load_module(ptx).kernel("saxpy")
     buffer = device.upload(np.zeros(32, np.float32))
     graph, after = device.create_graph(), []
     arguments = KernelArguments(kernel.parameters, [buffer, buffer, buffer, 1.0, 32])
     for _ in range(100):
         after = [graph.add_kernel(kernel, LaunchConfig((1, 1, 1), (32, 1, 1)), arguments, after)]
     executable, stream = graph.instantiate(), device.create_stream()
-    write(f"small kernel node    {10 * best(lambda: executable.launch(stream)):8.2f} us\n")
+    write(f"\nsmall kernel node {10 * best(lambda: executable.launch(stream))[0]:.2f} us\n")
+    device.close()
+
+
+def simulator(write: Callable[[str], object]) -> None:
+    """Print how many times faster than numba's CUDA simulator the host device runs saxpy."""
+    if importlib.util.find_spec("numba") is None:
+        write("numba's CUDA simulator: skipped, numba is not installed\n")
+        return
+    script = HERE / "simulator.py"
+    subprocess.run([sys.executable, str(script)], check=False)
+
+
+def main() -> None:
+    """Print every table."""
+    write = sys.stdout.write
+    source = (HERE / "bench_host.cu").read_text()
+    ptx = compile_ptx(source)
+    with tempfile.TemporaryDirectory() as folder:
+        library = compile_c(folder)
+        if library is None:
+            write("gcc was not found or failed: no ratios to C\n")
+        compare(library, ptx, write)
+    compile_times(source, write)
+    overhead(ptx, write)
+    simulator(write)
 
 
 if __name__ == "__main__":

@@ -229,10 +229,10 @@ def test_an_unknown_opcode_is_refused_when_the_module_loads(host):
 .address_size 64
 .visible .entry k() {
   .reg .b32 %r<3>;
-  dp4a.u32.u32 %r0, %r1, %r2, %r1;
+  frobnicate.u32 %r0, %r1, %r2, %r1;
   ret;
 }"""
-    with pytest.raises(KernelError, match=r"PTX line 6: dp4a\.u32\.u32 is not an instruction") as caught:
+    with pytest.raises(KernelError, match=r"PTX line 6: frobnicate\.u32 is not an instruction") as caught:
         host.load_module(ptx)
     assert caught.value.line == 6
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 from engine.device.host import cache, native
+from engine.diagnostics import KernelError
+
+_LOG = logging.getLogger(__name__)
 
 
 def build(ptx: str) -> cache.Entry:
@@ -14,8 +19,21 @@ def build(ptx: str) -> cache.Entry:
         from engine.device.host.translate.module import translate_module
         from engine.ptx import parse
 
-        module = parse(ptx)
-        translated = translate_module(module, native.triple(), *native.cpu())
+        try:
+            module = parse(ptx)
+            translated = translate_module(module, native.triple(), *native.cpu())
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as reason:
+            # Whatever the text says, the one who loads it is told that it cannot be used, and no more breaks.
+            _LOG.debug("PTX was not understood", exc_info=True)
+            raise KernelError(f"PTX must be well formed, got text that cannot be translated: {reason!r}") from reason
         lines = {
             instruction.line: (instruction.source.file, instruction.source.line)
             for function in module.functions.values()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from engine.diagnostics import DeviceError, KernelError
 #: Long for a frame, short for a person who waits for a kernel that never ends.
 TIME_LIMIT_S = 10.0
 _CUBIN_MAGIC = b"\x7fELF"
+_USES_HEAP = re.compile(r"\bmalloc\s*,")
 
 
 class HostDevice:
@@ -87,6 +89,8 @@ class HostDevice:
             if image.startswith(_CUBIN_MAGIC):
                 raise KernelError("host: module must be PTX text, got a CUBIN; compile for compute_75")
             image = image.decode()
+        if _USES_HEAP.search(image):
+            self.pool.services.open_heap(self.table)
         return HostModule(image, self.table)
 
     def launch(

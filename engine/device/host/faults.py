@@ -24,9 +24,18 @@ _PLAIN = {
 
 
 def fault(
-    kernel: str, config: LaunchConfig, shared_bytes: int, record: np.ndarray[Any, Any], lines: Lines, pairs: Any
+    kernel: str,
+    config: LaunchConfig,
+    shared_bytes: int,
+    record: np.ndarray[Any, Any],
+    lines: Lines,
+    pairs: Any,
+    assertion: str = "",
 ) -> KernelFault:
-    """Return the error for a worker's fault record; `pairs` are the live allocations of that launch, (first, size)."""
+    """Return the error for a worker's fault record; `pairs` are the live allocations of that launch, (first, size).
+
+    `assertion` is what a failed `assert` said.
+    """
     kind, size = int(record[abi.FAULT_KIND]) & 0xFF, int(record[abi.FAULT_KIND]) >> abi.SIZE_SHIFT
     line, address = int(record[abi.FAULT_LINE]), int(record[abi.FAULT_ADDRESS])
     thread = position(int(record[abi.FAULT_THREAD]), config.thread_block)
@@ -37,7 +46,7 @@ def fault(
     elif kind == abi.BAD_CALL:
         what = f"called {address:#x}, which is no function of a fitting shape"
     else:
-        what = _PLAIN[kind]
+        what = _PLAIN[kind] + (f" {assertion}" if kind == abi.ASSERT and assertion else "")
     file, source_line = lines.get(line, (None, None))
     where = f"PTX line {line}" + (f" ({file}:{source_line})" if file else "")
     return KernelFault(

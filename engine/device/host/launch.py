@@ -73,7 +73,10 @@ class Launch:
         self._record[abi.STOP] = pool.watchdog.address
         self._record[abi.ALLOCATIONS] = pairs.ctypes.data
         self._record[abi.ALLOCATION_COUNT] = len(pairs)
+        self._record[abi.SERVICES] = pool.services.address
+        pool.services.begin(pairs)
         failed = pool.run(self._work, self._blocks, self._threads)
+        pool.services.finish()
         if failed is not None:
             raise self._error(failed, pool, pairs)
 
@@ -87,4 +90,5 @@ class Launch:
         if int(record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED:
             dog = pool.watchdog
             return faults.stopped(name, config, record, lines, pool.stop_reason, dog.limit_s)
-        return faults.fault(name, config, self._shared_bytes, record, lines, pairs)
+        assertion, pool.services.assertion = pool.services.assertion, ""
+        return faults.fault(name, config, self._shared_bytes, record, lines, pairs, assertion)

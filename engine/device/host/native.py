@@ -43,13 +43,19 @@ def compile_object(text: str) -> bytes:
     """Return optimised object code of LLVM text."""
     with _LOCK:
         machine = _target_machine()
-        try:
-            module = llvm.parse_assembly(text)
-            module.verify()
-        except RuntimeError as reason:
-            raise KernelError(f"kernel must use instructions in the forms that PTX defines, got: {reason}") from reason
+        module = verified(text)
         optimise(module, machine)
         return bytes(machine.emit_object(module))
+
+
+def verified(text: str) -> Any:
+    """Return LLVM text as a module; KernelError when LLVM finds it unsound."""
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as reason:
+        raise KernelError(f"kernel must use instructions in the forms that PTX defines, got: {reason}") from reason
+    return module
 
 
 def optimise(module: Any, machine: Any) -> None:
@@ -68,7 +74,7 @@ class NativeCode:
 
     def __init__(self, code: bytes, symbols: Iterable[str]) -> None:
         with _LOCK:
-            self._jit = llvm.create_lljit_compiler(_target_machine())
+            self._jit = llvm.create_lljit_compiler(_target_machine(), use_jit_link=True)
             builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
             names = list(symbols)
             for name in names:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from engine.device.host.services import Services
 from engine.device.host.translate import abi
 from engine.device.host.watchdog import Watchdog
 
@@ -73,6 +74,7 @@ class Pool:
 
     def __init__(self, cores: int | None, watchdog: Watchdog) -> None:
         self.watchdog = watchdog
+        self.services = Services()
         #: Why the last kernel was stopped.
         self.stop_reason = 0
         self.cores = cores or len(os.sched_getaffinity(0))

@@ -102,3 +102,40 @@ def test_a_block_can_be_inserted_on_a_connection(canvas: Canvas, hand: Hand, pat
     assert {str(c) for c in patch.connections} == {"source.out -> scale_2.x", "scale_2.out -> scale.x"}
     patch.undo()
     assert {str(c) for c in patch.connections} == {"source.out -> scale.x"}
+
+
+def test_blocks_made_for_the_type_come_before_those_that_take_any(canvas: Canvas, hand: Hand) -> None:
+    """What fits best is what Enter takes."""
+    hand.drag(hand.port("source", "out", is_input=False), QPointF(300, -250))
+    found = titles(popup(canvas))
+    assert found.index("Scale") < found.index("Show")
+
+
+def test_the_search_covers_no_more_than_its_rows_need(canvas: Canvas) -> None:
+    """With one row left it is small."""
+    canvas.open_search(QPoint(100, 100))
+    search = popup(canvas)
+    before = search.height()
+    QTest.keyClicks(search.field, "wallaby")
+    assert search.height() < before - 80
+
+
+def test_a_block_added_by_keyboard_is_in_view(canvas: Canvas, patch: Patch) -> None:
+    """Without a pointer over the canvas it goes to the middle."""
+    canvas.setFocus()
+    hand = Hand(canvas)
+    hand.view.cursor_position = QPoint(-1, -1)
+    hand.press(Qt.Key.Key_Tab)
+    QTest.keyClicks(popup(canvas).field, "wallaby")
+    QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
+    seen = hand.view.mapToScene(hand.view.viewport().rect()).boundingRect()
+    assert seen.contains(hand.scene.rect_of(["scale_2"]))
+
+
+def test_a_block_placed_at_the_rim_is_brought_into_view(canvas: Canvas, hand: Hand) -> None:
+    """It would not be seen whole otherwise."""
+    canvas.open_search(QPoint(canvas.width() - 4, canvas.height() - 4))
+    QTest.keyClicks(popup(canvas).field, "wallaby")
+    QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
+    seen = hand.view.mapToScene(hand.view.viewport().rect()).boundingRect()
+    assert seen.contains(hand.scene.rect_of(["scale_2"]))

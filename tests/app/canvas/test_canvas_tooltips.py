@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.canvas.tooltips import badge_text, buffer_text, connection_tooltip, node_tooltip, port_tooltip
+from app.canvas.tooltips import as_html, badge_text, buffer_text, connection_tooltip, node_tooltip, port_tooltip
 from engine.patch.changes import Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
 from engine.runtime.messages import BufferReport, NodeReport, NodeState
@@ -95,3 +95,11 @@ def test_a_dangling_port_says_that_the_type_lacks_it(patch: Patch) -> None:
 def test_badges_are_in_milliseconds_as_far_as_these_tell_something(time_ns: int, expected: str) -> None:
     """Times of one patch are compared at a glance, so they share a unit."""
     assert badge_text(time_ns) == expected
+
+
+def test_quoted_code_keeps_its_columns() -> None:
+    """A compiler's caret stands under its column: nothing is wrapped, and the font has one width."""
+    html = as_html("Forces\na.cu(3): expected a < b\n      long = code;\n      ^")
+    assert html.startswith("<p style='white-space: pre")
+    assert "<b>Forces</b><br>a.cu(3): expected a &lt; b<br>" in html
+    assert html.count("font-family") == 2

@@ -20,7 +20,7 @@ _EXAMPLES = 3
 
 @dataclass
 class Count:
-    """What became of one form: values compared, equal bits, disagreements, and the worst errors as shares of the bound."""
+    """What became of one form; errors are the worst ones, as shares of the bound."""
 
     form: Form
     values: int = 0
@@ -34,7 +34,9 @@ class Count:
 def compare(form: Form, given: Bits, host: Results, device: Results, count: Count) -> None:
     """Compare one form's results, and the zone when it has one, and add to its count."""
     operands = [
-        np.stack([decode(part, kind.format) for part in split(row, kind)]) if kind.format else row.astype(np.float64)[None]
+        np.stack([decode(part, kind.format) for part in split(row, kind)])
+        if kind.format
+        else row.astype(np.float64)[None]
         for kind, row in zip(form.inputs, given, strict=True)
     ]
     for index, kind in enumerate(form.outputs):
@@ -57,7 +59,7 @@ def _judge(
     form: Form,
     rule: Rule,
     kind: Kind,
-    operands: list[np.ndarray],  # type: ignore[type-arg]
+    operands: list[np.ndarray],
     pair: tuple[Bits, Bits],
     count: Count,
     given: Bits | None,

@@ -14,7 +14,8 @@ from tests.gpu.differential.form import Form
 from tests.gpu.differential.kernel import ZONE_WORDS, KernelText, write
 from tests.gpu.differential.kinds import Bits
 
-_FORMS_A_KERNEL = 48
+# LLVM's time grows faster than the kernel.
+_FORMS_A_KERNEL = 16
 
 
 @dataclass
@@ -25,113 +26,121 @@ class Results:
     zones: dict[str, Bits] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Job:
+    """Operands of each form, shape (operands, lanes), zones at the start, and where the results go."""
+
+    inputs: dict[str, Bits]
+    zones: dict[str, Bits]
+    results: Results
+
+
 class Runner:
     """Runs forms on one device for a fixed number of lanes; compiled kernels are kept from run to run.
 
-    `refused` says why the device cannot run a form, `failed` what went wrong while it ran.
+    `refused` says why the device cannot run a form, `failed` what else went wrong with one.
     """
 
-    def __init__(self, device: Device, lanes: int, thread_block: int = 128) -> None:
-        self.device, self.lanes, self.thread_block = device, lanes, thread_block
+    def __init__(self, device: Device, lanes: int, thread_block: int = 128, *, vectorised: bool = True) -> None:
+        self.device, self.lanes, self.thread_block, self.vectorised = device, lanes, thread_block, vectorised
         self.refused: dict[str, str] = {}
         self.failed: dict[str, str] = {}
         self._kernels: dict[tuple[str, ...], tuple[Kernel, KernelText]] = {}
 
     def run(self, forms: Iterable[Form], inputs: dict[str, Bits], zones: dict[str, Bits]) -> Results:
         """Run forms on their inputs, shape (operands, lanes); forms that the device cannot run are left out."""
-        results, groups = Results(), dict[tuple[str, int], list[Form]]()
+        job = _Job(inputs, zones, Results())
+        for group in self._groups(forms):
+            self._run(group, job)
+        return job.results
+
+    def texts(self, forms: Iterable[Form]) -> list[str]:
+        """Return the PTX of every kernel that `run` loads first."""
+        return [self._write(group).ptx for group in self._groups(forms)]
+
+    def _groups(self, forms: Iterable[Form]) -> list[list[Form]]:
+        """Return the forms by kernel: of one family, with one size of thread block."""
+        families = dict[tuple[str, int], list[Form]]()
         for form in forms:
             if form.name not in self.refused and form.name not in self.failed:
-                groups.setdefault((form.family, form.thread_block), []).append(form)
-        for group in groups.values():
-            for first in range(0, len(group), _FORMS_A_KERNEL):
-                self._run(group[first : first + _FORMS_A_KERNEL], inputs, zones, results)
-        return results
+                families.setdefault((form.family, form.thread_block), []).append(form)
+        return [
+            group[first : first + _FORMS_A_KERNEL]
+            for group in families.values()
+            for first in range(0, len(group), _FORMS_A_KERNEL)
+        ]
 
-    def _run(self, forms: Sequence[Form], inputs: dict[str, Bits], zones: dict[str, Bits], results: Results) -> None:
+    def _write(self, forms: Sequence[Form]) -> KernelText:
+        return write(forms, self.lanes, vectorised=self.vectorised)
+
+    def _run(self, forms: Sequence[Form], job: _Job) -> None:
         """Run one kernel; when the device does not take it, find out which forms it is and run the others."""
-        forms = [form for form in forms if form.name not in self.refused]
-        if not forms:
-            return
         try:
             kernel, text = self._kernel(forms)
         except KernelError as error:
-            self._refuse(forms, text_of(forms, self.lanes), error)
-            self._run(forms, inputs, zones, results) if any(form.name in self.refused for form in forms) else self._halve(
-                forms, inputs, zones, results, self.refused, error
-            )
+            named = self._named(forms, error)
+            self.refused |= dict.fromkeys(named, str(error).splitlines()[0])
+            if not named:
+                self._halve(forms, job, error)
+            elif rest := [form for form in forms if form.name not in named]:
+                self._run(rest, job)
             return
         except Exception as error:  # noqa: BLE001  # whatever the translator raises is a finding about one of the forms
-            self._halve(forms, inputs, zones, results, self.failed, error)
+            self._halve(forms, job, error)
             return
         try:
-            self._launch(forms, kernel, text, inputs, zones, results)
+            self._launch(forms, kernel, text, job)
         except DeviceError as error:
             if "CUDA_ERROR" in str(error):
                 raise  # nothing runs on the GPU any more
-            self._halve(forms, inputs, zones, results, self.failed, error)
+            self._halve(forms, job, error)
 
     def _kernel(self, forms: Sequence[Form]) -> tuple[Kernel, KernelText]:
         key = tuple(form.name for form in forms)
         if key not in self._kernels:
-            text = text_of(forms, self.lanes)
+            text = self._write(forms)
             self._kernels[key] = self.device.load_module(text.ptx).kernel("k"), text
         return self._kernels[key]
 
-    def _refuse(self, forms: Sequence[Form], text: KernelText, error: KernelError) -> None:
-        """Set aside the forms whose lines the error names."""
+    def _named(self, forms: Sequence[Form], error: KernelError) -> set[str]:
+        """Return the forms whose lines the error names."""
         lines = {int(number) for number in re.findall(r"line (\d+)", str(error))} | {error.line or 0}
-        for form in forms:
-            first, last = text.spans[form.name]
-            if any(first <= line <= last for line in lines):
-                self.refused[form.name] = str(error).splitlines()[0]
+        spans = self._write(forms).spans
+        return {name for name, (first, last) in spans.items() if any(first <= line <= last for line in lines)}
 
-    def _halve(
-        self,
-        forms: Sequence[Form],
-        inputs: dict[str, Bits],
-        zones: dict[str, Bits],
-        results: Results,
-        into: dict[str, str],
-        error: Exception,
-    ) -> None:
+    def _halve(self, forms: Sequence[Form], job: _Job, error: Exception) -> None:
+        """Look for the form that went wrong in each half by itself."""
         if len(forms) == 1:
-            into[forms[0].name] = f"{type(error).__name__}: {error}"[:300]
+            self.failed[forms[0].name] = f"{type(error).__name__}: {error}"[:300]
             return
         middle = len(forms) // 2
         for half in (forms[:middle], forms[middle:]):
-            self._run(half, inputs, zones, results)
+            self._run(half, job)
 
-    def _launch(
-        self,
-        forms: Sequence[Form],
-        kernel: Kernel,
-        text: KernelText,
-        inputs: dict[str, Bits],
-        zones: dict[str, Bits],
-        results: Results,
-    ) -> None:
-        given = np.concatenate([inputs[form.name].reshape(-1) for form in forms])
+    def _launch(self, forms: Sequence[Form], kernel: Kernel, text: KernelText, job: _Job) -> None:
+        given = np.concatenate([job.inputs[form.name].reshape(-1) for form in forms])
         assert given.size == text.values_in * self.lanes
-        words = np.concatenate([zones.get(form.name, np.zeros(ZONE_WORDS, np.uint64)) for form in forms])
-        arrays = given, np.zeros((max(text.values_out, 1), self.lanes), np.uint64), words
-        buffers = [self.device.upload(array) for array in arrays]
-        try:
-            threads = forms[0].thread_block or self.thread_block
-            self.device.launch(kernel, (self.lanes // threads,), (threads,), buffers)
-            self.device.synchronize()
-            out, words = buffers[1].download(), buffers[2].download()
-        finally:
-            for buffer in buffers:
-                buffer.free()
+        words = np.concatenate([job.zones.get(form.name, np.zeros(ZONE_WORDS, np.uint64)) for form in forms])
+        threads = forms[0].thread_block or self.thread_block
+        shape = max(text.values_out, 1), self.lanes
+        out, words = launch(self.device, kernel, self.lanes, threads, given, shape, words)
         place = 0
         for slot, form in enumerate(forms):
-            results.values[form.name] = out[place : place + len(form.outputs)]
+            job.results.values[form.name] = out[place : place + len(form.outputs)]
             place += len(form.outputs)
             if form.zone:
-                results.zones[form.name] = words[slot * ZONE_WORDS : (slot + 1) * ZONE_WORDS]
+                job.results.zones[form.name] = words[slot * ZONE_WORDS : (slot + 1) * ZONE_WORDS]
 
 
-def text_of(forms: Sequence[Form], lanes: int) -> KernelText:
-    """Return the kernel of some forms."""
-    return write(forms, lanes)
+def launch(
+    device: Device, kernel: Kernel, lanes: int, threads: int, given: Bits, shape: tuple[int, int], zones: Bits
+) -> tuple[Bits, Bits]:
+    """Run a kernel with `threads` threads a thread block and return its values, of the given shape, and the zones."""
+    buffers = [device.upload(array) for array in (given, np.zeros(shape, np.uint64), zones)]
+    try:
+        device.launch(kernel, (lanes // threads,), (threads,), buffers)
+        device.synchronize()
+        return buffers[1].download(), buffers[2].download()
+    finally:
+        for buffer in buffers:
+            buffer.free()

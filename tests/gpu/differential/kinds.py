@@ -40,7 +40,7 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of operand: `bits` in its register (1 for a predicate), a float format or "", and where samples come from."""
+    """One kind of operand: its width (1 for a predicate), a float format or "", and where samples come from."""
 
     name: str
     bits: int
@@ -67,7 +67,8 @@ def _kinds() -> dict[str, Kind]:
     found += [Kind("f16x2", 32, "f16", "float"), Kind("bf16x2", 32, "bf16", "float")]
     found += [
         Kind("tf32", 32, "f32", "float"),
-        Kind("angle", 32, "f32", "angle"),  # within +-100 pi, where the manual bounds the errors of sin and cos
+        Kind("turn", 32, "f32", "turn"),  # within +-2 pi, where the manual bounds the errors of sin and cos best
+        Kind("angle", 32, "f32", "angle"),  # within +-100 pi, where it still bounds them
         Kind("exponent", 32, "f32", "exponent"),  # where 2^x is neither zero nor infinite, and a little beyond
         Kind("positive", 32, "f32", "positive"),
         Kind("divisor", 32, "f32", "divisor"),  # 2^-126 to 2^126 in size, where div.approx has a bound

@@ -72,7 +72,9 @@ class Approximate(Rule):
                 fits = np.ones(host.shape, np.bool_)
                 for side, bits in enumerate(sides):
                     value = decode(bits, kind.format)
-                    over = np.isinf(value) & (np.abs(true) + bound >= greatest) & (np.signbit(value) == np.signbit(true))
+                    over = (
+                        np.isinf(value) & (np.abs(true) + bound >= greatest) & (np.signbit(value) == np.signbit(true))
+                    )
                     error = np.where(over, 0.0, np.abs(value - true))
                     fits &= error <= bound
                     shares = np.where(judged, error / bound, 0.0)

@@ -11,14 +11,18 @@ from tests.gpu.differential.kinds import FORMATS, Bits, FloatFormat, Kind, encod
 
 # Where conversions to integers change their ways, and ties.
 _VALUES = (
-    0.5, 0.75, 1.5, 2.5, 3.5, 127.0, 127.5, 128.0, 128.5, 255.0, 255.5, 256.0, 32767.5, 32768.0, 65504.0, 65535.5, 65536.0,
-    2.0**31, 2.0**31 - 128, 2.0**31 - 0.5, 2.0**32, 2.0**32 - 256, 2.0**63, 2.0**63 - 1024, 2.0**64, 3.14159265, 1e10,
+    0.5, 0.75, 1.5, 2.5, 3.5, 127.0, 127.5, 128.0, 128.5, 255.0, 255.5, 256.0, 32767.5, 32768.0, 65504.0, 65535.5,
+    65536.0, 2.0**31, 2.0**31 - 128, 2.0**31 - 0.5, 2.0**32, 2.0**32 - 256, 2.0**63, 2.0**63 - 1024, 2.0**64,
+    3.14159265, 1e10,
 )  # fmt: skip
 
 
 def inputs(form: Form, lanes: int, seed: int) -> Bits:
-    """Return values for every operand of a form: shape (operands, lanes), each in the low bits of 64."""
-    rng = np.random.default_rng([zlib.crc32(form.name.encode()), seed])
+    """Return values for every operand of a form: shape (operands, lanes), each in the low bits of 64.
+
+    Forms with operands of the same kinds get the same values.
+    """
+    rng = np.random.default_rng([zlib.crc32(" ".join(kind.name for kind in form.inputs).encode()), seed])
     values = np.zeros((len(form.inputs), lanes), np.uint64)
     for index, kind in enumerate(form.inputs):
         values[index] = sample(kind, lanes, rng)
@@ -31,7 +35,9 @@ def _near(values: Bits, index: int, kind: Kind, rng: np.random.Generator) -> Non
     """Put operands close to the first one, of either sign, in some lanes: there sums cancel and quotients are one."""
     form = FORMATS[kind.format]
     chosen = rng.random(values.shape[1]) < 0.15
-    change = rng.choice(np.array([0, 1, 2, 1 << (form.bits - 1), (1 << (form.bits - 1)) + 1], np.uint64), values.shape[1])
+    change = rng.choice(
+        np.array([0, 1, 2, 1 << (form.bits - 1), (1 << (form.bits - 1)) + 1], np.uint64), values.shape[1]
+    )
     values[index] = np.where(chosen, values[0] ^ change, values[index])
 
 
@@ -76,9 +82,10 @@ def _floats(kind: Kind, count: int, rng: np.random.Generator) -> Bits:
     edges = rng.choice(_edges(name, form), count)
     if kind.sampler == "whole":
         return encode(rng.integers(-4, 5, count).astype(np.float64), name)
-    if kind.sampler in ("angle", "exponent", "positive", "divisor", "dividend"):
+    if kind.sampler in ("turn", "angle", "exponent", "positive", "divisor", "dividend"):
         sign = rng.choice([1.0, -1.0], count)
         usual = {
+            "turn": rng.uniform(-2 * np.pi, 2 * np.pi, count),
             "angle": rng.uniform(-2 * np.pi, 2 * np.pi, count) * rng.choice([1.0, 50.0], count),
             "exponent": rng.uniform(-151.0, 129.0, count) * rng.choice([1.0, 0.01], count),
             "divisor": sign * np.exp2(rng.uniform(-126.0, 126.0, count) * rng.choice([1.0, 0.1], count)),
@@ -94,4 +101,6 @@ def _floats(kind: Kind, count: int, rng: np.random.Generator) -> Bits:
     cleared = rng.integers(0, form.mantissa, count, np.uint64)
     mantissa = anything & np.uint64((1 << form.mantissa) - 1) >> cleared << cleared
     usual_bits = exponent | mantissa | (anything & np.uint64(1 << (form.bits - 1)))
-    return np.choose(rng.choice(4, count, p=[0.3, 0.2, 0.4, 0.1]), [edges, anything, usual_bits, edges]).astype(np.uint64)
+    return np.choose(rng.choice(4, count, p=[0.3, 0.2, 0.4, 0.1]), [edges, anything, usual_bits, edges]).astype(
+        np.uint64
+    )

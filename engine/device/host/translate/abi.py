@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 # The launch record: 64-bit fields, read-only while a kernel runs.
@@ -12,7 +13,8 @@ ALLOCATIONS = 7  # address of sorted pairs: first byte, size
 ALLOCATION_COUNT = 8
 ARGUMENT_BYTES = 9
 STOP = 10  # address of a number that is not 0 when kernels must end
-LAUNCH_FIELDS = 11
+SERVICES = 11  # address of the function that prints and gives memory
+LAUNCH_FIELDS = 12
 
 # The worker record: 64-bit fields, one record for each thread of the pool.
 SHARED = 0  # address of shared memory
@@ -42,6 +44,12 @@ STOPPED = 8
 STACK_OVERFLOW = 9
 SIZE_SHIFT = 8
 
+# What kernels ask of `Services`.
+PRINT = 1
+FAILED_ASSERTION = 2
+MALLOC = 3
+FREE = 4
+
 MAX_THREADS = 1024
 #: CUDA's bound on the local memory of one thread.
 MAX_LOCAL_BYTES = 512 << 10
@@ -54,4 +62,8 @@ CALL_BYTES = 1 << 20
 def narrow(bits: int) -> int:
     """Return the bits of a double as those of the nearest float."""
     (value,) = struct.unpack("<d", bits.to_bytes(8, "little"))
-    return int.from_bytes(struct.pack("<f", value), "little")
+    try:
+        packed = struct.pack("<f", value)
+    except OverflowError:
+        packed = struct.pack("<f", math.copysign(math.inf, value))
+    return int.from_bytes(packed, "little")

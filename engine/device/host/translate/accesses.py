@@ -53,13 +53,18 @@ class Accesses:
     addresses can be told beforehand have no check of their own: `hoisted` checks them for all threads at once.
     """
 
-    def __init__(self, body: Body, roots: dict[str, Root | None], *, branch_free: bool, ranges: Ranges | None = None) -> None:
+    def __init__(
+        self, body: Body, roots: dict[str, Root | None], *, branch_free: bool, ranges: Ranges | None = None
+    ) -> None:
         self._body = body
         self._roots = roots
         self.branch_free = branch_free
         self._is_entry = body.is_entry
         self._ranges_of_threads = ranges
         self._hoisted: dict[tuple[Root | str, Operand], _Span] = {}
+        #: Addresses at the start of each row of threads.
+        self.rows = Ranges(body, row=True)
+        self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
         self._limits: dict[tuple[Root, int], tuple[str, str, str]] = {}
         self._ranges: dict[Root, str] = {}
         #: Instructions that run once, before any thread: the look-up of each root's allocation.
@@ -77,10 +82,7 @@ class Accesses:
             return
         address = self._body.address(operand, instruction.line)
         if self._is_hoisted(operand, size, space):
-            pointer = f"getelementptr i8, ptr %shared, i64 {address}"
-            if space != "shared":
-                pointer = self._check_address(operand, address, size, space)[1]
-            yield self._body.code.value(pointer)
+            yield self._hoisted_pointer(operand, address, size, space)
             return
         if space == "shared" or (space == "local" and self._is_entry):
             check = self._check_offset(instruction, address, size, space)
@@ -129,6 +131,34 @@ class Accesses:
             found, min(before.first, operand.offset), max(before.end, operand.offset + size), max(before.size, size)
         )
         return True
+
+    def _hoisted_pointer(self, operand: Operand, address: str, size: int, space: str) -> str:
+        """Return the pointer of an access that needs no check: in steps along x, where the optimiser sees them."""
+        assert isinstance(operand, Address)
+        code, rows = self._body.code, self.rows
+        place: Root | str | None = "shared" if space == "shared" else self._root(operand)
+        key = (place, operand.base)
+        if key not in self._row_pointers:
+            row = rows.of(Address(operand.base, 0))
+            pointer = None
+            if row is not None and row.slope is not None:
+                if space == "shared":
+                    pointer = rows.value(f"getelementptr i8, ptr %shared, i64 {row.low}")
+                else:
+                    base, _, start = self._limit(place, 1)  # type: ignore[arg-type]  # every other place is a root
+                    distance = rows.value(f"sub i64 {row.low}, {base}")
+                    pointer = rows.value(f"getelementptr i8, ptr {start}, i64 {distance}")
+            self._row_pointers[key] = pointer and (pointer, row.slope) if row is not None else None
+        found = self._row_pointers[key]
+        if found is None:
+            if space == "shared":
+                return code.value(f"getelementptr i8, ptr %shared, i64 {address}")
+            return code.value(self._check_address(operand, address, size, space)[1])
+        pointer, slope = found
+        if slope:
+            step = code.value(f"mul nuw nsw i64 %tid.x.wide, {slope}" if slope > 0 else f"mul i64 %tid.x.wide, {slope}")
+            pointer = code.value(f"getelementptr i8, ptr {pointer}, i64 {step}")
+        return code.value(f"getelementptr i8, ptr {pointer}, i64 {operand.offset}") if operand.offset else pointer
 
     def hoisted(self) -> tuple[list[str], str]:
         """Return the lines that check every hoisted access, and the i1 value that says whether all are fine."""

@@ -11,6 +11,8 @@ from engine.device.host.translate.table import OPCODES
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Guard, Instruction, Symbol
 
+#: What reading operands or types raises where they are missing, too many or of another kind.
+_MISSHAPEN = (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 #: Writes what happens at a block's last instruction when it waits for other threads.
 Suspend = Callable[[Block], None]
 
@@ -62,9 +64,10 @@ def _instruction(body: Body, flow: Flow, block: Block, instruction: Instruction,
     if opcode in ("bra", "ret", "exit"):
         if opcode == "bra":
             target = instruction.operands[0]
-            assert isinstance(target, Symbol)
+            if not isinstance(target, Symbol):
+                raise body.unsupported(instruction, "branch to a label")
             wanted = label(flow.labels[target.name])
-            if flow.labels[target.name] <= block.index:
+            if flow.labels[target.name] <= block.index and not body.accesses.branch_free:
                 stop_check(body, instruction.line)
         else:
             wanted = return_label if opcode == "ret" else body.exit_label
@@ -95,7 +98,7 @@ def _instruction(body: Body, flow: Flow, block: Block, instruction: Instruction,
     else:
         try:
             emit(body, instruction)
-        except (LookupError, StopIteration) as reason:  # an operand or a type is missing
+        except _MISSHAPEN as reason:
             raise body.unsupported(instruction, "use a form that the host device knows") from reason
     if after:
         code.label(after)

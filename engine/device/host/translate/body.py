@@ -34,7 +34,7 @@ class Layout:
 
     `shared` and `local` map names to byte offsets in the thread block's and the thread's own memory. `parameters`
     maps a kernel's parameters to offsets in the argument block. `functions` maps the names of functions whose address
-    is taken to the numbers that stand for their addresses.
+    is taken to the numbers that stand for their addresses. `static_shared` is where dynamic shared memory begins.
     """
 
     shared: dict[str, int]
@@ -42,6 +42,7 @@ class Layout:
     functions: dict[str, int]
     parameters: dict[str, int] = field(default_factory=dict)
     parameter_bytes: int = 0
+    static_shared: int = 0
 
 
 class Body:
@@ -134,10 +135,12 @@ class Body:
         return float_constant(value, ptx_type) if is_float(ptx_type) else str(value)
 
     def _read_register(self, name: str, ptx_type: str, line: int) -> str:
-        from engine.device.host.translate.special import SPECIAL
+        from engine.device.host.translate.special import SPECIAL, SPECIAL_WIDE
 
-        if name in SPECIAL:
+        if name in SPECIAL and name not in self.function.registers:
             return self.convert(SPECIAL[name](self), "i32", llvm_type(ptx_type))
+        if name in SPECIAL_WIDE and name not in self.function.registers:
+            return self.convert(SPECIAL_WIDE[name](self), "i64", llvm_type(ptx_type))
         slot, kind = self.register_slot(name, line)
         return self.convert(self.code.value(f"load {kind}, ptr {slot}"), kind, llvm_type(ptx_type))
 
@@ -159,10 +162,10 @@ class Body:
 
     def write(self, operand: Operand, ptx_type: str, value: str, line: int = 0) -> None:
         """Write a value of `ptx_type` to a destination; a wider register is sign- or zero-extended."""
-        if isinstance(operand, Sink):
-            return
         if isinstance(operand, Pair):
             operand = operand.first
+        if isinstance(operand, Sink):
+            return
         if not isinstance(operand, Register):
             raise KernelError(f"PTX line {line}: destination must be a register", line=line)
         slot, kind = self.register_slot(operand.name, line)

@@ -21,6 +21,7 @@ from engine.ptx.tree import (
     Register,
     Statement,
     Symbol,
+    Variable,
     Vector,
 )
 
@@ -36,7 +37,7 @@ def inline_suspending(kernel: Function, functions: Mapping[str, Function]) -> Fu
 
 def _waiting(functions: Mapping[str, Function]) -> set[str]:
     """Return the names of the functions that wait, themselves or in a function that they call."""
-    found = {name for name, item in functions.items() if any(is_point(entry) for entry in item.instructions)}
+    found = {name for name, item in functions.items() if any(_waits(entry) for entry in item.instructions)}
     changed = True
     while changed:
         changed = False
@@ -45,6 +46,10 @@ def _waiting(functions: Mapping[str, Function]) -> set[str]:
                 found.add(name)
                 changed = True
     return found
+
+
+def _waits(instruction: Instruction) -> bool:
+    return is_point(instruction) or instruction.opcode in ("bar", "barrier")  # also those that only arrive
 
 
 def _callee(instruction: Instruction) -> str | None:
@@ -116,9 +121,12 @@ class _Inliner:
         groups = [operand for operand in call.operands if isinstance(operand, Group)]
         given = [operand for group in groups for operand in group.elements]
         formal = [*callee.results, *callee.parameters]
-        if len(given) != len(formal) or not all(isinstance(operand, Symbol) for operand in given):
-            raise KernelError(f"PTX line {call.line}: call of {name} must pass .param variables", line=call.line)
+        if len(given) != len(formal):
+            raise KernelError(
+                f"PTX line {call.line}: call of {name} must pass {len(formal)} values, got {len(given)}", line=call.line
+            )
         suffix = self._fresh(name)
+        before, after = self._pass_registers(call, given, formal, len(callee.results), suffix)
         names = {variable.name: str(operand.name) for variable, operand in zip(formal, given, strict=True)}  # type: ignore[union-attr]  # all are symbols
         self._shared_params.update(names.values())
         for variable in callee.variables:
@@ -138,7 +146,27 @@ class _Inliner:
             self._prototypes[prototype + suffix] = shape
         end = self._fresh("return")
         renamed = [_renamed(item, names, callee.registers, suffix, end) for item in callee.body or ()]
-        return [*self._expand(renamed, (*chain, name)), Label(end, call.line)]
+        return [*before, *self._expand(renamed, (*chain, name)), Label(end, call.line), *after]
+
+    def _pass_registers(
+        self, call: Instruction, given: list[Operand], formal: list[Variable], results: int, suffix: str
+    ) -> tuple[list[Statement], list[Statement]]:
+        """Replace registers and numbers among `given` by new variables; return stores and loads around."""
+        before: list[Statement] = []
+        after: list[Statement] = []
+        for index, (operand, variable) in enumerate(zip(given, formal, strict=True)):
+            if isinstance(operand, Symbol):
+                continue
+            name = f"passed{index}{suffix}"
+            self._variables.append(replace(variable, name=name, space="param"))
+            given[index] = Symbol(name)
+            place = Address(Symbol(name))
+            kind = ("param", variable.ptx_type)
+            if index < results:
+                after.append(Instruction("ld", kind, (operand, place), None, call.line, call.source))
+            else:
+                before.append(Instruction("st", kind, (place, operand), None, call.line, call.source))
+        return before, after
 
 
 def _renamed(item: Statement, names: dict[str, str], registers: dict[str, str], suffix: str, end: str) -> Statement:

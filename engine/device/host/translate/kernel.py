@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.device.host.translate import abi, blocks, opcodes, suspension
-from engine.device.host.translate.accesses import LAST_SITE, Accesses, space_of
+from engine.device.host.translate import abi, blocks, opcodes, parallel, suspension
+from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.body import Body, Layout, quoted
 from engine.device.host.translate.flow import Flow, build
 from engine.device.host.translate.inline import inline_suspending
 from engine.device.host.translate.opcodes.calls import frame, function_name
-from engine.device.host.translate.provenance import roots
+from engine.device.host.translate.provenance import Root, roots
+from engine.device.host.translate.ranges import Ranges
 from engine.device.host.translate.threads import block_loop, memory_prologue, thread_loop
 from engine.diagnostics import KernelError
 from engine.ptx.signature import KernelSignature
@@ -44,7 +45,10 @@ def translate_kernel(module: PtxModule, signature: KernelSignature, addresses: M
     layout.parameters = {parameter.name: parameter.offset for parameter in signature.parameters}
     layout.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
     callees = {item.name: item for item in used}
-    device_functions = Layout(shared, visible, numbers)
+    layout.static_shared = (
+        -(-signature.shared_bytes // 16) * 16 if signature.uses_dynamic_shared else (signature.shared_bytes)
+    )
+    device_functions = Layout(shared, visible, numbers, static_shared=layout.static_shared)
     text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
     flow = build(kernel, suspension.suspends)
     if any(block.suspends for block in flow.blocks):
@@ -61,87 +65,64 @@ def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow:
     body = Body(kernel, layout, kernel.name)
     body.callees = callees
     provenance = roots(kernel, layout.parameters, set(layout.module))
-    branch_free = _is_branch_free(kernel, flow)
-    body.accesses = Accesses(body, provenance, branch_free=branch_free)
-    if branch_free and not all(
-        body.accesses.has_root(instruction.operands[0 if instruction.opcode == "st" else 1])
-        for instruction in kernel.instructions
-        if instruction.opcode in ("ld", "st") and space_of(instruction) in ("global", "generic", "const")
-    ):
-        body.accesses = Accesses(body, provenance, branch_free=False)
+    body.accesses = Accesses(body, provenance, branch_free=False)
+    pieces = blocks.reachable(flow, 0)
+    if parallel.is_parallel(flow, pieces, body.accesses):
+        return _parallel(body, provenance, flow), 0
     blocks.translate(body, flow, 0, "thread.exit")
     _check_local(kernel, body)
     # Memory that a function may be given the address of lies where a bad address cannot reach the stack.
-    is_shared = bool(callees) or any(instruction.opcode in ("cvta", "call") for instruction in kernel.instructions)
-    if is_shared and body.local_bytes:
+    is_given = bool(callees) or any(
+        item.opcode == "call" or (item.opcode == "cvta" and "local" in item.modifiers) for item in kernel.instructions
+    )
+    if is_given and body.local_bytes:
         local = f"  %local.at = getelementptr i64, ptr %worker, i64 {abi.SCRATCH}\n  %local = load ptr, ptr %local.at\n"
         scratch = -(-body.local_bytes // 64) * 64
     else:
         local, scratch = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n", 0
     entry = "\n".join(body.code.entry)
-    before, after, reset, judge = _fault_fold(body) if body.accesses.branch_free else ("", "", "", "")
-    ranges = {axis: ("0", f"%n{axis}") for axis in "zyx"}
     prologue = memory_prologue() + "\n".join(body.accesses.prologue)
-    loop = thread_loop(body, before, after, ranges, "judge" if judge else "block.done")
+    loop = thread_loop(body, "", "", {axis: ("0", f"%n{axis}") for axis in "xyz"}, "block.done")
     return (
         f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n{local}{entry}\n"
-        + ("  %fault.thread = alloca i64\n  %fault.all = alloca i64\n" if judge else "")
-        + f"  br label %start\n{block_loop(prologue, reset + loop + judge)}}}\n",
+        f"  br label %start\n{block_loop(prologue, loop)}}}\n",
         scratch,
     )
 
 
-def _is_branch_free(kernel: Function, flow: Flow) -> bool:
-    """Whether the optimiser may run the kernel on many threads at once: no loop, call, atomic or own memory."""
-    return not flow.has_loop and not any(
-        instruction.opcode in ("call", "atom", "red", "membar", "fence", "brx", "trap", "brkpt")
-        or (instruction.opcode in ("ld", "st") and space_of(instruction) in ("local", "shared"))
-        or {"volatile", "acquire", "release", "relaxed"} & set(instruction.modifiers)
-        for instruction in kernel.instructions
+def _parallel(body: Body, provenance: dict[str, Root | None], flow: Flow) -> str:
+    """Return a kernel whose threads run many at once, with its checked twin where checks are hoisted."""
+    kernel = body.function
+    body.accesses = Accesses(body, provenance, branch_free=True, ranges=Ranges(body))
+    blocks.translate(body, flow, 0, "thread.exit")
+    fold = parallel.fault_fold(body, "block.done")
+    slow_name = f"@{quoted(kernel.name + '|checked')}"
+    choice = parallel.choice(body, slow_name, "block.done")
+    loop = thread_loop(body, fold.begin, "", {axis: ("0", f"%n{axis}") for axis in "xyz"}, fold.done, fold.finish)
+    entry = "\n".join(body.code.entry)
+    edges = "  %scratch = getelementptr i8, ptr null, i64 0\n" + "".join(
+        f"  %{axis}0 = add i32 0, 0\n  %{axis}1 = add i32 %n{axis}, 0\n" for axis in "xyz"
     )
+    prologue = memory_prologue() + "\n".join([*body.accesses.prologue, edges])
+    text = (
+        f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n{fold.slots}{entry}\n"
+        f"  br label %start\n{block_loop(prologue, choice + fold.reset + loop + fold.judge)}}}\n"
+    )
+    return text + (_checked(kernel, body.layout, provenance, flow, slow_name) if choice else "")
 
 
-def _fault_fold(body: Body) -> tuple[str, str, str, str]:
-    """Return the text that starts and ends a thread, starts a block and reports the first fault of a block."""
-    lines = ", ".join(f"i64 {line}" for line, _ in body.accesses.sites) or "i64 0"
-    kinds = ", ".join(f"i64 {kind}" for _, kind in body.accesses.sites) or "i64 0"
-    count = max(len(body.accesses.sites), 1)
-    after = """  %fold.thread = load i64, ptr %fault.thread
-  %fold.row = mul i32 %tid.z, %ny
-  %fold.row2 = add i32 %fold.row, %tid.y
-  %fold.start = mul i32 %fold.row2, %nx
-  %fold.linear = add i32 %fold.start, %tid.x
-  %fold.wide = zext i32 %fold.linear to i64
-  %fold.high = shl i64 %fold.wide, 54
-  %fold.number = or i64 %fold.thread, %fold.high
-  %fold.fine = icmp eq i64 %fold.thread, -1
-  %fold.code = select i1 %fold.fine, i64 -1, i64 %fold.number
-  %fold.all = load i64, ptr %fault.all
-  %fold.least = call i64 @llvm.umin.i64(i64 %fold.all, i64 %fold.code)
-  store i64 %fold.least, ptr %fault.all
-"""
-    judge = f"""judge:
-  %judge.all = load i64, ptr %fault.all
-  %judge.fine = icmp eq i64 %judge.all, -1
-  br i1 %judge.fine, label %block.done, label %judge.report, !prof !2
-judge.report:
-  %judge.thread.wide = lshr i64 %judge.all, 54
-  %judge.thread = trunc i64 %judge.thread.wide to i32
-  %judge.site.high = lshr i64 %judge.all, 48
-  %judge.site = and i64 %judge.site.high, {LAST_SITE}
-  %judge.lines = alloca [{count} x i64]
-  store [{count} x i64] [{lines}], ptr %judge.lines
-  %judge.line.at = getelementptr i64, ptr %judge.lines, i64 %judge.site
-  %judge.line = load i64, ptr %judge.line.at
-  %judge.kinds = alloca [{count} x i64]
-  store [{count} x i64] [{kinds}], ptr %judge.kinds
-  %judge.kind.at = getelementptr i64, ptr %judge.kinds, i64 %judge.site
-  %judge.kind = load i64, ptr %judge.kind.at
-  %judge.address = and i64 %judge.all, {(1 << 48) - 1}
-  call void @wl.fault(ptr %worker, i64 %judge.kind, i64 %judge.line, i32 %judge.thread, i64 %judge.address)
-  br label %block.done
-"""
-    return "  store i64 -1, ptr %fault.thread\n", after, "  store i64 -1, ptr %fault.all\n", judge
+def _checked(kernel: Function, layout: Layout, provenance: dict[str, Root | None], flow: Flow, name: str) -> str:
+    """Return the twin of a parallel kernel that checks every access: for thread blocks at the edge of a buffer."""
+    body = Body(kernel, layout, kernel.name)
+    body.accesses = Accesses(body, provenance, branch_free=False)
+    blocks.translate(body, flow, 0, "thread.exit")
+    loop = thread_loop(body, "", "", {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}, "phase.done")
+    entry = "\n".join(body.code.entry)
+    prologue = memory_prologue() + "\n".join(body.accesses.prologue)
+    return (
+        f"define internal void {name}({parallel.FRAME}) #0 noinline {{\nentry:\n{entry}\n"
+        f"  br label %start\nstart:\n{prologue}\n{loop}phase.done:\n  ret void\n}}\n"
+    )
 
 
 def _device_function(function: Function, layout: Layout, kernel: str, callees: dict[str, Function]) -> str:

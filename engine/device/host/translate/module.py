@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.device.host.translate import resolvers, runtime
 from engine.device.host.translate.body import quoted
 from engine.device.host.translate.kernel import translate_kernel
-from engine.device.host.translate.opcodes import rounding
+from engine.device.host.translate.lowering import lowered
+from engine.device.host.translate.opcodes import mbarriers, rounding
 from engine.diagnostics import KernelError
-from engine.ptx.tree import Float, PtxModule, SymbolValue, Variable, type_size
+from engine.ptx.tree import Float, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
 FIRST_FUNCTION = 0x10000
 FUNCTION_STEP = 16
+#: A module variable is part of the object code.
+MAX_VARIABLE_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,17 @@ class TranslatedModule:
 
 def translate_module(module: PtxModule, triple: str, cpu: str, features: str) -> TranslatedModule:
     """Return a module as LLVM text; KernelError with its line for what the host cannot run."""
+    module = replace(module, functions=lowered(module.functions))
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
     kernels = [translate_kernel(module, signature, addresses) for signature in module.signatures.values()]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
     text = "\n".join(kernel.text for kernel in kernels)
-    parts = [f'target triple = "{triple}"', runtime.text(), _used(resolvers.text(), text)]
+    parts = [
+        f'target triple = "{triple}"',
+        runtime.text(),
+        resolvers.DECLARATIONS,
+        _used(resolvers.text() + mbarriers.text(), text),
+    ]
     parts += [_variable(item, variables, addresses) for item in variables.values()]
     parts.append(text)
     target = f'"target-cpu"="{cpu}" "target-features"="{features}"'
@@ -54,16 +63,16 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
 
 # 0: loads of constants; 1: accesses of different threads, which do not depend on each other; 2, 3: rare paths;
 # 10: the loop over threads. Sixteen at once: chains of dependent arithmetic are long in ordinary kernels; with eight
-# the processor waits for them half the time.
+# the processor waits for them half the time. A width alone is a wish; with `vectorize.enable` LLVM would print a
+# warning for each loop that it leaves as it is.
 _METADATA = """
 !0 = !{}
 !1 = distinct !{}
 !2 = !{!"branch_weights", i32 100000, i32 1}
 !3 = !{!"branch_weights", i32 1, i32 100000}
-!10 = distinct !{!10, !11, !12, !13}
-!13 = !{!"llvm.loop.vectorize.width", i32 16}
+!10 = distinct !{!10, !11, !12}
+!12 = !{!"llvm.loop.vectorize.width", i32 16}
 !11 = !{!"llvm.loop.parallel_accesses", !1}
-!12 = !{!"llvm.loop.vectorize.enable", i1 true}
 """
 
 
@@ -87,6 +96,12 @@ def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: 
             f"PTX line {variable.line}: variable {variable.name} must be defined in this module, got .extern",
             line=variable.line,
         )
+    if variable.size_bytes > MAX_VARIABLE_BYTES:
+        raise KernelError(
+            f"PTX line {variable.line}: variable {variable.name} must have at most {MAX_VARIABLE_BYTES} bytes, "
+            f"got {variable.size_bytes}; pass a buffer instead",
+            line=variable.line,
+        )
     element = type_size(variable.ptx_type)
     fields: list[tuple[str, str]] = []
     plain = bytearray()
@@ -96,7 +111,7 @@ def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: 
             fields.append((f"[{len(plain)} x i8]", 'c"' + "".join(f"\\{byte:02X}" for byte in plain) + '"'))
             plain.clear()
 
-    for value in variable.initial:
+    for value in _whole_addresses(variable):
         if isinstance(value, SymbolValue):
             flush()
             fields.append(("i64", _address(value, variable, variables, addresses)))
@@ -116,6 +131,27 @@ def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: 
     content = "<{ " + ", ".join(f"{item} {value}" for item, value in fields) + " }>"
     alignment = max(variable.alignment, 16)
     return f"@{quoted(variable.name)} = global {kind} {content}, align {alignment}"
+
+
+def _whole_addresses(variable: Variable) -> list[InitialValue]:
+    """Return the initial values with eight bytes of one address, as masks select them, put together again."""
+    values = list(variable.initial)
+    found: list[InitialValue] = []
+    while values:
+        first = values[0]
+        if isinstance(first, SymbolValue) and first.mask:
+            wanted = [replace(first, mask=0xFF << (8 * index)) for index in range(8)]
+            if values[:8] != wanted or type_size(variable.ptx_type) != 1:
+                raise KernelError(
+                    f"PTX line {variable.line}: initial values of {variable.name} must be all eight bytes of an "
+                    "address, lowest first; use a .u64 with the address",
+                    line=variable.line,
+                )
+            found.append(replace(first, mask=0))
+            del values[:8]
+        else:
+            found.append(values.pop(0))
+    return found
 
 
 def _address(

@@ -24,11 +24,15 @@ _ANY = 1 << 40
 
 @dataclass(frozen=True)
 class Range:
-    """Lowest and highest value as i64 values; all values differ from the lowest by multiples of `granule`."""
+    """Lowest and highest value as i64 values; all values differ from the lowest by multiples of `granule`.
+
+    `slope` is how much the value grows from one thread to the next along x; None when that is not known now.
+    """
 
     low: str
     high: str
     granule: int
+    slope: int | None = 0
 
     @property
     def is_single(self) -> bool:
@@ -38,18 +42,21 @@ class Range:
     @property
     def constant(self) -> int | None:
         """The value when it is known now."""
-        return int(self.low) if self.is_single and self.low.lstrip("-").isdigit() else None
+        known = self.is_single and self.slope == 0 and self.low.lstrip("-").isdigit()
+        return int(self.low) if known else None
 
 
 class Ranges:
     """Ranges of the registers of one kernel.
 
     `lines` computes them before the threads run; it needs `%params`, `%nx` to `%nz` and `%ctaid.x` to `%ctaid.z`.
-    `conditions` are the i1 values that must all be true for the ranges to hold.
+    `conditions` are the i1 values that must all be true for the ranges to hold. For a `row`, ranges are those of the
+    threads with one `%tid.y` and `%tid.z`, as if `%tid.x` were 0: single values.
     """
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: Body, *, row: bool = False) -> None:
         self._body = body
+        self._row = row
         self._instructions: Mapping[str, Instruction] = recomputable(body.function)
         self._found: dict[str, Range | None] = {}
         self.lines: list[str] = []
@@ -58,16 +65,27 @@ class Ranges:
 
     def value(self, text: str) -> str:
         """Write an instruction that yields a value and return that value."""
-        name = f"%range.v{len(self.lines)}"
+        name = f"%{'row' if self._row else 'range'}.v{len(self.lines)}"
         self.lines.append(f"  {name} = {text}")
         return name
 
     def require(self, text: str) -> None:
         """Add a condition."""
+        if self._row:
+            return  # the thread block's range has it
         self.conditions.append(self.value(text))
 
     def of(self, operand: Operand) -> Range | None:
         """Return the range of an address or register; None when it cannot be told."""
+        conditions, known = len(self.conditions), set(self._found)
+        result = self._of(operand)
+        if result is None:  # what it would have needed must not hold back others
+            del self.conditions[conditions:]
+            for name in set(self._found) - known:
+                del self._found[name]
+        return result
+
+    def _of(self, operand: Operand) -> Range | None:
         if isinstance(operand, Address):
             base = self._operand(operand.base, 64)
             return base and self._sum(base, self._constant(operand.offset))
@@ -98,8 +116,11 @@ class Ranges:
         if axis not in ("x", "y", "z"):
             return None
         if kind == "tid":
+            if self._row:
+                only = "0" if axis == "x" else self.value(f"zext i32 %tid.{axis} to i64")
+                return Range(only, only, _ANY, int(axis == "x"))
             wide = self.value(f"zext i32 %n{axis} to i64")
-            return Range("0", self.value(f"sub i64 {wide}, 1"), 1)
+            return Range("0", self.value(f"sub i64 {wide}, 1"), 1, int(axis == "x"))
         if kind == "ntid":
             single = self.value(f"zext i32 %n{axis} to i64")
         elif kind == "ctaid":
@@ -155,7 +176,9 @@ class Ranges:
             high = low
             if not (values[0].is_single and values[1].is_single):
                 high = self.value(f"sub i64 {values[0].high}, {values[1].low}")
-            return Range(low, high, min(values[0].granule, values[1].granule))
+            slopes = values[0].slope, values[1].slope
+            slope = None if slopes[0] is None or slopes[1] is None else slopes[0] - slopes[1]
+            return Range(low, high, min(values[0].granule, values[1].granule), slope)
         if opcode == "mul":
             return self._product(values[0], values[1])
         if opcode == "mad":
@@ -164,10 +187,23 @@ class Ranges:
         if opcode == "shl":
             amount = values[1].constant
             return self._product(values[0], self._constant(1 << amount)) if amount in range(31) else None
+        if opcode in ("min", "max"):
+            # Only where it changes nothing: an index that is kept inside an image, away from the image's edge.
+            kept, bound = values
+            if kept.is_single and kept.slope == 0 and not (bound.is_single and bound.slope == 0):
+                kept, bound = bound, kept
+            if not bound.is_single or bound.slope != 0:
+                return None
+            edge, order = (kept.high, "sle") if opcode == "min" else (kept.low, "sge")
+            self.require(f"icmp {order} i64 {edge}, {bound.low}")
+            return kept
         if opcode == "or":
             for item in values:
                 self._at_least_zero(item)
-            return Range("0", self._sum(values[0], values[1]).high, 1)
+            if not all(item.is_single and item.slope == 0 for item in values):
+                return None
+            single = self.value(f"or i64 {values[0].low}, {values[1].low}")
+            return Range(single, single, _ANY)
         return None
 
     def _sum(self, a: Range, b: Range) -> Range:
@@ -177,22 +213,26 @@ class Ranges:
             return a
         low = self.value(f"add i64 {a.low}, {b.low}")
         high = low if a.is_single and b.is_single else self.value(f"add i64 {a.high}, {b.high}")
-        return Range(low, high, min(a.granule, b.granule))
+        slope = None if a.slope is None or b.slope is None else a.slope + b.slope
+        return Range(low, high, min(a.granule, b.granule), slope)
 
     def _product(self, a: Range, b: Range) -> Range | None:
         if not b.is_single:
             a, b = b, a
-        if not b.is_single:
+        if b.slope != 0:
+            a, b = b, a
+        if not b.is_single or b.slope != 0:
             return None
         factor = b.constant
+        slope = 0 if a.slope == 0 else None if factor is None or a.slope is None else a.slope * factor
         first = self.value(f"mul i64 {a.low}, {b.low}")
         if a.is_single:
-            return Range(first, first, _ANY)
+            return Range(first, first, _ANY, slope)
         last = self.value(f"mul i64 {a.high}, {b.low}")
         if factor is not None and factor > 0:
-            return Range(first, last, a.granule * (factor & -factor))
+            return Range(first, last, a.granule * (factor & -factor), slope)
         low = self.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {last})")
-        return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule)
+        return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule, slope)
 
     def _parameter(self, instruction: Instruction, kind: str) -> Range | None:
         source, bits = instruction.operands[1], TYPES[kind]

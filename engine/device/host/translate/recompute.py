@@ -6,8 +6,10 @@ from engine.device.host.translate.flow import defined, used
 from engine.device.host.translate.special import SPECIAL
 from engine.ptx.tree import Address, Function, Instruction, Register, Symbol
 
-_PURE = frozenset(["mov", "cvta", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "cvt", "not"])
-_VOLATILE = ("%clock", "%clock64", "%globaltimer")
+_PURE = frozenset(
+    ["mov", "cvta", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "cvt", "not", "min", "max"]
+)
+_VOLATILE = ("%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
 
 
 def recomputable(function: Function) -> dict[str, Instruction]:

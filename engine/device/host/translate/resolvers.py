@@ -6,24 +6,18 @@ resolvers are called once for each warp. Formulas are those of the PTX manual.
 
 from __future__ import annotations
 
-from engine.device.host.translate import abi
-from engine.device.host.translate.points import EXCHANGES
+from itertools import product
+
+from engine.device.host.translate.points import RESULTS, exchange, result
 
 STATE = 0
-ARRAY_BYTES = 4 * abi.MAX_THREADS
+#: How many threads have arrived at each barrier without waiting there.
+ARRIVED = result(RESULTS)
+BARRIERS = 17
+SCRATCH_START = ARRIVED + 128
 
 
-def exchange(index: int) -> int:
-    """Return where an exchange array lies in scratch memory."""
-    return ARRAY_BYTES * (1 + index)
-
-
-def result(index: int) -> int:
-    """Return where a result array lies in scratch memory."""
-    return ARRAY_BYTES * (1 + EXCHANGES + index)
-
-
-def element(name: str, offset: int, thread: str) -> str:
+def element(name: str, offset: int | str, thread: str) -> str:
     """Return the address of one thread's element of an array, as text that defines `%name`."""
     return (
         f"  %{name}.base = getelementptr i8, ptr %scratch, i64 {offset}\n"
@@ -154,14 +148,15 @@ _REDUCTIONS = {
 }
 
 _MATCH = f"""
-define internal i32 @wl.same(ptr %scratch, i32 %first, i32 %count, i32 %mask, i32 %wanted) noinline nounwind {{
+define internal i32 @wl.same(ptr %scratch, i64 %array, i32 %first, i32 %count, i32 %mask, i32 %wanted)
+ noinline nounwind {{
 entry:
   br label %loop
 loop:
   %lane = phi i32 [0, %entry], [%lane.next, %loop]
   %found = phi i32 [0, %entry], [%found.next, %loop]
   %thread = add i32 %first, %lane
-{element("x.at", exchange(0), "%thread")}  %x = load i32, ptr %x.at
+{element("x.at", "%array", "%thread")}  %x = load i32, ptr %x.at
   %equal = icmp eq i32 %x, %wanted
   %bit = shl i32 1, %lane
   %with = or i32 %found, %bit
@@ -176,20 +171,55 @@ done:
 """
 
 
-def _match(mode: str) -> str:
+def _match(mode: str, bits: int) -> str:
     keep = "  %outcome = add i32 %same, 0\n"
     if mode == "all":
         keep = "  %outcome = select i1 %is.all, i32 %same, i32 0\n"
+    second = f"""{element("y.at", exchange(1), "%thread")}  %y = load i32, ptr %y.at
+  %same.high = call i32 @wl.same(ptr %scratch, i64 {exchange(1)}, i32 %first, i32 %count, i32 %mask, i32 %y)
+  %same = and i32 %same.low, %same.high
+"""
+    if bits == 32:
+        second = "  %same = add i32 %same.low, 0\n"
     return _loop(
-        f"wl.match.{mode}",
+        f"wl.match.{mode}.b{bits}",
         f"""{element("x.at", exchange(0), "%thread")}  %x = load i32, ptr %x.at
-  %same = call i32 @wl.same(ptr %scratch, i32 %first, i32 %count, i32 %mask, i32 %x)
-  %is.all = icmp eq i32 %same, %mask
+  %same.low = call i32 @wl.same(ptr %scratch, i64 {exchange(0)}, i32 %first, i32 %count, i32 %mask, i32 %x)
+{second}  %is.all = icmp eq i32 %same, %mask
 {keep}{element("r.at", result(0), "%thread")}  store i32 %outcome, ptr %r.at
 {element("p.at", result(1), "%thread")}  %p = zext i1 %is.all to i32
   store i32 %p, ptr %p.at
 """,
     )
+
+
+_ELECT = _loop(
+    "wl.elect",
+    f"""  %leader = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
+{element("r.at", result(0), "%thread")}  store i32 %leader, ptr %r.at
+  %is = icmp eq i32 %lane, %leader
+{element("p.at", result(1), "%thread")}  %p = zext i1 %is to i32
+  store i32 %p, ptr %p.at
+""",
+)
+
+
+def _float_reduction(mode: str, absolute: int, keeps_nan: int) -> str:
+    """Return a minimum or maximum of f32; without .NaN a NaN loses against any number."""
+    function = f"llvm.{mode}imum" + ("" if keeps_nan else "num")
+    start = {"min": 0x7F800000, "max": 0xFF800000}[mode] if keeps_nan else 0x7FFFFFFF
+    name = f"wl.redux.f{mode}" + (".abs" if absolute else "") + (".NaN" if keeps_nan else "")
+    given = "call float @llvm.fabs.f32(float %x.raw)" if absolute else "fadd float %x.raw, -0.0"
+    step = f"""  %x.raw = bitcast i32 %x to float
+  %x.here = {given}
+  %value.here = bitcast i32 %value to float
+  %least = call float @{function}.f32(float %value.here, float %x.here)
+  %next.value = bitcast float %least to i32
+"""
+    finish = """  %merged.here = bitcast i32 %merged to float
+  %none = fcmp uno float %merged.here, %merged.here
+  %outcome = select i1 %none, i32 2147483647, i32 %merged"""
+    return _two_passes(name, str(start), step, finish)
 
 
 def _barrier(mode: str) -> str:
@@ -232,15 +262,34 @@ done:
 """
 
 
+DECLARATIONS = "declare i32 @clock_gettime(i32, ptr)\n"
+# CLOCK_REALTIME is 0 on every system that has it.
+_NANOSECONDS = """
+define internal i64 @wl.nanoseconds() nounwind {
+entry:
+  %pair = alloca [2 x i64]
+  %result = call i32 @clock_gettime(i32 0, ptr %pair)
+  %seconds = load i64, ptr %pair
+  %rest.at = getelementptr i64, ptr %pair, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %sum = add i64 %whole, %rest
+  ret i64 %sum
+}
+"""
+
+
 def text() -> str:
-    """Return every resolver."""
-    parts = [_shuffle(mode) for mode in _SHUFFLE]
+    """Return every resolver, and the clock."""
+    parts = [_NANOSECONDS]
+    parts += [_shuffle(mode) for mode in _SHUFFLE]
     parts += [_two_passes(f"wl.vote.{mode}", "0", _BALLOT, finish) for mode, finish in _VOTES.items()]
     for mode, (start, step) in _REDUCTIONS.items():
         parts.append(
             _two_passes(f"wl.redux.{mode}", start, f"  %next.value = {step}\n", "  %outcome = add i32 %merged, 0")
         )
     parts.append(_loop("wl.activemask", f"{element('r.at', result(0), '%thread')}  store i32 %mask, ptr %r.at\n"))
-    parts += [_MATCH, _match("any"), _match("all")]
+    parts += [_MATCH, *(_match(mode, bits) for mode in ("any", "all") for bits in (32, 64)), _ELECT]
+    parts += [_float_reduction(mode, *options) for mode in ("min", "max") for options in product((0, 1), (0, 1))]
     parts += [_barrier(mode) for mode in ("popc", "or", "and")]
     return "".join(parts)

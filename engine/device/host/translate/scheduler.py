@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.body import quoted
-from engine.device.host.translate.points import BARRIER, COUNT, MEMBERS, NUMBER, WARP, Point
-from engine.device.host.translate.resolvers import STATE, element, exchange
+from engine.device.host.translate.points import BARRIER, COUNT, MEMBERS, NUMBER, WARP, YIELD, Point, exchange
+from engine.device.host.translate.resolvers import ARRIVED, BARRIERS, STATE, element
 from engine.device.host.translate.threads import block_loop, launch_i32
+from engine.ptx.tree import Integer
 
 EXITED = -1
 _RELEASED = 1 << 30
@@ -23,18 +24,30 @@ _FRAME = "ptr %launch, ptr %params, ptr %worker, ptr %scratch, i32 %ctaid.x, i32
 RUN = "ptr noalias %launch, ptr noalias %params, ptr noalias %worker, i64 %first, i64 %last"
 
 
-def text(kernel: str, phases: Sequence[str], points: Sequence[Point], lines: Sequence[int]) -> str:
-    """Return the entry of a waiting kernel, with its helpers."""
+def text(
+    kernel: str,
+    phases: Sequence[str],
+    points: Sequence[Point],
+    lines: Sequence[int],
+    sure: Sequence[int],
+    *,
+    counts_arrivals: bool,
+) -> str:
+    """Return the entry of a waiting kernel, with its helpers; `counts_arrivals` when it has `bar.arrive`.
+
+    `sure` gives the point that each phase surely leads to, 0 for none: such a phase leaves no state behind.
+    """
     prefix = kernel + "|"
     parts = [
-        _step(prefix, phases),
+        _step(prefix, phases, points, sure),
         _resolve(prefix, points, "resolve.warp", WARP),
         _resolve(prefix, points, "resolve.barrier", BARRIER),
         _table(prefix, "kind", [0, *(point.kind for point in points)]),
         _table(prefix, "line", [0, *lines]),
         _warps(prefix),
         _barriers(prefix),
-        _entry(kernel, prefix, phases),
+        _yields(prefix),
+        _entry(kernel, prefix, phases, sure, counts_arrivals=counts_arrivals),
     ]
     return "\n".join(parts)
 
@@ -67,11 +80,12 @@ def _resolve(prefix: str, points: Sequence[Point], name: str, kind: int) -> str:
     )
 
 
-def _step(prefix: str, phases: Sequence[str]) -> str:
+def _step(prefix: str, phases: Sequence[str], points: Sequence[Point], sure: Sequence[int]) -> str:
     """Return the function that runs one thread from its state to its next point."""
     cases = " ".join(f"i32 {index}, label %s{index}" for index in range(len(phases)))
     bodies = "".join(
-        f"s{index}:\n  call void {name}({_FRAME}, i32 %x, i32 %x1, i32 %y, i32 %y1, i32 %z, i32 %z1)\n  ret void\n"
+        f"s{index}:\n  call void {name}({_FRAME}, i32 %x, i32 %x1, i32 %y, i32 %y1, i32 %z, i32 %z1)\n"
+        f"{_arrival(index, points, sure[index])}  ret void\n"
         for index, name in enumerate(phases)
     )
     return (
@@ -92,6 +106,19 @@ def _step(prefix: str, phases: Sequence[str]) -> str:
 }}
 """
     )
+
+
+def _arrival(index: int, points: Sequence[Point], sure: int) -> str:
+    """Return what a thread that ran alone notes for the scheduler where the phase itself does not."""
+    if not sure:
+        return ""
+    name, point = f"note.{index}", points[sure - 1]
+    text = element(name, STATE, "%thread") + f"  store i32 {sure}, ptr %{name}\n"
+    for place, operand, _ in point.given if point.is_plain_barrier else ():
+        assert isinstance(operand, Integer)
+        text += element(f"{name}.{place}", exchange(place), "%thread")
+        text += f"  store i32 {operand.value}, ptr %{name}.{place}\n"
+    return text
 
 
 def _warps(prefix: str) -> str:
@@ -227,10 +254,17 @@ judge:
   %all = icmp eq i32 %needed.next, 0
   %wanted = select i1 %all, i32 %live.next, i32 %needed.next
   %some = icmp ne i32 %waiting.next, 0
-  %enough = icmp uge i32 %waiting.next, %wanted
+  %arrived.all = getelementptr i8, ptr %scratch, i64 {ARRIVED}
+  %arrived.at = getelementptr i32, ptr %arrived.all, i32 %id
+  %arrived = load i32, ptr %arrived.at
+  %present = add i32 %waiting.next, %arrived
+  %enough = icmp uge i32 %present, %wanted
   %go = and i1 %some, %enough
   br i1 %go, label %release, label %number.next
 release:
+  %surplus = sub i32 %present, %wanted
+  %arrived.rest = call i32 @llvm.umin.i32(i32 %surplus, i32 %arrived)
+  store i32 %arrived.rest, ptr %arrived.at
 {element("lead.at", STATE, "%leader.next")}  %lead.state = load i32, ptr %lead.at
   call void {_function(prefix, "resolve.barrier")}(i32 %lead.state, ptr %scratch, i32 0, i32 %threads, i32 %lead.state)
   br label %mark
@@ -268,7 +302,7 @@ moved:
   ret i1 true
 number.next:
   %id.next = add i32 %id, 1
-  %id.more = icmp ult i32 %id.next, 16
+  %id.more = icmp ult i32 %id.next, {BARRIERS}
   br i1 %id.more, label %number, label %none
 none:
   ret i1 false
@@ -276,22 +310,66 @@ none:
 """
 
 
-def _entry(kernel: str, prefix: str, phases: Sequence[str]) -> str:
+def _yields(prefix: str) -> str:
+    """Return one round over the threads that let others run: each goes on; true when there was one."""
+    return f"""
+define internal i1 {_function(prefix, "yields")}({_FRAME}, i32 %threads) nounwind {{
+entry:
+  br label %thread
+thread:
+  %t = phi i32 [0, %entry], [%t.next, %next]
+  %moved = phi i1 [false, %entry], [%moved.next, %next]
+{element("s.at", STATE, "%t")}  %s = load i32, ptr %s.at
+  %kind = call i32 {_function(prefix, "kind")}(i32 %s)
+  %yields = icmp eq i32 %kind, {YIELD}
+  br i1 %yields, label %run, label %next
+run:
+  call void {_function(prefix, "step")}({_FRAME}, i32 %s, i32 %t)
+  br label %next
+next:
+  %moved.next = or i1 %moved, %yields
+  %t.next = add i32 %t, 1
+  %more = icmp ult i32 %t.next, %threads
+  br i1 %more, label %thread, label %done
+done:
+  ret i1 %moved.next
+}}
+"""
+
+
+def _sure(index: int) -> str:
+    """Return what follows a phase after which the point of all threads is known: look for a fault or a stop."""
+    name = f"sure.{index}"
+    return f"""{name}:
+  %{name}.fault = load i64, ptr %fault.kind.at
+  %{name}.stop = load volatile i64, ptr %stop, align 8
+  %{name}.any = or i64 %{name}.fault, %{name}.stop
+  %{name}.none = icmp eq i64 %{name}.any, 0
+  br i1 %{name}.none, label %resolve, label %block.done
+"""
+
+
+def _entry(kernel: str, prefix: str, phases: Sequence[str], sure: Sequence[int], *, counts_arrivals: bool) -> str:
     cases = " ".join(f"i32 {index}, label %phase.{index}" for index in range(len(phases)))
     calls = "".join(
         f"phase.{index}:\n  call void {name}({_FRAME}, i32 0, i32 %nx, i32 0, i32 %ny, i32 0, i32 %nz)\n"
-        "  br label %scan\n"
+        f"  br label %{f'sure.{index}' if sure[index] else 'scan'}\n" + (_sure(index) if sure[index] else "")
         for index, name in enumerate(phases)
     )
+    settled = "".join(f", [{point}, %sure.{index}]" for index, point in enumerate(sure) if point)
     prologue = "".join(launch_i32(f"n{axis}", index) for axis, index in zip("xyz", abi.THREAD_BLOCK, strict=True))
     prologue += f"""  %plane = mul i32 %nx, %ny
   %threads = mul i32 %plane, %nz
   %scratch.at = getelementptr i64, ptr %worker, i64 {abi.SCRATCH}
   %scratch = load ptr, ptr %scratch.at
 """
-    inner = f"""  br label %uniform
+    # Threads that only arrive count at barriers, so those must be looked at one by one.
+    together = "mixed" if counts_arrivals else "barrier"
+    inner = f"""  %arrived.all = getelementptr i8, ptr %scratch, i64 {ARRIVED}
+  call void @llvm.memset.p0.i64(ptr %arrived.all, i8 0, i64 {4 * BARRIERS}, i1 false)
+  br label %uniform
 uniform:
-  %state = phi i32 [0, %blocks], [%scan.first, %again]
+  %state = phi i32 [0, %blocks], [%settled, %again]
   switch i32 %state, label %block.done [{cases}]
 {calls}scan:
   %scan.fault = load i64, ptr %fault.kind.at
@@ -320,11 +398,11 @@ together:
   %over = icmp eq i32 %scan.first, {EXITED}
   br i1 %over, label %block.done, label %resolve
 resolve:
-  %kind = call i32 {_function(prefix, "kind")}(i32 %scan.first)
-  %is.warp = icmp eq i32 %kind, {WARP}
-  br i1 %is.warp, label %warps, label %barrier
+  %settled = phi i32 [%scan.first, %together]{settled}
+  %kind = call i32 {_function(prefix, "kind")}(i32 %settled)
+  switch i32 %kind, label %{together} [i32 {WARP}, label %warps i32 {YIELD}, label %again]
 barrier:
-  call void {_function(prefix, "resolve.barrier")}(i32 %scan.first, ptr %scratch, i32 0, i32 %threads, i32 %scan.first)
+  call void {_function(prefix, "resolve.barrier")}(i32 %settled, ptr %scratch, i32 0, i32 %threads, i32 %settled)
   br label %again
 warps:
   %w = phi i32 [0, %resolve], [%w.next, %warps]
@@ -332,7 +410,7 @@ warps:
   %w.count = call i32 @llvm.umin.i32(i32 %w.rest, i32 32)
   %w.empty = sub i32 32, %w.count
   %w.mask = lshr i32 -1, %w.empty
-  call void {_function(prefix, "resolve.warp")}(i32 %scan.first, ptr %scratch, i32 %w, i32 %w.count, i32 %w.mask)
+  call void {_function(prefix, "resolve.warp")}(i32 %settled, ptr %scratch, i32 %w, i32 %w.count, i32 %w.mask)
   %w.next = add i32 %w, 32
   %w.more = icmp ult i32 %w.next, %threads
   br i1 %w.more, label %warps, label %again
@@ -340,15 +418,19 @@ again:
   br label %uniform
 mixed:
   %moved.warps = call i1 {_function(prefix, "warps")}({_FRAME}, i32 %threads, i1 false)
-  br i1 %moved.warps, label %scan, label %mixed.barriers
-mixed.barriers:
   %moved.barriers = call i1 {_function(prefix, "barriers")}({_FRAME}, i32 %threads)
-  br i1 %moved.barriers, label %scan, label %mixed.open
+  %moved.some = or i1 %moved.warps, %moved.barriers
+  br i1 %moved.some, label %mixed.yields, label %mixed.open
 mixed.open:
-  %moved.open = call i1 {_function(prefix, "warps")}({_FRAME}, i32 %threads, i1 true)
-  br i1 %moved.open, label %scan, label %stuck
+  %moved.forced = call i1 {_function(prefix, "warps")}({_FRAME}, i32 %threads, i1 true)
+  br label %mixed.yields
+mixed.yields:
+  %moved.open = phi i1 [true, %mixed], [%moved.forced, %mixed.open]
+  %moved.yields = call i1 {_function(prefix, "yields")}({_FRAME}, i32 %threads)
+  %moved.any = or i1 %moved.open, %moved.yields
+  br i1 %moved.any, label %scan, label %stuck
 stuck:
-  %stuck.t = phi i32 [0, %mixed.open], [%stuck.next, %stuck.on]
+  %stuck.t = phi i32 [0, %mixed.yields], [%stuck.next, %stuck.on]
 {element("stuck.at", STATE, "%stuck.t")}  %stuck.state = load i32, ptr %stuck.at
   %stuck.live = icmp ne i32 %stuck.state, {EXITED}
   br i1 %stuck.live, label %stuck.report, label %stuck.on

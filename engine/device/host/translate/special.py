@@ -1,4 +1,4 @@
-"""Special registers: table of name -> emitter of its value as i32."""
+"""Special registers: tables of name -> emitter of its value."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from engine.device.host.translate import abi
 
 if TYPE_CHECKING:
     from engine.device.host.translate.body import Body
+
+Value = Callable[["Body"], str]
 
 
 def launch_field(body: Body, index: int) -> str:
@@ -31,7 +33,7 @@ def _lane(body: Body) -> str:
     return body.code.value(f"and i32 {linear_thread(body)}, 31")
 
 
-def _lane_mask(expression: str) -> Callable[[Body], str]:
+def _lane_mask(expression: str) -> Value:
     def emit(body: Body) -> str:
         bit = body.code.value(f"shl i32 1, {_lane(body)}")
         below = body.code.value(f"sub i32 {bit}, 1")
@@ -47,8 +49,12 @@ def _lane_mask(expression: str) -> Callable[[Body], str]:
     return emit
 
 
-def _clock(body: Body) -> str:
-    return body.code.value(f"trunc i64 {clock64(body)} to i32")
+def _half(wide: Value, shift: int) -> Value:
+    def emit(body: Body) -> str:
+        value = body.code.value(f"lshr i64 {wide(body)}, {shift}")
+        return body.code.value(f"trunc i64 {value} to i32")
+
+    return emit
 
 
 def clock64(body: Body) -> str:
@@ -56,27 +62,62 @@ def clock64(body: Body) -> str:
     return body.code.value("call i64 @llvm.readcyclecounter()")
 
 
-def _field(index: int) -> Callable[[Body], str]:
+def _nanoseconds(body: Body) -> str:
+    return body.code.value("call i64 @wl.nanoseconds()")
+
+
+def _field(index: int) -> Value:
     return lambda body: launch_field(body, index)
 
 
-def _named(value: str) -> Callable[[Body], str]:
+def _dynamic_shared(body: Body) -> str:
+    return body.code.value(f"sub i32 {launch_field(body, abi.SHARED_BYTES)}, {body.layout.static_shared}")
+
+
+def _named(value: str) -> Value:
     return lambda _body: value
 
 
-SPECIAL: dict[str, Callable[[Body], str]] = {
+#: Registers of 32 bits and less. A cluster has one thread block.
+SPECIAL: dict[str, Value] = {
     **{f"%tid.{axis}": _named(f"%tid.{axis}") for axis in "xyz"},
     **{f"%ctaid.{axis}": _named(f"%ctaid.{axis}") for axis in "xyz"},
     **{f"%ntid.{axis}": _field(index) for axis, index in zip("xyz", abi.THREAD_BLOCK, strict=True)},
     **{f"%nctaid.{axis}": _field(index) for axis, index in zip("xyz", abi.GRID, strict=True)},
+    **{f"%clusterid.{axis}": _named(f"%ctaid.{axis}") for axis in "xyz"},
+    **{f"%nclusterid.{axis}": _field(index) for axis, index in zip("xyz", abi.GRID, strict=True)},
+    **{f"%cluster_ctaid.{axis}": _named("0") for axis in "xyz"},
+    **{f"%cluster_nctaid.{axis}": _named("1") for axis in "xyz"},
+    **{f"%{name}.w": _named("0") for name in ("tid", "ctaid", "clusterid", "cluster_ctaid")},
+    **{f"%{name}.w": _named("1") for name in ("ntid", "nctaid", "nclusterid", "cluster_nctaid")},
     **{f"%lanemask_{kind}": _lane_mask(kind) for kind in ("eq", "lt", "le", "gt", "ge")},
+    **{f"%envreg{index}": _named("0") for index in range(32)},
+    **{f"%pm{index}": _named("0") for index in range(8)},
+    **{f"%reserved_smem_offset_{name}": _named("0") for name in ("begin", "end", "cap", "0", "1")},
+    "%cluster_ctarank": _named("0"),
+    "%cluster_nctarank": _named("1"),
+    "%is_explicit_cluster": _named("0"),
     "%laneid": _lane,
     "%warpid": lambda body: body.code.value(f"lshr i32 {linear_thread(body)}, 5"),
     "%nwarpid": _named("32"),
-    "WARP_SZ": _named("32"),
     "%smid": _named("0"),
     "%nsmid": _named("1"),
-    "%gridid": _named("0"),
-    "%clock": _clock,
+    "%total_smem_size": _field(abi.SHARED_BYTES),
+    "%aggr_smem_size": _field(abi.SHARED_BYTES),
+    "%dynamic_smem_size": _dynamic_shared,
+    "%clock": _half(clock64, 0),
+    "%clock_hi": _half(clock64, 32),
+    "%globaltimer_lo": _half(_nanoseconds, 0),
+    "%globaltimer_hi": _half(_nanoseconds, 32),
 }
-SPECIAL["%tid"], SPECIAL["%ctaid"] = SPECIAL["%tid.x"], SPECIAL["%ctaid.x"]
+for _name in ("tid", "ntid", "ctaid", "nctaid"):
+    SPECIAL[f"%{_name}"] = SPECIAL[f"%{_name}.x"]
+
+#: Registers of 64 bits.
+SPECIAL_WIDE: dict[str, Value] = {
+    "%clock64": clock64,
+    "%globaltimer": _nanoseconds,
+    "%gridid": _named("0"),
+    "%current_graph_exec": _named("0"),
+    **{f"%pm{index}_64": _named("0") for index in range(8)},
+}

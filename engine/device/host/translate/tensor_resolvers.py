@@ -217,9 +217,7 @@ def product(name: str, exchange: int, result: int, item: Product) -> str:
     elif kind[0] == "i":
         step = f"  %part = mul {vector} %a.all, %b.row\n  %sum = add {vector} %total, %part\n"
     elif kind == "double":
-        step = (
-            f"  %sum = call {vector} @llvm.fma.v{width}f64({vector} %a.all, {vector} %b.row, {vector} %total)\n"
-        )
+        step = f"  %sum = call {vector} @llvm.fma.v{width}f64({vector} %a.all, {vector} %b.row, {vector} %total)\n"
     else:  # the products of these short types are exact in f32
         step = f"  %part = fmul {vector} %a.all, %b.row\n  %sum = fadd {vector} %total, %part\n"
     rows_of_one = item.a.rows // item.batch

@@ -18,8 +18,19 @@ from engine.ptx.tree import Instruction, Operand, Vector
 ARRAY_BYTES = 4 * abi.MAX_THREADS
 #: Bits of an element of a matrix.
 ELEMENT_BITS = {
-    **{"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s32": 32, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1},
-    **{"e4m3": 8, "e5m2": 8},
+    "f16": 16,
+    "bf16": 16,
+    "tf32": 32,
+    "f32": 32,
+    "f64": 64,
+    "s32": 32,
+    "s8": 8,
+    "u8": 8,
+    "s4": 4,
+    "u4": 4,
+    "b1": 1,
+    "e4m3": 8,
+    "e5m2": 8,
 }
 #: One place of a fragment: (thread, register, element of the register) -> (row, column).
 Place = Callable[[int, int, int], tuple[int, int]]

@@ -42,6 +42,7 @@ def thread_loop(
     carry = f"  store i1 false, ptr {body.carry}\n" if body.carry else ""
     vector = ", !llvm.loop !10" if body.accesses.branch_free else ""
     lines = "\n".join(body.code.lines)
+    rows = "".join(f"{line}\n" for line in body.accesses.rows.lines)
     return f"""  br label %threads
 threads:
   br label %loop.z
@@ -50,9 +51,10 @@ loop.z:
   br label %loop.y
 loop.y:
   %tid.y = phi i32 [{y0}, %loop.z], [%y.next, %latch.y]
-  br label %loop.x
+{rows}  br label %loop.x
 loop.x:
   %tid.x = phi i32 [{x0}, %loop.y], [%x.next, %latch.x]
+  %tid.x.wide = zext nneg i32 %tid.x to i64
 {before}{registers}{carry}
   br label %body
 body:

@@ -54,18 +54,20 @@ for _ftz in ("", ".ftz"):
     _f = bool(_ftz)
     FAMILY.add(f"rcp.approx{_ftz}.f32", "f32", "f32", rule=_rule(_reciprocal, 2.0**-23, ftz=_f))
     FAMILY.add(f"sqrt.approx{_ftz}.f32", "f32", "f32", rule=_rule(np.sqrt, 2.0**-23, ftz=_f))
-    FAMILY.add(f"rsqrt.approx{_ftz}.f32", "f32", "f32", rule=_rule(_reciprocal_root, 2.0**-22.4, ftz=_f))
+    FAMILY.add(f"rsqrt.approx{_ftz}.f32", "f32", "f32", rule=_rule(_reciprocal_root, 2.0**-22.9, ftz=_f))
     FAMILY.add(f"ex2.approx{_ftz}.f32", "f32", "exponent", rule=_rule(np.exp2, 2.0**-22, ftz=_f))
     # Absolute within (0.5, 2), relative outside: the sum covers both.
     FAMILY.add(f"lg2.approx{_ftz}.f32", "f32", "positive", rule=_rule(np.log2, 2.0**-22, 2.0**-22, ftz=_f))
-    FAMILY.add(f"sin.approx{_ftz}.f32", "f32", "angle", rule=_rule(_sine, 0.0, 2.0**-14.7, ftz=_f))
-    FAMILY.add(f"cos.approx{_ftz}.f32", "f32", "angle", rule=_rule(_cosine, 0.0, 2.0**-14.7, ftz=_f))
+    for _name, _true in (("sin", _sine), ("cos", _cosine)):
+        _full = f"{_name}.approx{_ftz}.f32"
+        FAMILY.add(_full, "f32", "turn", rule=_rule(_true, 0.0, 2.0**-20.5, ftz=_f))
+        FAMILY.add(f"{_full} far", "f32", "angle", f"{_full} %d, %a;", rule=_rule(_true, 0.0, 2.0**-14.7, ftz=_f))
     FAMILY.add(f"div.full{_ftz}.f32", "f32", "dividend divisor", rule=_rule(_quotient, 2.0**-22, ftz=_f))
     FAMILY.add(f"div.approx{_ftz}.f32", "f32", "dividend divisor", rule=_rule(_fast_quotient, 2.0**-22, ftz=_f))
 FAMILY.add("tanh.approx.f32", "f32", "f32", rule=_rule(np.tanh, 2.0**-11))
 FAMILY.add("rsqrt.approx.f64", "f64", "f64", rule=_rule(_reciprocal_root, 2.0**-22))
-FAMILY.add("rcp.approx.ftz.f64", "f64", "whole64", rule=_rule(_reciprocal, 2.0**-20))
-FAMILY.add("rsqrt.approx.ftz.f64", "f64", "whole64", rule=_rule(_reciprocal_root, 2.0**-20))
+FAMILY.add("rcp.approx.ftz.f64", "f64", "whole64", rule=_rule(_reciprocal, 2.0**-19))
+FAMILY.add("rsqrt.approx.ftz.f64", "f64", "whole64", rule=_rule(_reciprocal_root, 2.0**-19))
 for _x in ("", "x2"):
     FAMILY.add(f"tanh.approx.f16{_x}", f"f16{_x}", f"f16{_x}", rule=_rule(np.tanh, 0.0, 2.0**-10.987))
     FAMILY.add(f"tanh.approx.bf16{_x}", f"bf16{_x}", f"bf16{_x}", rule=_rule(np.tanh, 0.0, 2.0**-8))

@@ -35,9 +35,7 @@ for _name in ("clamp", "wrap"):
     for _side in ("l", "r"):
         FAMILY.add(f"shf.{_side}.{_name}.b32", "b32", "b32 b32 shift")
 FAMILY.add("fns.b32", "b32", "b32 lane few", "fns.b32 %d, %a, %b, %c;")
-FAMILY.add(
-    "fns.b32 backwards", "b32", "b32 lane few", ".reg .b32 %t; neg.s32 %t, %c; fns.b32 %d, %a, %b, %t;"
-)
+FAMILY.add("fns.b32 backwards", "b32", "b32 lane few", ".reg .b32 %t; neg.s32 %t, %c; fns.b32 %d, %a, %b, %t;")
 
 FAMILY.add("prmt.b32", "b32", "b32 b32 b32")
 for _name in ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"):
@@ -47,9 +45,7 @@ for _selector in (0x3210, 0x7654, 0x0123, 0x8888, 0xF0A5, 0x4040):
 for _table in (0x00, 0x01, 0x1E, 0x2D, 0x78, 0x80, 0x96, 0xCA, 0xD8, 0xE8, 0xF8, 0xFE, 0xFF):
     FAMILY.add(f"lop3.b32 {_table:#04x}", "b32", "b32 b32 b32", f"lop3.b32 %d, %a, %b, %c, {_table:#x};")
 for _name in ("or", "and"):
-    FAMILY.add(
-        f"lop3.{_name}.b32", "b32 pred", "b32 b32 b32 pred", f"lop3.{_name}.b32 %d|%e, %a, %b, %c, 0x6a, %x;"
-    )
+    FAMILY.add(f"lop3.{_name}.b32", "b32 pred", "b32 b32 b32 pred", f"lop3.{_name}.b32 %d|%e, %a, %b, %c, 0x6a, %x;")
 
 for _t in ("b16", "b32", "b64"):
     FAMILY.add(f"slct.{_t}.s32", _t, f"{_t} {_t} s32")

@@ -24,12 +24,8 @@ for _test in ("eq", "lt", "geu", "nan"):
     for _t in ("f16x2", "bf16x2"):
         FAMILY.add(f"setp.{_test}.{_t}", "pred pred", f"{_t} {_t}", f"setp.{_test}.{_t} %d|%e, %a, %b;")
 for _name in ("and", "or", "xor"):
-    FAMILY.add(
-        f"setp.lt.{_name}.s32 p|q", "pred pred", "s32 s32 pred", f"setp.lt.{_name}.s32 %d|%e, %a, %b, %c;"
-    )
-    FAMILY.add(
-        f"setp.gt.{_name}.f32 p|q", "pred pred", "f32 f32 pred", f"setp.gt.{_name}.f32 %d|%e, %a, %b, %c;"
-    )
+    FAMILY.add(f"setp.lt.{_name}.s32 p|q", "pred pred", "s32 s32 pred", f"setp.lt.{_name}.s32 %d|%e, %a, %b, %c;")
+    FAMILY.add(f"setp.gt.{_name}.f32 p|q", "pred pred", "f32 f32 pred", f"setp.gt.{_name}.f32 %d|%e, %a, %b, %c;")
     FAMILY.add(f"setp.ne.{_name}.u64 !c", "pred", "u64 u64 pred", f"setp.ne.{_name}.u64 %d, %a, %b, !%c;")
     FAMILY.add(f"set.le.{_name}.u32.f32", "u32", "f32 f32 pred")
 for _test in ("eq", "lt", "gtu", "num"):

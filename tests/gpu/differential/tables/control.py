@@ -25,7 +25,8 @@ FAMILY.add(
 FAMILY.add(
     "bra collatz", "b32", "u16", ".reg .pred %p, %q; .reg .b32 %n, %t; cvt.u32.u16 %n, %a; add.u32 %n, %n, 1; "
     "mov.b32 %d, 0; again: setp.le.u32 %p, %n, 1; @%p bra done; and.b32 %t, %n, 1; setp.eq.u32 %q, %t, 1; "
-    "@%q mad.lo.u32 %n, %n, 3, 1; @!%q shr.u32 %n, %n, 1; add.u32 %d, %d, 1; setp.lt.u32 %q, %d, 60; @%q bra again; done:"
+    "@%q mad.lo.u32 %n, %n, 3, 1; @!%q shr.u32 %n, %n, 1; add.u32 %d, %d, 1; setp.lt.u32 %q, %d, 60; "
+    "@%q bra again; done:"
 )  # fmt: skip
 FAMILY.add(
     "brx.idx", "b32", "few b32", "targets: .branchtargets zero, one, two, three; brx.idx %a, targets; "

@@ -118,16 +118,13 @@ FAMILY.add(
     zone="zero", in_programs=False,
 )  # fmt: skip
 _CAS = (
-    f"{_AT.format(size=8)} .reg .pred %q; .reg .b{{bits}} %old, %next, %seen; ld.relaxed.gpu.global.b{{bits}} %old, [%p]; "
-    "again: {op} %next, %old, %b; atom.relaxed.gpu.global.cas.b{bits} %seen, [%p], %old, %next; "
+    f"{_AT.format(size=8)} .reg .pred %q; .reg .b{{bits}} %old, %next, %seen; "
+    "ld.relaxed.gpu.global.b{bits} %old, [%p]; again: "
+    "{op} %next, %old, %b; atom.relaxed.gpu.global.cas.b{bits} %seen, [%p], %old, %next; "
     "setp.ne.b{bits} %q, %seen, %old; mov.b{bits} %old, %seen; @%q bra again;"
 )
-FAMILY.add(
-    "atom.cas.b32 loop", "", "slot u32", _CAS.format(bits=32, op="mul.lo.u32"), zone="ones", in_programs=False
-)
-FAMILY.add(
-    "atom.cas.b64 loop", "", "slot u64", _CAS.format(bits=64, op="add.u64"), zone="random", in_programs=False
-)
+FAMILY.add("atom.cas.b32 loop", "", "slot u32", _CAS.format(bits=32, op="mul.lo.u32"), zone="ones", in_programs=False)
+FAMILY.add("atom.cas.b64 loop", "", "slot u64", _CAS.format(bits=64, op="add.u64"), zone="random", in_programs=False)
 # One winner for each word, and all the values given in are found again: their sum does not depend on order.
 FAMILY.add(
     "atom.exch.b32", "", "slot u32", ".reg .b64 %p; mad.wide.u32 %p, %a, 4, %m; .reg .b32 %old; "

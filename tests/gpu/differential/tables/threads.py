@@ -70,8 +70,8 @@ _parted("bar.warp.sync", "b32", "b32", "bar.warp.sync MASK; add.u32 %d, %a, 1;")
 
 # Thread blocks of 64: out to shared memory, past a barrier, in from another thread's place.
 _SHARED = (
-    ".reg .b32 %t, %o; mov.u32 %t, %tid.x; .shared .align 16 .b8 words[512]; .reg .b32 %base, %p; mov.u32 %base, words; "
-    "mad.lo.u32 %p, %t, 8, %base; "
+    ".reg .b32 %t, %o; mov.u32 %t, %tid.x; .shared .align 16 .b8 words[512]; .reg .b32 %base, %p; "
+    "mov.u32 %base, words; mad.lo.u32 %p, %t, 8, %base; "
 )
 _OTHER = "bar.sync 0; xor.b32 %o, %t, 45; mad.lo.u32 %p, %o, 8, %base; "
 
@@ -102,7 +102,8 @@ for _op, _kind, _start in (
     )
 for _name in ("and", "or"):
     FAMILY.add(
-        f"bar.red.{_name}.pred", "pred", "b32", f".reg .pred %p; setp.ne.b32 %p, %a, 0; bar.red.{_name}.pred %d, 0, %p;",
+        f"bar.red.{_name}.pred", "pred", "b32",
+        f".reg .pred %p; setp.ne.b32 %p, %a, 0; bar.red.{_name}.pred %d, 0, %p;",
         thread_block=64, in_programs=False,
     )  # fmt: skip
 FAMILY.add("bar.red.popc.u32", "u32", "pred", "bar.red.popc.u32 %d, 0, %a;", thread_block=64, in_programs=False)

@@ -8,12 +8,10 @@ FAMILY = Family("video")
 _TYPES = ("u32", "s32")
 
 for _name in ("vadd", "vsub", "vabsdiff", "vmin", "vmax"):
-    for _d in _TYPES:
-        for _a in _TYPES:
-            for _b in _TYPES:
-                for _sat in ("", ".sat"):
-                    _full = f"{_name}.{_d}.{_a}.{_b}{_sat}"
-                    FAMILY.add(_full, "b32", "b32 b32", f"{_full} %d, %a, %b;")
+    for _types in ("u32.u32.u32", "s32.s32.s32", "s32.u32.s32", "u32.s32.u32", "u32.s32.s32"):
+        for _sat in ("", ".sat"):
+            _full = f"{_name}.{_types}{_sat}"
+            FAMILY.add(_full, "b32", "b32 b32", f"{_full} %d, %a, %b;")
     for _a in _TYPES:
         for _select in (("b0", "b3"), ("h1", "b2"), ("h0", "h1")):
             _text = f"%a.{_select[0]}, %b.{_select[1]}"
@@ -51,10 +49,9 @@ for _a in _TYPES:
 for _name in ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"):
     for _width in (2, 4):
         for _a in _TYPES:
-            for _b in _TYPES:
-                for _sat in ("", ".sat"):
-                    _full = f"{_name}{_width}.s32.{_a}.{_b}{_sat}"
-                    FAMILY.add(_full, "b32", "b32 b32 b32", f"{_full} %d, %a, %b, %c;")
+            for _sat in ("", ".sat"):
+                _full = f"{_name}{_width}.{_a}.{_a}.s32{_sat}"
+                FAMILY.add(_full, "b32", "b32 b32 b32", f"{_full} %d, %a, %b, %c;")
             _full = f"{_name}{_width}.u32.{_a}.u32.add"
             FAMILY.add(_full, "b32", "b32 b32 b32", f"{_full} %d, %a, %b, %c;")
 for _width in (2, 4):

@@ -79,7 +79,7 @@ def _bulk(writer: Writer, instruction: Instruction) -> None:
     pair = []
     for address in (target, source):
         at = writer.register("b64")
-        writer.emit("mov.b64", at, address.base)  # type: ignore[arg-type]
+        writer.emit("mov.b64", at, address.base)
         pair.append((at, address.offset))
     (to, to_offset), (start, start_offset) = pair
     left = writer.value("mov.u32", size)

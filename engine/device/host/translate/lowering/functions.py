@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from engine.device.host.translate.lowering.spins import with_yields
 from engine.device.host.translate.lowering.writer import LOWERED, Writer
+from engine.diagnostics import KernelError
 from engine.ptx.tree import Function, Guard, Label
 
 
@@ -18,6 +19,12 @@ def lowered(functions: Mapping[str, Function]) -> dict[str, Function]:
 def _lowered(function: Function) -> Function:
     if function.body is None:
         return function
+    if max(function.directives.get("reqnctapercluster", ()), default=1) > 1:
+        raise KernelError(
+            f"PTX line {function.line}: kernel {function.name} must run in clusters of one thread block on the host "
+            "device; use global memory between thread blocks",
+            line=function.line,
+        )
     writer = Writer(dict(function.registers))
     for item in function.body:
         lower = None if isinstance(item, Label) else LOWERED.get(item.opcode)

@@ -133,7 +133,7 @@ def _whole_registers(
             _access(writer, f"{opcode}.b{size}", moved(place, index * size // 8), register)
         else:
             _access(writer, f"{opcode}.b{size}", place, register)
-            place = Address(writer.value("add.s64", place.base, step), place.offset)  # type: ignore[arg-type]
+            place = Address(writer.value("add.s64", place.base, step), place.offset)
 
 
 def _single_elements(
@@ -151,6 +151,6 @@ def _single_elements(
                 part = writer.register("b32")
                 writer.emit(f"{opcode}.u{bits}", part, place)
                 whole = writer.value("or.b32", whole, writer.value("shl.b32", part, element * bits))
-            place = Address(writer.value("add.s64", place.base, step), place.offset)  # type: ignore[arg-type]
+            place = Address(writer.value("add.s64", place.base, step), place.offset)
         if not stores and not isinstance(register, Sink):
             writer.emit("mov.b32", register, whole)

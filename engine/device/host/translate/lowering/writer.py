@@ -36,8 +36,9 @@ class Writer:
         self.done.append(Instruction(opcode, tuple(modifiers), items, guard, self._at.line, self._at.source))
 
     def value(self, text: str, *operands: Operand | int) -> Register:
-        """Write an instruction whose result is a new register of its last type, and return that register."""
-        kind = "pred" if text.startswith("setp") else text.rsplit(".", 1)[1]
+        """Write an instruction whose result is a new register of its type, and return that register."""
+        opcode, *modifiers = text.split(".")
+        kind = {"setp": "pred", "cvt": modifiers[0]}.get(opcode, modifiers[-1])
         target = self.register(kind)
         self.emit(text, target, *operands)
         return target

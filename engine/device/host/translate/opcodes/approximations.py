@@ -98,6 +98,9 @@ def sine(body: Body, x: str, *, shifted: bool) -> str:
     r = x
     for part in _PI:
         r = _fma(body, minus, constant(part), r)
+    # Past 2^24 the multiple of pi is not exact: any value within [-1, 1] will do, as on the device.
+    beyond = code.value(f"fcmp ogt float {code.value(f'call float @llvm.fabs.f32(float {r})')}, 2.0")
+    r = code.value(f"select i1 {beyond}, float 0.0, float {r}")
     value = code.value(f"fmul float {r}, {polynomial(body, code.value(f'fmul float {r}, {r}'), _SINE)}")
     n = truncate(body, k, "f32", "s32")
     sign = code.value(f"shl i32 {n}, 31")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import report
 from engine.device.host.translate.body import Body, quoted
+from engine.device.host.translate.opcodes import services
 from engine.device.host.translate.table import opcode
-from engine.device.host.translate.types import llvm_type
+from engine.device.host.translate.types import bits, llvm_type
 from engine.diagnostics import KernelError
-from engine.ptx.tree import Group, Instruction, Operand, Register, Symbol, Variable
+from engine.ptx.tree import Group, Instruction, Operand, Register, Symbol, Variable, Vector
 
 _FRAME = (
     "ptr %launch, ptr %params, ptr %worker, ptr %shared, i64 %shared.bytes, "
@@ -36,11 +37,10 @@ def _call(body: Body, instruction: Instruction) -> None:
     assert isinstance(arguments, Group)
     if isinstance(target, Symbol):
         callee = body.callees.get(target.name)
+        if callee is None and target.name in services.FUNCTIONS:
+            services.call(body, instruction, target.name, results.elements, list(arguments.elements))
+            return
         if callee is None:
-            if target.name == "__assertfail":
-                report(body, abi.ASSERT, instruction.line, "0")
-                body.code.jump(body.exit_label)
-                return
             raise body.unsupported(instruction, f"function {target.name} must have a body in this module")
         pointers, after = _pass(body, instruction, results, arguments, callee.results, callee.parameters)
         _invoke(body, target.name, pointers)
@@ -75,8 +75,9 @@ def _pass(
         if index < len(results.elements):
             after.append((operand, variable.ptx_type, slot))
         else:
-            value = body.read(operand, variable.ptx_type, instruction.line)
-            body.code.do(f"store {llvm_type(variable.ptx_type)} {value}, ptr {slot}")
+            for place, element in _places(body, slot, operand, variable.ptx_type):
+                value = body.read(element, variable.ptx_type, instruction.line)
+                body.code.do(f"store {llvm_type(variable.ptx_type)} {value}, ptr {place}")
         pointers.append(slot)
     return pointers, after
 
@@ -92,8 +93,20 @@ def _invoke(body: Body, name: str, pointers: list[str]) -> None:
 
 def _receive(body: Body, after: list[tuple[Operand, str, str]], instruction: Instruction) -> None:
     for operand, ptx_type, slot in after:
-        value = body.code.value(f"load {llvm_type(ptx_type)}, ptr {slot}")
-        body.write(operand, ptx_type, value, instruction.line)
+        for place, element in _places(body, slot, operand, ptx_type):
+            value = body.code.value(f"load {llvm_type(ptx_type)}, ptr {place}")
+            body.write(element, ptx_type, value, instruction.line)
+
+
+def _places(body: Body, slot: str, operand: Operand, ptx_type: str) -> list[tuple[str, Operand]]:
+    """Return where in a slot a value lies, or each component of a vector register."""
+    if not isinstance(operand, Vector):
+        return [(slot, operand)]
+    size = bits(ptx_type) // 8
+    return [
+        (body.code.value(f"getelementptr i8, ptr {slot}, i64 {index * size}"), element)
+        for index, element in enumerate(operand.elements)
+    ]
 
 
 def _indirect(

@@ -154,5 +154,5 @@ def _mode_selector(body: Body, mode: str, selector: str) -> str:
     packed = [sum(byte << 4 * index for index, byte in enumerate(row)) for row in _MODES[mode]]
     table = packed[0] | packed[1] << 16 | packed[2] << 32 | packed[3] << 48
     step = code.value(f"shl i32 {code.value(f'and i32 {selector}, 3')}, 4")
-    chosen = code.value(f"lshr i64 {table - (1 << 64) if table >> 63 else table}, {code.value(f'zext i32 {step} to i64')}")
+    chosen = code.value(f"lshr i64 {table}, {code.value(f'zext i32 {step} to i64')}")
     return code.value(f"and i32 {code.value(f'trunc i64 {chosen} to i32')}, 65535")

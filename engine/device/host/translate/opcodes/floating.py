@@ -171,18 +171,15 @@ def _absolute(body: Body, instruction: Instruction, kind: str, values: list[str]
 
 
 def _divide(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
-    """Divide; div.approx, which multiplies by a reciprocal, gives 0 where that reciprocal would be subnormal."""
+    """Divide; div.approx multiplies by a reciprocal, so a divisor above 2^126 counts as infinite."""
     a, b = values
     code = body.code
-    quotient = binary(body, kind, "fdiv", a, b, rounding(instruction))
-    if "approx" not in instruction.modifiers:
-        return quotient
-    size = code.value(f"call float @llvm.fabs.f32(float {b})")
-    large = code.value(f"fcmp ogt float {size}, {double_constant(2.0**126)}")
-    finite = code.value(f"fcmp olt float {size}, {double_constant(float('inf'))}")
-    vanishing = code.value(f"fmul float {a}, {code.value(f'call float @llvm.copysign.f32(float 0.0, float {b})')}")
-    applies = code.value(f"and i1 {large}, {finite}")
-    return code.value(f"select i1 {applies}, float {vanishing}, float {quotient}")
+    if "approx" in instruction.modifiers:
+        size = code.value(f"call float @llvm.fabs.f32(float {b})")
+        large = code.value(f"fcmp ogt float {size}, {double_constant(2.0**126)}")
+        infinite = code.value(f"call float @llvm.copysign.f32(float 0x7FF0000000000000, float {b})")
+        b = code.value(f"select i1 {large}, float {infinite}, float {b}")
+    return binary(body, kind, "fdiv", a, b, rounding(instruction))
 
 
 def _extreme(name: str) -> Compute:

@@ -8,14 +8,19 @@ from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, llvm_type, type_of
 from engine.ptx.tree import Address, Instruction, Operand, Symbol, Vector
 
+#: Modifiers of stores that one thread block alone has no use for, or that copy blocks of memory.
+_UNKNOWN = frozenset(("async", "bulk"))
+
 
 def _elements(operand: Operand) -> tuple[Operand, ...]:
     return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
 def _ordering(instruction: Instruction) -> str:
-    """Return the LLVM ordering of an access, "" for a plain one."""
+    """Return the LLVM ordering of an access, "" for a plain one; none is possible for 128 bits."""
     modifiers = instruction.modifiers
+    if bits(type_of(instruction)) > 64:
+        return ""
     if "acquire" in modifiers or "release" in modifiers:
         return "acquire" if "acquire" in modifiers else "release"
     return "monotonic" if "relaxed" in modifiers or "volatile" in modifiers or "mmio" in modifiers else ""
@@ -46,7 +51,7 @@ def _group(body: Body, instruction: Instruction, size: int, count: int) -> int:
 @opcode("ld", "ldu")
 def _load(body: Body, instruction: Instruction) -> None:
     kind, code, space = type_of(instruction), body.code, space_of(instruction)
-    llvm, size = llvm_type(kind), bits(kind) // 8
+    llvm, size = llvm_type(kind), max(bits(kind) // 8, 1)
     elements, order = _elements(instruction.operands[0]), _ordering(instruction)
     # A scalar may be written in braces, and a vector access is aligned to its whole size only on the device.
     with body.accesses.at(instruction, instruction.operands[1], size * len(elements)) as pointer:
@@ -75,8 +80,10 @@ def _load(body: Body, instruction: Instruction) -> None:
 
 @opcode("st")
 def _store(body: Body, instruction: Instruction) -> None:
+    if _UNKNOWN & set(instruction.modifiers):
+        raise body.unsupported(instruction, "use plain stores and bar.sync")
     kind, code = type_of(instruction), body.code
-    llvm, size = llvm_type(kind), bits(kind) // 8
+    llvm, size = llvm_type(kind), max(bits(kind) // 8, 1)
     elements, order = _elements(instruction.operands[1]), _ordering(instruction)
     values = [body.read(element, kind, instruction.line) for element in elements]
     with body.accesses.at(instruction, instruction.operands[0], size * len(elements)) as pointer:
@@ -102,3 +109,9 @@ def _store(body: Body, instruction: Instruction) -> None:
 @opcode("prefetch", "prefetchu", "applypriority", "discard")
 def _prefetch(body: Body, instruction: Instruction) -> None:
     """A hint about caches: the host has nothing to do."""
+
+
+@opcode("createpolicy")
+def _policy(body: Body, instruction: Instruction) -> None:
+    """A policy is only ever handed on to hints."""
+    body.write(instruction.operands[0], "b64", "0", instruction.line)

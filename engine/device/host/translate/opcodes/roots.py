@@ -27,10 +27,10 @@ def square_root(body: Body, kind: str, a: str, mode: str = "") -> str:
 
 
 def _upper(body: Body, value: str) -> str:
-    """Return an f64 with its lower 32 bits, which rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 do not look at, cut."""
+    """Return an f64 rounded to its upper 32 bits: rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 give no more."""
     code = body.code
-    raw = code.value(f"and i64 {code.value(f'bitcast double {value} to i64')}, -4294967296")
-    return code.value(f"bitcast i64 {raw} to double")
+    rounded = code.value(f"add i64 {code.value(f'bitcast double {value} to i64')}, 2147483648")
+    return code.value(f"bitcast i64 {code.value(f'and i64 {rounded}, -4294967296')} to double")
 
 
 def _flush64(body: Body, value: str) -> str:
@@ -52,13 +52,13 @@ def _root(body: Body, instruction: Instruction, kind: str, values: list[str]) ->
 def _reciprocal(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
     if not _is_gross(instruction, kind):
         return binary(body, kind, "fdiv", "1.0", values[0], rounding(instruction))
-    source = _flush64(body, _upper(body, values[0]))
+    source = _flush64(body, values[0])
     return _upper(body, _flush64(body, body.code.value(f"fdiv double 1.0, {source}")))
 
 
 def _reciprocal_root(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
     gross, llvm = _is_gross(instruction, kind), llvm_type(kind)
-    source = _flush64(body, _upper(body, values[0])) if gross else values[0]
+    source = _flush64(body, values[0]) if gross else values[0]
     value = body.code.value(f"fdiv {llvm} 1.0, {square_root(body, kind, source)}")
     return _upper(body, value) if gross else value
 

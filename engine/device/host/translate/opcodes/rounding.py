@@ -121,10 +121,8 @@ def narrow(body: Body, value: str, mode: str, error: str = "") -> str:
     if not mode:
         return nearest
     rest = code.value(f"fsub double {value}, {code.value(f'fpext float {nearest} to double')}")
-    if error:
-        # The f64's own error is not a number when the f64 is an infinity: then nothing is missing.
-        known = code.value(f"fcmp ord double {error}, {error}")
-        rest = code.value(f"fadd double {rest}, {code.value(f'select i1 {known}, double {error}, double 0.0')}")
+    if error:  # NaN for infinities and for exact zeros, which then stay as they are
+        rest = code.value(f"fadd double {rest}, {error}")
     if mode != "odd":
         return directed(body, nearest, rest, mode)
     raw = code.value(f"bitcast float {directed(body, nearest, rest, 'rz')} to i32")

@@ -80,7 +80,8 @@ def _tf32(body: Body, instruction: Instruction, value: str) -> str:
     raw = code.value(f"bitcast float {value} to i32")
     rounded = code.value(f"and i32 {cut(body, raw, 13, 'rna' if 'rna' in modifiers else rounding(instruction))}, -8192")
     if "satfinite" in modifiers:
-        limited = code.value(f"call i32 @llvm.umin.i32(i32 {code.value(f'and i32 {rounded}, 2147483647')}, i32 2139086848)")
+        magnitude = code.value(f"and i32 {rounded}, 2147483647")
+        limited = code.value(f"call i32 @llvm.umin.i32(i32 {magnitude}, i32 2139086848)")
         rounded = code.value(f"or i32 {limited}, {code.value(f'and i32 {rounded}, -2147483648')}")
     is_nan = code.value(f"fcmp uno float {value}, {value}")
     return code.value(f"select i1 {is_nan}, i32 2147483647, i32 {rounded}")
@@ -154,9 +155,7 @@ def _unpack(body: Body, instruction: Instruction, wanted: str, have: str) -> Non
     code, target = body.code, _PAIRS[wanted]
     slot = 8 if have == "ue8m0x2" else FORMATS[have].slot
     whole = f"b{2 * slot}"
-    packed = code.value(
-        f"zext {llvm_type(whole)} {body.read(instruction.operands[1], whole, instruction.line)} to i32"
-    )
+    packed = code.value(f"zext {llvm_type(whole)} {body.read(instruction.operands[1], whole, instruction.line)} to i32")
     values = []
     for first in (0, slot):
         element = code.value(f"and i32 {code.value(f'lshr i32 {packed}, {first}')}, {(1 << slot) - 1}")

@@ -51,10 +51,10 @@ def operation(body: Body, name: str, a: str, b: str) -> str:
     return extreme(body, name, "s64", a, b)
 
 
-def saturated(body: Body, value: str, size: int, signed: bool) -> str:
-    """Return an i64 limited to what `size` bits hold."""
+def saturated(body: Body, value: str, size: int, signed: bool, kind: str = "s64") -> str:
+    """Return an i64, or another type's value, limited to what `size` bits hold."""
     low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
-    return limit(body, value, "s64", low, high)
+    return limit(body, value, kind, low, high)
 
 
 @opcode("vadd", "vsub", "vabsdiff", "vmin", "vmax")
@@ -73,8 +73,16 @@ def _shift(body: Body, instruction: Instruction) -> None:
         amount = code.value(f"and i64 {amount}, 31")
     else:
         amount = code.value(f"call i64 @llvm.umin.i64(i64 {amount}, i64 32)")
-    name = "shl" if instruction.opcode == "vshl" else "ashr"
-    _finish(body, instruction, wanted, code.value(f"{name} i64 {a}, {amount}"))
+    if instruction.opcode == "vshr":
+        result = code.value(f"ashr i64 {a}, {amount}")
+    elif "sat" not in instruction.modifiers:
+        result = code.value(f"shl i64 {a}, {amount}")
+    else:  # a word of 32 bits moved up by 32 does not fit in a signed 64
+        moved = code.value(
+            f"shl i128 {code.value(f'sext i64 {a} to i128')}, {code.value(f'zext i64 {amount} to i128')}"
+        )
+        result = code.value(f"trunc i128 {saturated(body, moved, 64, True, 's128')} to i64")
+    _finish(body, instruction, wanted, result)
 
 
 @opcode("vset")

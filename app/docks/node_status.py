@@ -1,0 +1,77 @@
+"""The foot of the inspector: what is wrong with a node, what its outputs hold, and what it costs."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from app.format import format_bytes, format_shape, format_time, plural
+from engine.blocktypes.block import Block
+from engine.runtime.messages import FrameReport, NodeState
+
+_REFRESH_S = 0.25  # a person can't read figures that change faster
+
+
+class NodeStatus(QWidget):
+    """Follows the reports. It stands below the editors, because it comes and goes and they must not move with it."""
+
+    def __init__(self, block_type: type[Block] | None) -> None:
+        super().__init__()
+        self._outputs = [spec.name for spec in block_type.outputs()] if block_type else []
+        self._time, self._timed_s = "", 0.0
+        self._message, self._figures = text_label("message"), text_label("faint")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        for label in (self._message, self._figures):
+            column.addWidget(label)
+            label.hide()
+
+    @property
+    def message(self) -> str:
+        """What is wrong with the node, or nothing."""
+        return self._message.text() if not self._message.isHidden() else ""
+
+    @property
+    def figures(self) -> list[str]:
+        """A line for each output, and the time."""
+        return self._figures.text().splitlines()
+
+    def show_report(self, node: str, report: FrameReport) -> None:
+        """Show what a report says of the node."""
+        found = report.nodes.get(node)
+        if found is None:
+            return
+        _set_text(self._message, found.message)
+        if self._message.property("state") != found.state.value:
+            self._message.setProperty("state", found.state.value)
+            self._message.style().polish(self._message)
+        lines = [
+            f"{port}: {buffer.dtype}, {format_shape(buffer.shape)}, {format_bytes(buffer.size_bytes)}"
+            for port in self._outputs
+            if (buffer := report.buffers.get(f"{node}.{port}")) is not None
+        ]
+        now_s = time.monotonic()
+        if found.state is NodeState.IDLE or found.time_ns is None:
+            self._time = ""
+        elif now_s - self._timed_s > _REFRESH_S:
+            self._timed_s = now_s
+            self._time = f"{format_time(found.time_ns)} in {plural(found.kernels, 'kernel')}"
+        _set_text(self._figures, "\n".join([*lines, *filter(None, [self._time])]))
+
+
+def text_label(name: str, text: str = "") -> QLabel:
+    """Return a label whose text wraps and can be copied; `name` is its place in the stylesheet."""
+    label = QLabel(text, wordWrap=True)
+    label.setObjectName(name)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+def _set_text(label: QLabel, text: str) -> None:
+    if label.text() != text:
+        label.setText(text)
+    label.setVisible(bool(text))

@@ -1,0 +1,155 @@
+"""What translated code asks of Python: printing, assertions, and memory from the device heap.
+
+Kernels call `Services.address` with six numbers: the worker record's address, what is wanted (`abi.PRINT`, ...), the
+thread block, the thread, and two operands. Such calls are rare, so they may take microseconds.
+"""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+
+from engine.device.host import printing
+from engine.device.host.memory import AllocationTable, HostMemory
+from engine.device.host.translate import abi
+
+#: CUDA's sizes of the buffer of printed text and of the device heap, in bytes.
+PRINT_BYTES = 1 << 20
+HEAP_BYTES = 8 << 20
+_CALL = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * 6)
+
+
+class Heap:
+    """Memory for `malloc` in kernels; blocks stay until they are freed, also from one kernel to the next."""
+
+    def __init__(self, table: AllocationTable) -> None:
+        self._memory = HostMemory(table, HEAP_BYTES)
+        self._free = [(self._memory.pointer, HEAP_BYTES)]
+        self._used: dict[int, int] = {}
+
+    def take(self, size: int) -> int:
+        """Return the address of a block, 0 when none is large enough."""
+        size = max(-(-size // 16) * 16, 16)
+        for index, (start, length) in enumerate(self._free):
+            if size <= length:
+                if size == length:
+                    del self._free[index]
+                else:
+                    self._free[index] = (start + size, length - size)
+                self._used[start] = size
+                return start
+        return 0
+
+    def give(self, address: int) -> None:
+        """Take a block back; an address that is none is ignored, as 0 must be."""
+        size = self._used.pop(address, 0)
+        if not size:
+            return
+        index = bisect.bisect_left(self._free, (address, 0))
+        self._free.insert(index, (address, size))
+        for left in (index, index - 1):  # join with the neighbours
+            if 0 <= left < len(self._free) - 1:
+                (start, length), (following, more) = self._free[left : left + 2]
+                if start + length == following:
+                    self._free[left : left + 2] = [(start, length + more)]
+
+
+class Services:
+    """The calls of all kernels of one device."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._call = _CALL(self._serve)
+        self._heap: Heap | None = None
+        self._pairs: Any = np.zeros((0, 2), np.uint64)
+        self._lines: list[tuple[int, bytes]] = []
+        self._printed = 0
+        self._error: BaseException | None = None
+        #: What the last failed assertion said.
+        self.assertion = ""
+
+    @property
+    def address(self) -> int:
+        """Address of the function that kernels call."""
+        return int(ctypes.cast(self._call, ctypes.c_void_p).value or 0)
+
+    def open_heap(self, table: AllocationTable) -> None:
+        """Make the device heap, which must be there before a kernel that uses it starts."""
+        with self._lock:
+            if self._heap is None:
+                self._heap = Heap(table)
+
+    def begin(self, pairs: Any) -> None:
+        """Note the live allocations, an (n, 2) array of first address and size."""
+        self._pairs = pairs
+
+    def finish(self) -> None:
+        """Print what kernels have printed, thread block by thread block; raise what went wrong in a call."""
+        with self._lock:
+            lines, self._lines, self._printed = self._lines, [], 0
+            error, self._error = self._error, None
+        if lines:
+            lines.sort(key=lambda line: line[0])
+            sys.stdout.write(b"".join(text for _, text in lines).decode(errors="replace"))
+            sys.stdout.flush()
+        if error is not None:
+            raise error
+
+    def _serve(self, worker: int, wanted: int, block: int, thread: int, a: int, b: int) -> int:
+        try:
+            with self._lock:
+                return self._answer(worker, wanted, block, thread, a, b)
+        except BaseException as error:  # noqa: BLE001 - raised by `finish`: it cannot pass through native code
+            self._error = error
+            return 0
+
+    def _answer(self, worker: int, wanted: int, block: int, thread: int, a: int, b: int) -> int:
+        if wanted == abi.PRINT:
+            return self._print(worker, block, a, b)
+        if wanted == abi.FAILED_ASSERTION:
+            if not self.assertion:
+                self.assertion = self._assertion(worker, a)
+            return 0
+        assert self._heap is not None
+        if wanted == abi.MALLOC:
+            return self._heap.take(a)
+        self._heap.give(a)
+        return 0
+
+    def _print(self, worker: int, block: int, template: int, arguments: int) -> int:
+        if self._printed >= PRINT_BYTES:
+            return -1
+        read = self._reader(worker)
+        text, count = printing.formatted(printing.string(read, template), read, arguments)
+        self._printed += len(text)
+        self._lines.append((block, text))
+        return count
+
+    def _assertion(self, worker: int, arguments: int) -> str:
+        """Return what `assert` was given: message, file, line and function, which lie at `arguments` in this order."""
+        read = self._reader(worker)
+        message, file, line, function = np.frombuffer(ctypes.string_at(arguments, 32), np.int64).tolist()
+        text = [printing.string(read, item).decode(errors="replace") for item in (message, file, function)]
+        return f"{text[0]!r} at {text[1]}:{line & 0xFFFFFFFF} in {text[2]}"
+
+    def _reader(self, worker: int) -> printing.Read:
+        """Return a function that reads what the kernel itself may read."""
+        record = np.frombuffer(ctypes.string_at(worker, 8 * abi.WORKER_FIELDS), np.int64)
+        own = [(int(record[abi.SCRATCH]), int(record[abi.SCRATCH_BYTES])), (int(record[abi.SHARED]), 227 << 10)]
+        pairs = self._pairs
+
+        def read(address: int, size: int) -> bytes:
+            address &= (1 << 64) - 1
+            index = int(np.searchsorted(pairs[:, 0], np.uint64(address), "right")) - 1
+            ranges = [*own, (int(pairs[index, 0]), int(pairs[index, 1]))] if index >= 0 else own
+            for first, length in ranges:
+                if first <= address < first + length:
+                    return ctypes.string_at(address, min(size, first + length - address))
+            return b""
+
+        return read

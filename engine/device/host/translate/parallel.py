@@ -1,0 +1,146 @@
+"""Which pieces of a kernel the optimiser may run on many threads at once, and how such a piece reports faults.
+
+A branch-free piece cannot leave its loop over threads when an access fails. Each thread folds its failed checks into
+one number, the loop folds those of all threads, and after it the smallest says who failed first, where and how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.device.host.translate.accesses import LAST_SITE, Accesses, space_of
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.flow import Block, Flow
+from engine.ptx.tree import Instruction
+
+_SERIAL = frozenset(
+    ("call", "atom", "red", "membar", "fence", "brx", "trap", "brkpt", "nanosleep", "mbarrier", "bar", "barrier")
+)
+_ORDERED = frozenset(("volatile", "acquire", "release", "relaxed", "mmio"))
+
+
+def is_parallel(flow: Flow, pieces: Iterable[int], accesses: Accesses) -> bool:
+    """Whether blocks may run for many threads at once: no loop, call or atomic, and every address has a known root.
+
+    Threads that do not wait for each other must not depend on each other either, so their accesses may be mixed.
+    """
+    pieces = list(pieces)
+    if _has_loop(flow, pieces):
+        return False
+    for index in pieces:
+        block = flow.blocks[index]
+        if not all(_is_simple(instruction, accesses) for instruction in _own(block)):
+            return False
+    return True
+
+
+def _has_loop(flow: Flow, pieces: list[int]) -> bool:
+    """Whether a thread may go round in circles without waiting: take away what ends until nothing does."""
+    left = {index: set(() if flow.blocks[index].suspends else flow.blocks[index].successors) for index in pieces}
+    while True:
+        ended = [index for index, following in left.items() if not following & left.keys()]
+        if not ended:
+            return bool(left)
+        for index in ended:
+            del left[index]
+
+
+def _own(block: Block) -> list[Instruction]:
+    return block.instructions[:-1] if block.suspends else block.instructions
+
+
+def _is_simple(instruction: Instruction, accesses: Accesses) -> bool:
+    if instruction.opcode in _SERIAL or _ORDERED & set(instruction.modifiers):
+        return False
+    if instruction.opcode not in ("ld", "ldu", "st"):
+        return True
+    space = space_of(instruction)
+    if space in ("shared", "param"):
+        return True
+    return space != "local" and accesses.has_root(instruction.operands[0 if instruction.opcode == "st" else 1])
+
+
+@dataclass(frozen=True)
+class FaultFold:
+    """Text around a branch-free loop: stack slots, before the loop, for each thread, after the loop.
+
+    `after` goes on at the label it was made for; `done` is where the loop must leave to.
+    """
+
+    slots: str = ""
+    reset: str = ""
+    begin: str = ""
+    finish: str = ""
+    judge: str = ""
+    done: str = ""
+
+
+def fault_fold(body: Body, done: str) -> FaultFold:
+    """Return the text for a body that was translated branch-free; nothing when no access has a check of its own."""
+    sites = body.accesses.sites
+    if not sites:
+        return FaultFold(slots="  %fault.thread = alloca i64\n", done=done)
+    lines = ", ".join(f"i64 {line}" for line, _ in sites)
+    kinds = ", ".join(f"i64 {kind}" for _, kind in sites)
+    count = len(sites)
+    finish = """  %fold.thread = load i64, ptr %fault.thread
+  %fold.row = mul i32 %tid.z, %ny
+  %fold.row2 = add i32 %fold.row, %tid.y
+  %fold.start = mul i32 %fold.row2, %nx
+  %fold.linear = add i32 %fold.start, %tid.x
+  %fold.wide = zext i32 %fold.linear to i64
+  %fold.high = shl i64 %fold.wide, 54
+  %fold.number = or i64 %fold.thread, %fold.high
+  %fold.fine = icmp eq i64 %fold.thread, -1
+  %fold.code = select i1 %fold.fine, i64 -1, i64 %fold.number
+  %fold.all = load i64, ptr %fault.all
+  %fold.least = call i64 @llvm.umin.i64(i64 %fold.all, i64 %fold.code)
+  store i64 %fold.least, ptr %fault.all
+"""
+    judge = f"""judge:
+  %judge.all = load i64, ptr %fault.all
+  %judge.fine = icmp eq i64 %judge.all, -1
+  br i1 %judge.fine, label %{done}, label %judge.report, !prof !2
+judge.report:
+  %judge.thread.wide = lshr i64 %judge.all, 54
+  %judge.thread = trunc i64 %judge.thread.wide to i32
+  %judge.site.high = lshr i64 %judge.all, 48
+  %judge.site = and i64 %judge.site.high, {LAST_SITE}
+  store [{count} x i64] [{lines}], ptr %judge.lines
+  %judge.line.at = getelementptr i64, ptr %judge.lines, i64 %judge.site
+  %judge.line = load i64, ptr %judge.line.at
+  store [{count} x i64] [{kinds}], ptr %judge.kinds
+  %judge.kind.at = getelementptr i64, ptr %judge.kinds, i64 %judge.site
+  %judge.kind = load i64, ptr %judge.kind.at
+  %judge.address = and i64 %judge.all, {(1 << 48) - 1}
+  call void @wl.fault(ptr %worker, i64 %judge.kind, i64 %judge.line, i32 %judge.thread, i64 %judge.address)
+  br label %{done}
+"""
+    slots = f"""  %fault.thread = alloca i64
+  %fault.all = alloca i64
+  %judge.lines = alloca [{count} x i64]
+  %judge.kinds = alloca [{count} x i64]
+"""
+    return FaultFold(
+        slots, "  store i64 -1, ptr %fault.all\n", "  store i64 -1, ptr %fault.thread\n", finish, judge, "judge"
+    )
+
+
+#: The parameters of a piece that runs a range of threads of one thread block.
+FRAME = (
+    "ptr %launch, ptr %params, ptr %worker, ptr %scratch, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z, "
+    "i32 %x0, i32 %x1, i32 %y0, i32 %y1, i32 %z0, i32 %z1"
+)
+
+
+def choice(body: Body, slow: str, done: str) -> str:
+    """Return the text that goes on when all hoisted checks hold, and else runs the piece's checked twin."""
+    lines, fine = body.accesses.hoisted()
+    if not fine:
+        return ""
+    return (
+        "\n".join(lines)
+        + f"\n  br i1 {fine}, label %fast, label %slow, !prof !2\nslow:\n  call void {slow}({FRAME})\n"
+        + f"  br label %{done}\nfast:\n"
+    )

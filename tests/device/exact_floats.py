@@ -1,0 +1,176 @@
+"""Floating-point formats in exact arithmetic: values as fractions, one rounding at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+INFINITY = "inf"
+NAN = "nan"
+
+
+@dataclass(frozen=True)
+class Format:
+    """Bits of precision, the exponents of the least and the greatest normal value, and bits in all."""
+
+    precision: int
+    least: int
+    greatest: int
+    bits: int
+
+    @property
+    def infinity(self) -> int:
+        """The bits of +infinity."""
+        return (self.greatest - self.least + 2) << (self.precision - 1)
+
+    @property
+    def sign(self) -> int:
+        """The sign bit."""
+        return 1 << (self.bits - 1)
+
+    @property
+    def quiet(self) -> int:
+        """The bits that stand for any NaN."""
+        return self.sign - 1
+
+
+FORMATS = {
+    "f16": Format(11, -14, 15, 16),
+    "bf16": Format(8, -126, 127, 16),
+    "f32": Format(24, -126, 127, 32),
+    "f64": Format(53, -1022, 1023, 64),
+    "tf32": Format(11, -126, 127, 19),  # kept in the upper bits of an f32
+}
+
+
+def decode(raw: int, kind: str) -> tuple[int, Fraction | str]:
+    """Return the sign bit and the magnitude of a float: a fraction, INFINITY or NAN."""
+    form = FORMATS[kind]
+    sign, magnitude = int(raw) >> (form.bits - 1), int(raw) & form.quiet
+    if magnitude >= form.infinity:
+        return sign, INFINITY if magnitude == form.infinity else NAN
+    field, mantissa = magnitude >> (form.precision - 1), magnitude & ((1 << (form.precision - 1)) - 1)
+    if field:
+        mantissa |= 1 << (form.precision - 1)
+    return sign, mantissa * Fraction(2) ** (max(field, 1) - 1 + form.least - form.precision + 1)
+
+
+def signed(raw: int, kind: str) -> Fraction:
+    """Return a finite float as a fraction."""
+    sign, magnitude = decode(raw, kind)
+    assert isinstance(magnitude, Fraction)
+    return -magnitude if sign else magnitude
+
+
+def is_away(mode: str, sign: int, odd: bool, rest: Fraction) -> bool:
+    """Whether a magnitude with a fractional `rest` rounds away from zero."""
+    if mode == "rn":
+        return rest > Fraction(1, 2) or (rest == Fraction(1, 2) and odd)
+    if mode == "rna":
+        return rest >= Fraction(1, 2)
+    return rest > 0 and ((mode == "rp" and not sign) or (mode == "rm" and bool(sign)))
+
+
+def encode(value: Fraction, kind: str, mode: str = "rn", *, zero_sign: int = 0) -> int:
+    """Return the bits of an exact value rounded once."""
+    form = FORMATS[kind]
+    if value == 0:
+        return form.sign * zero_sign
+    sign, magnitude = int(value < 0), abs(value)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    exponent -= magnitude < Fraction(2) ** exponent
+    exponent = max(exponent, form.least)
+    steps = magnitude / Fraction(2) ** (exponent - form.precision + 1)
+    count = int(steps)
+    count += is_away(mode, sign, count & 1 == 1, steps - count)
+    raw = ((exponent - form.least) << (form.precision - 1)) + count
+    if raw >= form.infinity:
+        to_infinity = mode in ("rn", "rna") or (mode == "rp" and not sign) or (mode == "rm" and sign)
+        raw = form.infinity if to_infinity else form.infinity - 1
+    return raw | form.sign * sign
+
+
+def _quiet(raw: int, kind: str) -> bool:
+    return decode(raw, kind)[1] == NAN
+
+
+def add(a: int, b: int, kind: str, mode: str = "rn", *, result: str = "") -> int:
+    """Return a + b."""
+    (sa, x), (sb, y) = decode(a, kind), decode(b, kind)
+    return _sum(sa, x, sb, y, result or kind, mode)
+
+
+def _sum(sa: int, x: Fraction | str, sb: int, y: Fraction | str, kind: str, mode: str) -> int:
+    form = FORMATS[kind]
+    if NAN in (x, y) or (x == y == INFINITY and sa != sb):
+        return form.quiet
+    if x == INFINITY or y == INFINITY:
+        return form.infinity | form.sign * (sa if x == INFINITY else sb)
+    assert isinstance(x, Fraction)
+    assert isinstance(y, Fraction)
+    total = (-x if sa else x) + (-y if sb else y)
+    zero = sa if sa == sb else int(mode == "rm")
+    return encode(total, kind, mode, zero_sign=zero)
+
+
+def multiply(a: int, b: int, kind: str, mode: str = "rn") -> int:
+    """Return a * b."""
+    form = FORMATS[kind]
+    (sa, x), (sb, y) = decode(a, kind), decode(b, kind)
+    if NAN in (x, y) or (INFINITY in (x, y) and 0 in (x, y)):
+        return form.quiet
+    if INFINITY in (x, y):
+        return form.infinity | form.sign * (sa ^ sb)
+    assert isinstance(x, Fraction)
+    assert isinstance(y, Fraction)
+    return encode(x * y * (-1 if sa ^ sb else 1), kind, mode, zero_sign=sa ^ sb)
+
+
+def fuse(a: int, b: int, c: int, kind: str, mode: str = "rn") -> int:
+    """Return a * b + c."""
+    (sa, x), (sb, y), (sc, z) = decode(a, kind), decode(b, kind), decode(c, kind)
+    if NAN in (x, y) or (INFINITY in (x, y) and 0 in (x, y)):
+        return FORMATS[kind].quiet
+    product = INFINITY if INFINITY in (x, y) else x * y  # type: ignore[operator]
+    return _sum(sa ^ sb, product, sc, z, kind, mode)
+
+
+def divide(a: int, b: int, kind: str, mode: str = "rn") -> int:
+    """Return a / b."""
+    form = FORMATS[kind]
+    (sa, x), (sb, y) = decode(a, kind), decode(b, kind)
+    sign = sa ^ sb
+    if NAN in (x, y) or x == y == INFINITY or x == y == 0:
+        return form.quiet
+    if x == INFINITY or y == 0:
+        return form.infinity | form.sign * sign
+    if y == INFINITY or x == 0:
+        return form.sign * sign
+    assert isinstance(x, Fraction)
+    assert isinstance(y, Fraction)
+    return encode(x / y * (-1 if sign else 1), kind, mode)
+
+
+def root(a: int, kind: str, mode: str = "rn") -> int:
+    """Return the square root; a bit below the last one needed stands for what the root of an integer cuts."""
+    form = FORMATS[kind]
+    sign, x = decode(a, kind)
+    if x == 0:
+        return form.sign * sign
+    if x == NAN or sign:
+        return form.quiet
+    if x == INFINITY:
+        return form.infinity
+    assert isinstance(x, Fraction)
+    shift = 2 * (1200 + form.precision)
+    scaled = x * 2**shift
+    assert scaled.denominator == 1
+    whole = isqrt(int(scaled))
+    value = Fraction(whole) + (Fraction(1, 4) if whole * whole != scaled else 0)
+    return encode(value / 2 ** (shift // 2), kind, mode)
+
+
+def same(found: int, expected: int, kind: str) -> bool:
+    """Whether two floats have the same bits, any NaN standing for any other."""
+    return (_quiet(found, kind) and _quiet(expected, kind)) or int(found) == int(expected)

@@ -1,0 +1,60 @@
+"""Calls: structures, registers, tables of functions, aliases, and functions that wait."""
+
+import numpy as np
+
+SOURCE = """
+struct Big { int a; double b; float c[5]; };
+__noinline__ __device__ Big make(int a, Big other) {
+  other.a += a; other.b *= 2; other.c[4] += other.c[0];
+  return other;
+}
+__noinline__ __device__ int one(int x) { return x + 1; }
+__noinline__ __device__ int two(int x) { return x * x; }
+__device__ int (*const table[2])(int) = {one, two};
+__noinline__ __device__ int depth(int n) { return n < 2 ? n : depth(n - 1) + depth(n - 2); }
+extern "C" __global__ void k(int* out, double* more, Big given) {
+  int t = threadIdx.x;
+  Big made = make(t, given);
+  out[t] = made.a + table[t & 1](t) + depth(t % 10);
+  more[t] = made.b + made.c[4];
+}"""
+
+REGISTERS = """.version 7.8
+.target sm_75
+.address_size 64
+.func (.param .b32 r) sum (.param .b32 x, .param .b32 y) {
+  .reg .b32 %a, %b; ld.param.b32 %a, [x]; ld.param.b32 %b, [y]; bar.warp.sync 0xffffffff;
+  shfl.sync.idx.b32 %b, %b, 0, 31, 0xffffffff; add.u32 %a, %a, %b; st.param.b32 [r], %a; ret; }
+.func (.param .b32 r) plain (.param .b32 x, .param .b32 y) {
+  .reg .b32 %a, %b; ld.param.b32 %a, [x]; ld.param.b32 %b, [y]; sub.u32 %a, %a, %b; st.param.b32 [r], %a; ret; }
+.alias other, plain;
+.visible .entry k(.param .u64 out) {
+  .reg .b32 %t, %r, %q; .reg .b64 %a, %f; .reg .pred %p;
+  mov.u32 %t, %tid.x; add.u32 %q, %t, 5;
+  call (%r), sum, (%t, %q);
+  call.uni (%q), other, (%r, 2);
+  setp.lt.u32 %p, %t, 16; mov.u64 %f, plain;
+  shape: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);
+  @%p call (%q), %f, (%q, 1), shape;
+  targets: .calltargets plain, other;
+  call (%q), %f, (%q, 1), targets;
+  ld.param.u64 %a, [out]; mad.wide.u32 %a, %t, 4, %a; st.global.b32 [%a], %q; ret; }
+"""
+
+
+def test_structures_tables_and_recursion(run, dialect):
+    """A structure by value and back, a call through a table, and a function that calls itself."""
+    big = np.zeros(1, [("a", "i4"), ("_", "i4"), ("b", "f8"), ("c", "f4", 5), ("__", "i4")])
+    big["a"], big["b"], big["c"] = 3, 1.25, np.arange(5) + 10
+    out, more = run(SOURCE, "k", 1, 40, np.zeros(40, np.int32), np.zeros(40), big[0], dialect=dialect)
+    t = np.arange(40)
+    fibonacci = np.array([0, 1, 1, 2, 3, 5, 8, 13, 21, 34])[t % 10]
+    assert np.array_equal(out, 3 + t + np.where(t & 1, t * t, t + 1) + fibonacci)
+    assert np.array_equal(more, np.full(40, 2.5 + 24))
+
+
+def test_registers_and_numbers_as_arguments(run):
+    """Without .param variables around the call, through pointers too, and of a function that waits."""
+    out = run(REGISTERS, "k", 1, 32, np.zeros(32, np.int32))[0]
+    t = np.arange(32)
+    assert np.array_equal(out, t + 5 - 2 - 1 - (t < 16))

@@ -1,0 +1,82 @@
+"""Loads and stores: types, vectors, orders, hints and spaces."""
+
+import numpy as np
+import pytest
+
+HEAD = ".version 8.8\n.target sm_100a\n.address_size 64\n"
+COPY = (
+    HEAD
+    + """.visible .entry k(.param .u64 px, .param .u64 py) {{
+  .reg .b64 %x, %y, %policy, %o; .reg .b32 %t; .reg .{register} %r<8>; .shared .align 32 .b8 box[2048];
+  mov.u32 %t, %tid.x; ld.param.u64 %x, [px]; mad.wide.u32 %x, %t, {size}, %x;
+  ld.param.u64 %y, [py]; mad.wide.u32 %y, %t, {size}, %y;
+  createpolicy.fractional.L2::evict_last.b64 %policy, 1.0;
+  prefetch.global.L2 [%x]; prefetchu.L1 [%x];
+  {lines}
+  ret; }}"""
+)
+
+
+def _copy(run, lines, register, size, threads=20):
+    x = np.random.default_rng(size).integers(0, 256, (threads, size)).astype(np.uint8)
+    ptx = COPY.format(lines=lines, register=register, size=size)
+    y = run(ptx, "k", 1, threads, x, np.zeros_like(x))[1]
+    assert np.array_equal(x, y), lines
+
+
+@pytest.mark.parametrize("kind", ["b8", "u16", "s32", "f32", "b64", "f64", "u64", "b128"])
+def test_types(run, kind):
+    """Every type is copied whole, through global and shared memory."""
+    bits = int(kind[1:])
+    register = f"b{max(bits, 16)}"
+    lines = f"""ld.global.{kind} %r0, [%x]; mov.u64 %o, box; mad.wide.u32 %o, %t, {bits // 8}, %o;
+    st.shared.{kind} [%o], %r0; cvta.shared.u64 %o, %o; ld.{kind} %r1, [%o]; st.{kind} [%y], %r1;"""
+    _copy(run, lines, register, bits // 8)
+
+
+@pytest.mark.parametrize(
+    ("load", "store", "count", "bits"),
+    [
+        ("ld.global.nc.L1::no_allocate.L2::256B.v4.f32", "st.global.cs.v4.f32", 4, 32),
+        ("ld.global.nc.L1::evict_last.L2::evict_first.v8.b32", "st.global.v8.b32", 8, 32),
+        ("ld.global.v4.b64", "st.global.wt.v4.b64", 4, 64),
+        ("ldu.global.v2.u16", "st.weak.global.v2.u16", 2, 16),
+        ("ld.volatile.global.v2.b64", "st.volatile.global.v2.b64", 2, 64),
+        ("ld.relaxed.gpu.global.v2.b32", "st.release.sys.global.v2.b32", 2, 32),
+        ("ld.acquire.cluster.v4.b16", "st.relaxed.cta.v4.b16", 4, 16),
+        ("ld.mmio.relaxed.sys.global.b32", "st.mmio.relaxed.sys.global.b32", 1, 32),
+    ],
+)
+def test_vectors_orders_and_hints(run, load, store, count, bits):
+    """What a cache is told does not change what is copied."""
+    values = ", ".join(f"%r{i}" for i in range(count))
+    values = f"{{{values}}}" if count > 1 else values
+    _copy(run, f"{load} {values}, [%x]; {store} [%y], {values};", f"b{bits}", count * bits // 8)
+
+
+def test_a_cache_policy_may_follow_the_operands(run):
+    """Its register is not part of the access."""
+    lines = """ld.global.L2::cache_hint.v2.b32 {%r0, _}, [%x], %policy; ld.global.b32 %r1, [%x+4];
+    st.global.L2::cache_hint.v2.b32 [%y], {%r0, %r1}, %policy;"""
+    _copy(run, lines, "b32", 8)
+
+
+def test_spaces_of_generic_addresses(run):
+    """isspacep tells the space, cvta.to gives the address in it back."""
+    ptx = (
+        HEAD
+        + """.const .align 4 .b32 c[2] = {5, 6};
+    .visible .entry k(.param .u64 py) { .reg .b64 %y, %l, %s, %g<3>; .reg .b32 %r<4>; .reg .pred %p;
+    .local .align 4 .b32 own[4]; .shared .align 4 .b32 all[4];
+    ld.param.u64 %y, [py]; mov.u64 %l, own; mov.u64 %s, all; mov.u32 %r0, 7; mov.u32 %r1, 8;
+    st.local.b32 [own+4], %r0; st.shared.b32 [all+8], %r1;
+    cvta.local.u64 %g0, %l; cvta.shared.u64 %g1, %s;
+    ld.b32 %r2, [%g0+4]; ld.b32 %r3, [%g1+8]; st.global.v2.b32 [%y], {%r2, %r3};
+    isspacep.local %p, %g0; selp.b32 %r0, 1, 0, %p; isspacep.shared %p, %g1; selp.b32 %r1, 1, 0, %p;
+    isspacep.global %p, %g1; selp.b32 %r2, 1, 0, %p; isspacep.global %p, %y; selp.b32 %r3, 1, 0, %p;
+    st.global.v4.b32 [%y+16], {%r0, %r1, %r2, %r3};
+    cvta.to.shared.u64 %g1, %g1; ld.shared.b32 %r0, [%g1+8]; ld.const.b32 %r1, [c+4];
+    st.global.v2.b32 [%y+32], {%r0, %r1}; ret; }"""
+    )
+    out = run(ptx, "k", 1, 1, np.zeros(12, np.int32))[0]
+    assert list(out) == [7, 8, 0, 0, 1, 1, 0, 1, 8, 6, 0, 0]

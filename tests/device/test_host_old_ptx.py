@@ -1,0 +1,68 @@
+"""Forms of PTX that compilers no longer write but the manual still defines, and constant data."""
+
+import numpy as np
+import pytest
+
+from engine.diagnostics import KernelError
+
+OLD = """.version 2.3
+.target sm_20
+.address_size 64
+.global .u64 where = table;
+.global .u8 spread[8] = {0xFF(table), 0xFF00(table), 0xFF0000(table), 0xFF000000(table), 0xFF00000000(table),
+  0xFF0000000000(table), 0xFF000000000000(table), 0xFF00000000000000(table)};
+.global .u32 table[3][2] = {{1, 2}, {3}, {(1 << 4) | 3, WARP_SZ * 2}};
+.const[3] .f32 factor = 1.5;
+.func (.reg .u32 rv) twice (.reg .u32 x) { add.u32 rv, x, x; ret; }
+.entry k (.param .u64 out, .param .u32 n)
+{
+  .reg .u64 a, b; .reg .u32 r, i<3>; .reg .v4 .f32 v; .reg .pred p; .reg .f32 f;
+  mov.u32 r, %tid.x; ld.param.u64 a, [out]; ld.param.u32 i0, [n];
+  setp.ge.u32 p, r, i0; @p bra done;
+  call (i1), twice, (r);
+  { .reg .u32 i1; mov.u32 i1, 7; add.u32 r, r, i1; }
+  ld.const[3].f32 f, [factor];
+  mov.v4.f32 v, {f, 0f00000000, 1.0, 0d4000000000000000};
+  mul.f32 v.y, v.x, v.w; cvt.rzi.u32.f32 i2, v.g; add.u32 i1, i1, i2;
+  ld.global.u64 b, [where]; ld.global.u32 i2, [b+16]; add.u32 i1, i1, i2;
+  ld.global.u64 b, [spread]; ld.global.u32 i2, [b+4*5]; add.u32 i1, i1, i2;
+  sub.u32 r, r, 7; cvt.u64.u32 b, r; shl.b64 b, b, 2; add.u64 a, a, b;
+  st.global.u32 [a], i1;
+done: exit;
+}
+"""
+
+
+def test_old_forms(run):
+    """Registers as parameters, vectors, banks, masks and nested scopes."""
+    out = run(OLD, "k", 1, 32, np.zeros(32, np.uint32), np.int32(20))[0]
+    assert np.array_equal(out, np.where(np.arange(32) < 20, 2 * np.arange(32) + 3 + 19 + 64, 0))
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("wgmma.fence.sync.aligned;", "mma.sync"),
+        ("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [t, {%f0, %f1}];", "buffer"),
+        ("cp.async.bulk.tensor.2d.shared::cluster.global.tile [%r0], [%rd, {%r0, %r0}], [%r0];", "cp.async"),
+        ("multimem.red.global.add.f32 [%rd], %f0;", "atomic"),
+        (
+            "mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0,%r1},{%r0,%r1},{%r0,%r1},{%r0,%r1},%r0,0;",
+            "dense",
+        ),
+    ],
+)
+def test_what_is_not_run_is_refused_with_its_line(host, line, instead):
+    """And the message says what to use instead."""
+    ptx = f""".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k() {{
+    .reg .f32 %f<4>; .reg .b32 %r<2>; .reg .b64 %rd;
+    {line}
+    ret; }}"""
+    with pytest.raises(KernelError, match=f"PTX line 6: {line.split()[0].rstrip(';')}.*{instead}"):
+        host.load_module(ptx)
+
+
+def test_addresses_of_32_bits_are_refused(host):
+    """With what to do about it."""
+    with pytest.raises(KernelError, match=r"line 3.*64"):
+        host.load_module(".version 2.0\n.target sm_20\n.address_size 32\n")

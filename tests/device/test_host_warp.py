@@ -1,0 +1,153 @@
+"""Warps and barriers beyond the common forms: legacy, named, arriving, spinning, electing, barrier objects."""
+
+import numpy as np
+import pytest
+
+HEAD = ".version 8.6\n.target sm_100a\n.address_size 64\n"
+
+
+def _each(lines, registers=""):
+    """Return a kernel whose threads read %x of `px`, and store %r and %q to `pr` and `pq`."""
+    return f"""{HEAD}.visible .entry k(.param .u64 px, .param .u64 pr, .param .u64 pq) {{
+    .reg .b64 %a, %w; .reg .b32 %t, %x, %r, %q; .reg .f32 %f; .reg .pred %p; {registers}
+    mov.u32 %t, %tid.x; ld.param.u64 %a, [px]; mad.wide.u32 %a, %t, 4, %a; ld.global.b32 %x, [%a];
+    mov.u32 %r, 0; mov.u32 %q, 0;
+    {lines}
+    ld.param.u64 %a, [pr]; mad.wide.u32 %a, %t, 4, %a; st.global.b32 [%a], %r;
+    ld.param.u64 %a, [pq]; mad.wide.u32 %a, %t, 4, %a; st.global.b32 [%a], %q;
+    ret; }}"""
+
+
+def _run(run, lines, x, registers=""):
+    zeros = np.zeros(len(x), np.uint32)
+    return run(_each(lines, registers), "k", 1, len(x), x, zeros, zeros)[1:]
+
+
+def test_legacy_shuffles_and_votes(run):
+    """The forms without .sync take the threads that are there."""
+    x = np.arange(45, dtype=np.uint32) * 3
+    r, q = _run(run, "shfl.bfly.b32 %r|%p, %x, 1, 31; setp.gt.u32 %p, %x, 30; vote.ballot.b32 %q, %p;", x)
+    t = np.arange(45)
+    assert np.array_equal(r[:44], x[t[:44] ^ 1])
+    votes = [sum(1 << (i - w) for i in range(w, min(w + 32, 45)) if x[i] > 30) for w in (0, 32)]
+    assert np.array_equal(q, np.where(t < 32, votes[0], votes[1]).astype(np.uint32))
+
+
+def test_match_of_64_bits(run):
+    """Both halves of a value must be the same."""
+    x = np.array([1, 2, 1, 3] * 8, np.uint32)
+    lines = "mov.b64 %w, {0, %x}; match.any.sync.b64 %r, %w, 0xffffffff; match.all.sync.b64 %q|%p, %w, 0xffffffff;"
+    r, q = _run(run, lines, x)
+    assert np.array_equal(r, [sum(1 << i for i in range(32) if x[i] == value) for value in x])
+    assert not q.any()
+
+
+@pytest.mark.parametrize("mode", ["min", "max", "min.abs", "max.NaN"])
+def test_reductions_of_floats(run, mode):
+    """NaN loses against numbers, or wins with .NaN."""
+    x = np.random.default_rng(2).standard_normal(32).astype(np.float32)
+    x[7] = np.nan
+    r, _ = _run(run, f"mov.b32 %f, %x; redux.sync.{mode}.f32 %f, %f, 0xffffffff; mov.b32 %r, %f;", x.view(np.uint32))
+    values = np.abs(x) if "abs" in mode else x
+    expected = np.float32(np.nan) if "NaN" in mode else (np.nanmin if "min" in mode else np.nanmax)(values)
+    assert np.array_equal(r.view(np.float32), np.full(32, expected), equal_nan=True)
+
+
+def test_one_thread_is_elected(run):
+    """The lowest thread of the mask is the leader."""
+    lines = "setp.ge.u32 %p, %t, 5; @!%p bra over; elect.sync %r|%p, 0xffffffe0; selp.b32 %q, 1, 0, %p; over:"
+    r, q = _run(run, lines, np.zeros(32, np.uint32))
+    t = np.arange(32)
+    assert np.array_equal(r, np.where(t >= 5, 5, 0))
+    assert np.array_equal(q, t == 5)
+
+
+PIPE = (
+    HEAD
+    + """.visible .entry k(.param .u64 px, .param .u64 pr) {
+  .reg .b64 %a; .reg .b32 %t, %x, %i, %s, %sum; .reg .pred %p, %loop; .shared .b32 box[32];
+  mov.u32 %t, %tid.x; mov.u32 %i, 0; mov.u32 %sum, 0; and.b32 %s, %t, 31; shl.b32 %s, %s, 2;
+  mov.u32 %x, box; add.u32 %s, %s, %x; setp.lt.u32 %p, %t, 32; @%p bra producer;
+consumer:
+  barrier.cta.arrive 1, 64;
+  bar.sync 2, 64;
+  ld.shared.b32 %x, [%s]; add.u32 %sum, %sum, %x;
+  add.u32 %i, %i, 1; setp.lt.u32 %loop, %i, 10; @%loop bra consumer;
+  ld.param.u64 %a, [pr]; mad.wide.u32 %a, %t, 4, %a; st.global.b32 [%a+-128], %sum;
+  ret;
+producer:
+  bar.sync 1, 64;
+  mad.lo.u32 %x, %i, 100, %t; st.shared.b32 [%s], %x;
+  bar.arrive 2, 64;
+  add.u32 %i, %i, 1; setp.lt.u32 %loop, %i, 10; @%loop bra producer;
+  ret; }"""
+)
+
+
+def test_producers_arrive_and_consumers_wait(run):
+    """Two named barriers hand a box back and forth ten times."""
+    out = run(PIPE, "k", 1, 64, np.zeros(1, np.uint32), np.zeros(32, np.uint32))[1]
+    assert np.array_equal(out, 10 * np.arange(32) + 100 * 45)
+
+
+LOCK = """extern "C" __global__ void k(int* lock, int* sum, int rounds) {
+  for (int i = 0; i < rounds; i++) {
+    bool done = false;
+    while (!done) {
+      if (atomicCAS(lock, 0, 1) == 0) { *(volatile int*)sum += 1; __threadfence(); atomicExch(lock, 0); done = true; }
+    }
+  }
+}
+extern "C" __global__ void flag(volatile int* f, int* out) {
+  if (threadIdx.x == 0) { while (f[0] == 0) { } out[0] = f[0]; }
+  if (threadIdx.x == 5) { for (int i = 0; i < 7; i++) out[1] += i; __threadfence(); f[0] = 9; }
+}
+extern "C" __global__ void held(int* lock, int* out) {
+  __shared__ int turn;
+  if (threadIdx.x == 0) turn = 0;
+  __syncthreads();
+  while (*(volatile int*)&turn != threadIdx.x) { }
+  out[threadIdx.x] = atomicAdd(lock, 1);
+  __threadfence_block();
+  *(volatile int*)&turn = threadIdx.x + 1;
+}"""
+
+
+def test_spinning_threads_let_others_run(run, dialect):
+    """Locks between all threads of a grid, a flag and a turn within a thread block: none of them hangs."""
+    zero = np.zeros(1, np.int32)
+    assert run(LOCK, "k", 40, 64, zero, zero, np.int32(3), dialect=dialect)[1][0] == 40 * 64 * 3
+    out = run(LOCK, "flag", 1, 32, zero, np.zeros(2, np.int32), dialect=dialect)[1]
+    assert list(out) == [9, 21]
+    out = run(LOCK, "held", 1, 70, zero, np.zeros(70, np.int32), dialect=dialect)[1]
+    assert np.array_equal(out, np.arange(70))
+
+
+def test_barrier_objects(run):
+    """An mbarrier counts arrivals and bytes, and changes its phase when both are complete."""
+    lines = """.shared .b64 bar; .reg .b64 %s; .reg .pred %first;
+    setp.eq.u32 %first, %t, 0; @%first mbarrier.init.shared::cta.b64 [bar], 64; bar.sync 0;
+    mbarrier.arrive.shared.b64 %s, [bar];
+    again: mbarrier.try_wait.shared.b64 %p, [bar], %s; @!%p bra again;
+    @%first mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;
+    @!%first mbarrier.arrive.shared.b64 _, [bar];
+    bar.sync 0;
+    mbarrier.test_wait.parity.shared.b64 %p, [bar], 1; selp.b32 %r, 1, 0, %p;
+    bar.sync 0;
+    @%first mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 16;
+    bar.sync 0;
+    mbarrier.test_wait.parity.shared.b64 %p, [bar], 1; selp.b32 %q, 1, 0, %p;"""
+    r, q = _run(run, lines, np.zeros(64, np.uint32))
+    assert not r.any()
+    assert q.all()
+
+
+def test_special_registers(run):
+    """A cluster has one thread block, and the clock of the wall goes on in nanoseconds."""
+    lines = """.reg .b64 %u, %v; mov.u64 %u, %globaltimer; mov.u64 %v, %globaltimer; setp.ge.u64 %p, %v, %u;
+    selp.b32 %r, 1, 0, %p; mov.u32 %q, %cluster_nctarank; mov.u32 %x, %cluster_ctaid.x; add.u32 %q, %q, %x;
+    mov.u32 %x, %envreg3; add.u32 %q, %q, %x; mov.u32 %x, %nsmid; add.u32 %q, %q, %x;
+    barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"""
+    r, q = _run(run, lines, np.zeros(8, np.uint32))
+    assert r.all()
+    assert (q == 2).all()

@@ -1,0 +1,44 @@
+"""The host device against results that were recorded from a GPU, with no GPU at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.device.host import HostDevice
+from tests.gpu.differential.compare import Count, compare, table
+from tests.gpu.differential.execute import Runner
+from tests.gpu.differential.recording import LANES, THREADS, Recording, read
+from tests.gpu.differential.tables import FORMS
+
+_FOLDER = Path(__file__).parent / "recorded"
+_FAMILIES = tuple(dict.fromkeys(form.family for form in FORMS))
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    """The recording; skipped when there is none."""
+    files = sorted(_FOLDER.glob("*.npz"))
+    if not files:
+        pytest.skip(f"no recording in {_FOLDER}; make one with python -m tests.gpu.differential.record on a GPU")
+    return read(files[-1])
+
+
+@pytest.mark.parametrize("family", _FAMILIES)
+def test_the_host_gives_what_a_gpu_gave(host: HostDevice, recording: Recording, family: str) -> None:
+    """Every recorded form that the host runs, on the recorded inputs."""
+    forms = [form for form in FORMS if form.family == family and recording.covers(form)]
+    runner = Runner(host, LANES, THREADS, vectorised=False)
+    results = runner.run(forms, {form.name: recording.given(form) for form in forms}, recording.zones)
+    counts = {form.name: Count(form) for form in forms if form.name in results.values}
+    for count in counts.values():
+        compare(count.form, recording.given(count.form), results, recording.results, count)
+    wrong = [name for name, count in counts.items() if count.mismatches]
+    assert not wrong, table(counts, runner, Runner(host, LANES))
+    assert not runner.failed
+
+
+def test_the_recording_is_of_these_forms(recording: Recording) -> None:
+    """Nine in ten forms are recorded as they are now; else it is time to record again."""
+    assert sum(recording.covers(form) for form in FORMS) > 0.9 * len(FORMS)

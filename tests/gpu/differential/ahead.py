@@ -1,0 +1,28 @@
+"""Compiles kernels for the host in many processes at once, into the cache on disk that all processes share."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+from engine.device.host import HostDevice
+
+
+def _load(ptx: str) -> None:
+    device = HostDevice(cores=1)
+    try:
+        device.load_module(ptx)
+    except Exception:  # noqa: BLE001  # the run meets the same again, and says which form it was
+        return
+    finally:
+        device.close()
+
+
+def compile_ahead(texts: Sequence[str]) -> None:
+    """Compile PTX texts for the host, one process for each core."""
+    start = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(len(texts), os.cpu_count() or 1), mp_context=start) as pool:
+        for _ in pool.map(_load, texts):
+            pass

@@ -1,0 +1,57 @@
+"""Runs random programs on two devices and says which statement first gave different values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from engine.device.protocol import Device
+from engine.diagnostics import DeviceError, KernelError
+from tests.gpu.differential.execute import launch
+from tests.gpu.differential.form import Form
+from tests.gpu.differential.kernel import ZONE_WORDS
+from tests.gpu.differential.kinds import Bits
+from tests.gpu.differential.programs import LANES, THREADS, Program, generate
+
+
+def run(device: Device, program: Program) -> tuple[Bits, Bits]:
+    """Run a program and return the traced values, shape (statements, lanes), and the words atomics worked on."""
+    kernel = device.load_module(program.ptx).kernel("k")
+    shape = len(program.statements), LANES
+    zone = np.arange(ZONE_WORDS, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return launch(device, kernel, LANES, THREADS, program.inputs, shape, zone)
+
+
+def difference(program: Program, host: tuple[Bits, Bits], device: tuple[Bits, Bits]) -> str:
+    """Return where two runs of a program first differ, in the order of its text; "" when they agree."""
+    for index, what in enumerate(program.statements):
+        lanes = np.flatnonzero(host[0][index] != device[0][index])
+        if lanes.size:
+            lane = lanes[0]
+            values = f"host {int(host[0][index, lane]):#x}, device {int(device[0][index, lane]):#x}"
+            return f"program {program.seed}, value {index} ({what}), {lanes.size} lanes, first {lane}: {values}"
+    words = np.flatnonzero(host[1] != device[1])
+    if words.size:
+        values = f"host {int(host[1][words[0]]):#x}, device {int(device[1][words[0]]):#x}"
+        return f"program {program.seed}, atomics, word {words[0]}: {values}"
+    return ""
+
+
+def compare(forms: Sequence[Form], host: Device, device: Device, seeds: Iterable[int]) -> tuple[int, list[str]]:
+    """Run the programs of some seeds on both; return how many values were compared, and what went wrong."""
+    values, wrong = 0, []
+    for seed in seeds:
+        program = generate(forms, seed)
+        try:
+            pair = run(host, program), run(device, program)
+        except (DeviceError, KernelError) as error:
+            if isinstance(error, DeviceError) and "CUDA_ERROR" in str(error):
+                raise  # nothing runs on the GPU any more
+            wrong.append(f"program {seed} does not run: {str(error)[:300]}")
+            continue
+        values += pair[0][0].size + ZONE_WORDS
+        found = difference(program, *pair)
+        if found:
+            wrong.append(found)
+    return values, wrong

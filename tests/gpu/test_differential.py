@@ -1,0 +1,89 @@
+"""The host device against the GPU: every instruction form on the same inputs, then random programs of exact forms.
+
+DIFFERENTIAL_COUNT (1) multiplies the rounds of inputs and the number of programs, DIFFERENTIAL_SEED (0) is where they
+start, DIFFERENTIAL_REPORT names a file for the table.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.device.open import open_device
+from engine.device.protocol import Device
+from tests.gpu.differential import run_programs
+from tests.gpu.differential.ahead import compile_ahead
+from tests.gpu.differential.compare import Count, run_both, table
+from tests.gpu.differential.execute import Runner
+from tests.gpu.differential.programs import generate
+from tests.gpu.differential.tables import FORMS
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1800)]
+
+COUNT, SEED = (int(os.environ.get(f"DIFFERENTIAL_{name}", default)) for name, default in (("COUNT", 1), ("SEED", 0)))
+_LANES, _PROGRAMS = 1024, 16
+
+
+@pytest.fixture(scope="module")
+def cuda() -> Iterator[Device]:
+    """The first GPU."""
+    device = open_device("cuda:0")
+    yield device
+    device.close()
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Device]:
+    """The host device with all cores."""
+    device = open_device("host")
+    yield device
+    device.close()
+
+
+@pytest.fixture(scope="module")
+def sides(host: Device, cuda: Device) -> tuple[Runner, Runner]:
+    """What runs forms on the host and on the GPU."""
+    return Runner(host, _LANES), Runner(cuda, _LANES)
+
+
+@pytest.fixture(scope="module")
+def counts(sides: tuple[Runner, Runner]) -> dict[str, Count]:
+    """What became of every form that both devices run."""
+    compile_ahead(sides[0].texts(FORMS))
+    return run_both(FORMS, *sides, range(SEED, SEED + COUNT))
+
+
+def _say(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    with capsys.disabled():
+        sys.stdout.write(f"\n{text}\n")
+    if "DIFFERENTIAL_REPORT" in os.environ:
+        with Path(os.environ["DIFFERENTIAL_REPORT"]).open("a") as file:
+            file.write(f"{text}\n\n")
+
+
+def test_every_form_gives_what_the_gpu_gives(
+    counts: dict[str, Count], sides: tuple[Runner, Runner], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bit for bit where PTX defines the bits, within the manual's error of the true value elsewhere."""
+    _say(capsys, table(counts, *sides))
+    wrong = [name for name, count in counts.items() if count.mismatches]
+    assert not sides[1].refused, "forms must be valid PTX"
+    assert not wrong
+    assert not sides[0].failed
+    assert not sides[1].failed
+
+
+def test_random_programs_give_what_the_gpu_gives(
+    counts: dict[str, Count], host: Device, cuda: Device, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Programs of the forms that agree one by one: branches, loops, barriers, warp operations and atomics."""
+    forms = [count.form for count in counts.values() if not count.mismatches]
+    seeds = range(SEED, SEED + _PROGRAMS * COUNT)
+    compile_ahead([generate(forms, seed).ptx for seed in seeds])
+    values, wrong = run_programs.compare(forms, host, cuda, seeds)
+    _say(capsys, "\n".join([f"programs: {len(seeds)}, values {values}, programs that differ {len(wrong)}", *wrong]))
+    assert not wrong

@@ -1,0 +1,83 @@
+"""Constant expressions, vector registers and the declarations of old and new PTX."""
+
+import pytest
+
+from engine.ptx import parse
+from engine.ptx.tree import Float, Integer, Register, SymbolValue, Vector
+
+HEAD = ".version 8.3\n.target sm_80\n.address_size 64\n"
+
+
+def _operand(text):
+    body = parse(HEAD + ".entry k() { .reg .b64 %r; mov.b64 %r, " + text + "; }").functions["k"].instructions
+    return body[0].operands[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 + 2 * 3", 7),
+        ("(1 + 2) * 3", 9),
+        ("-7 / 2", -3),
+        ("-7 % 3", -1),
+        ("1 << 4 | 3", 19),
+        ("0x10 ^ 017 & 0b11", 19),
+        ("5 > 3 ? 10 : 20", 10),
+        ("!(3 == 3) || 2 && 0", 0),
+        ("~0", -1),
+        ("0U - 1", 2**64 - 1),
+        ("(.s64) 0xFFFFFFFFFFFFFFFF >> 60", -1),
+        ("(.u64) -1 >> 60", 15),
+        ("(.s64) 2.75", 2),
+        ("1.5 < 2", 1),
+        ("WARP_SZ * 2", 64),
+        ("-1 < 0U", 0),
+    ],
+)
+def test_constant_expressions(text, value):
+    """Operators of C on .s64 and .u64, which meet as .u64."""
+    assert _operand(text) == Integer(value)
+
+
+def test_float_expressions():
+    """A single literal keeps its bits; arithmetic is done in f64."""
+    assert _operand("-0f3F800000") == Float(0xBF800000, 32)
+    assert _operand("1.0 / 4") == Float(0x3FD0000000000000, 64)
+
+
+def test_vector_registers():
+    """A vector register stands for its components, which have names of their own."""
+    text = HEAD + ".entry k() { .reg .v4 .f32 v<2>; .reg .v2 .u16 w; mov.v4.f32 v0, v1; mov.u16 w.y, w.r; }"
+    function = parse(text).functions["k"]
+    first, second = function.instructions
+    assert first.operands[0] == Vector(tuple(Register(f"v0.{part}") for part in "xyzw"))
+    assert second.operands == (Register("w.y"), Register("w.x"))
+    assert function.registers["v1.w"] == "f32"
+
+
+def test_debug_information_and_directives_are_stepped_over():
+    """Old and new debug sections, aliases, attributes, performance directives."""
+    module = parse(
+        """.version 9.0
+        .target sm_100a, debug
+        .address_size 64
+        @@DWARF .section .debug_info, "", @progbits
+        .section .debug_abbrev, "", @progbits
+        .byte 0x01, 2
+        .global .attribute(.managed) .u8 one = 1;
+        .func f(.param .b64 _) .noreturn;
+        .func .attribute(.unified(1, 2)) .noreturn g(.param .b64 a) { ret; }
+        .visible .entry k(.param .align 8 .b8 p[12]) .maxntid 4, 4 .minnctapersm 2 .reqnctapercluster 1, 1, 1
+        .pragma "nounroll"; { .loc 1 2 3, function_name $L, inlined_at 1 4 5
+        ret; }
+        .section .debug_str { $L: .b8 49 }
+        """
+    )
+    assert module.signatures["k"].max_threads == 16
+    assert module.variables["one"].initial == (Integer(1),)
+
+
+def test_masks_select_bytes_of_an_address():
+    """`0xFF00(x)` is the second byte of the address of x."""
+    variable = parse(HEAD + ".global .u8 b[] = {0xFF(x), 0xFF00(x+3)}; .global .u8 x;").variables["b"]
+    assert variable.initial == (SymbolValue("x", mask=0xFF), SymbolValue("x", 3, mask=0xFF00))
