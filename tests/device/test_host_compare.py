@@ -21,6 +21,8 @@ def test_results_of_set(host):
     forms = {}
     for test, rule in TESTS.items():
         for name, mix in combine.items():
+            if name and test not in ("lt", "ne"):
+                continue
             last = ", %p" if name else ""
             start = "and.b32 %t0, %a, 1; setp.eq.u32 %p, %t0, 1; " if name else ""
             forms[f"{start}set.{test}{name}.u32.s32 %d, %a, %b{last};"] = (

@@ -96,6 +96,8 @@ def _access(kind: int, size: int, address: int, shared_bytes: int, pairs: Any) -
         return f"used the address {address:#x}{place} for {size} bytes, which is not a multiple of {size} (misaligned)"
     if kind == abi.BAD_SHARED:
         return f"used {size} bytes at byte {address} of shared memory, which has {shared_bytes} bytes"
+    if kind == abi.BAD_LOCAL and address > abi.MAX_LOCAL_BYTES:  # inside a device function they are not offsets
+        return f"used the address {address:#x} for {size} bytes, which is in no local memory"
     if kind == abi.BAD_LOCAL:
         return f"used {size} bytes at byte {address} of local memory, which is past its end"
     return f"used the address {address:#x} for {size} bytes, {_nearest(address, size, pairs)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ from engine.device.host.translate import abi
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault
 
+#: A kernel that ran before is worth waking other workers for when it takes longer than this; a new one when it has
+#: more threads.
+INLINE_NS = 50_000
+INLINE_THREADS = 8192
 MAX_SHARED_BYTES = 227 << 10
 _MAX_THREADS_OF_AXIS = (1 << 31) - 1
 
@@ -75,7 +80,12 @@ class Launch:
         self._record[abi.ALLOCATION_COUNT] = len(pairs)
         self._record[abi.SERVICES] = pool.services.address
         pool.services.begin(pairs)
-        failed = pool.run(self._work, self._blocks, self._threads)
+        start_ns = time.perf_counter_ns()
+        is_small = self._blocks * self._threads <= INLINE_THREADS
+        if self.kernel.block_ns is not None:
+            is_small = self._blocks * self.kernel.block_ns < INLINE_NS
+        failed, workers = pool.run(self._work, self._blocks, is_small=is_small)
+        self.kernel.block_ns = (time.perf_counter_ns() - start_ns) * workers / self._blocks
         pool.services.finish()
         if failed is not None:
             raise self._error(failed, pool, pairs)

@@ -13,8 +13,6 @@ from engine.device.host.services import Services
 from engine.device.host.translate import abi
 from engine.device.host.watchdog import Watchdog
 
-#: Fewer threads than this are not worth waking another worker for.
-INLINE_THREADS = 8192
 CHUNKS_PER_WORKER = 8
 
 #: Runs thread blocks first to last on one worker; false when a fault ended them.
@@ -85,10 +83,13 @@ class Pool:
         self._job: _Job | None = None
         self._threads: list[threading.Thread] = []
 
-    def run(self, work: Work, blocks: int, threads: int) -> Worker | None:
-        """Run every thread block; return the worker that met a fault, None when all is well."""
+    def run(self, work: Work, blocks: int, *, is_small: bool) -> tuple[Worker | None, int]:
+        """Run every thread block, on this thread alone when the work is small.
+
+        Return the worker that met a fault, None when all is well, and how many workers there were.
+        """
         with self._lock:
-            inline = blocks == 1 or self.cores == 1 or blocks * threads <= INLINE_THREADS
+            inline = blocks == 1 or self.cores == 1 or is_small
             chunk = blocks if inline else max(1, -(-blocks // (self.cores * CHUNKS_PER_WORKER)))
             job = _Job(work, blocks, chunk)
             self.watchdog.start()
@@ -107,7 +108,7 @@ class Pool:
             self.stop_reason = self.watchdog.reason
             if job.error is not None:
                 raise job.error
-            return job.failed
+            return job.failed, 1 if inline else self.cores
 
     def _start(self) -> None:
         if not self._threads:

@@ -140,6 +140,8 @@ def _successors(block: Block, labels: dict[str, int], function: Function, count:
     if not block.instructions:
         return following
     last = block.instructions[-1]
+    if len(last.operands) < {"bra": 1, "brx": 2}.get(last.opcode, 0):
+        raise KernelError(f"PTX line {last.line}: {last.text} must name where to go", line=last.line)
     if last.opcode == "bra" and isinstance(last.operands[0], Symbol):
         target = [_target(labels, last.operands[0].name, last)]
         return target if last.guard is None else target + following

@@ -120,7 +120,7 @@ def _checked(kernel: Function, layout: Layout, provenance: dict[str, Root | None
     entry = "\n".join(body.code.entry)
     prologue = memory_prologue() + "\n".join(body.accesses.prologue)
     return (
-        f"define internal void {name}({parallel.FRAME}) #0 noinline {{\nentry:\n{entry}\n"
+        f"define internal void {name}({parallel.FRAME}) #0 {parallel.TWIN} {{\nentry:\n{entry}\n"
         f"  br label %start\nstart:\n{prologue}\n{loop}phase.done:\n  ret void\n}}\n"
     )
 

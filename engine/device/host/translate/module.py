@@ -119,6 +119,11 @@ def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: 
             bits = value.bits
             if value.width == 64 and element == 4:
                 bits = int(np.float32(struct.unpack("<d", bits.to_bytes(8, "little"))[0]).view(np.uint32))
+            if bits >> (8 * element):
+                raise KernelError(
+                    f"PTX line {variable.line}: initial values of {variable.name} must have {8 * element} bits",
+                    line=variable.line,
+                )
             plain += bits.to_bytes(element, "little")
         else:
             plain += (value.value & ((1 << (8 * element)) - 1)).to_bytes(element, "little")

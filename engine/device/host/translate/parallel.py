@@ -58,7 +58,11 @@ def _is_simple(instruction: Instruction, accesses: Accesses) -> bool:
     space = space_of(instruction)
     if space in ("shared", "param"):
         return True
-    return space != "local" and accesses.has_root(instruction.operands[0 if instruction.opcode == "st" else 1])
+    return (
+        space != "local"
+        and len(instruction.operands) == 2
+        and accesses.has_root(instruction.operands[0 if instruction.opcode == "st" else 1])
+    )
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,9 @@ judge.report:
         slots, "  store i64 -1, ptr %fault.all\n", "  store i64 -1, ptr %fault.thread\n", finish, judge, "judge"
     )
 
+
+#: A checked twin runs for few thread blocks, so it is not worth the optimiser's time.
+TWIN = "noinline cold minsize optsize"
 
 #: The parameters of a piece that runs a range of threads of one thread block.
 FRAME = (

@@ -13,7 +13,7 @@ from engine.device.host.translate import abi, blocks, parallel, resolvers, sched
 from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.body import Body, Layout, quoted, width
 from engine.device.host.translate.flow import Block, Flow
-from engine.device.host.translate.points import Point, exchange, is_point, point_of, result
+from engine.device.host.translate.points import BARRIER, Point, exchange, is_point, point_of, result
 from engine.device.host.translate.provenance import Root, roots
 from engine.device.host.translate.ranges import Ranges
 from engine.device.host.translate.recompute import recomputable
@@ -52,6 +52,9 @@ class _Phases:
         self.waiting = [block for block in flow.blocks if block.suspends]
         self.points: dict[int, Point] = {block.index: point_of(block.instructions[-1]) for block in self.waiting}
         self.numbers = {block.index: number for number, block in enumerate(self.waiting, 1)}
+        self.counts_arrivals = any(
+            item.opcode in ("bar", "barrier") and "arrive" in item.modifiers for item in kernel.instructions
+        )
         self.scratch = _Scratch()
         self.recomputed = recomputable(kernel)
         self.roots: dict[str, Root | None] = roots(kernel, layout.parameters, set(layout.module))
@@ -72,6 +75,8 @@ class _Phases:
 
     def sure_point(self, number: int) -> int:
         """Return the point that every thread reaches from the start of a phase; 0 when it may also be another."""
+        if self.counts_arrivals:  # the scheduler then looks at every thread's state
+            return 0
         start = self.waiting[number - 1].index + 1 if number else 0
         found: set[int] = set()
         for index in blocks.reachable(self.flow, start):
@@ -82,7 +87,10 @@ class _Phases:
             if any(item.opcode in ("call", "trap") for item in block.instructions):
                 found.add(0)
         found.discard(-1)
-        return found.pop() if len(found) == 1 else 0
+        point = found.pop() if len(found) == 1 else 0
+        # Reductions at barriers look at the states.
+        is_read = point and self.points[self.waiting[point - 1].index].kind == BARRIER
+        return 0 if is_read and self.points[self.waiting[point - 1].index].resolver else point
 
     def name(self, number: int, suffix: str = "") -> str:
         return f"@{quoted(f'{self.kernel.name}|phase.{number}{suffix}')}"
@@ -126,7 +134,7 @@ class _Phases:
         entry = "\n".join(body.code.entry)
         prologue = memory_prologue() + "\n".join(body.accesses.prologue)
         text = (
-            f"define internal void {self.name(number, suffix)}({PHASE_FRAME}) #0 noinline {{\nentry:\n{fold.slots}"
+            f"define internal void {self.name(number, suffix)}({PHASE_FRAME}) #0 {parallel.TWIN if suffix else 'noinline'} {{\nentry:\n{fold.slots}"
             f"{entry}\n  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loop}{fold.judge}"
             "phase.done:\n  ret void\n}\n"
         )
@@ -218,7 +226,6 @@ def translate(kernel: Function, layout: Layout, callees: dict[str, Function], fl
     lines = [block.instructions[-1].line for block in phases.waiting]
     points = [phases.points[block.index] for block in phases.waiting]
     names = [phases.name(number) for number in range(len(points) + 1)]
-    arrivals = any(item.opcode in ("bar", "barrier") and "arrive" in item.modifiers for item in kernel.instructions)
     sure = [phases.sure_point(number) for number in range(len(points) + 1)]
-    text.append(scheduler.text(kernel.name, names, points, lines, sure, counts_arrivals=arrivals))
+    text.append(scheduler.text(kernel.name, names, points, lines, sure, counts_arrivals=phases.counts_arrivals))
     return "\n".join(text), phases.scratch.size + 64

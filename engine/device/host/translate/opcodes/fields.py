@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, is_signed, llvm_type, type_of
-from engine.ptx.tree import Instruction
+from engine.ptx.tree import Instruction, Operand
 
 
 @opcode("bmsk")
@@ -22,6 +22,12 @@ def _mask(body: Body, instruction: Instruction) -> None:
     body.write(instruction.operands[0], "b32", mask, instruction.line)
 
 
+def _field_number(body: Body, operand: Operand, size: int, line: int) -> str:
+    """Return a field's position or length: an H200 takes 8 bits of it for 32-bit fields, all of it for 64-bit ones."""
+    number = body.read(operand, "u32", line)
+    return body.code.value(f"and i32 {number}, 255") if size == 32 else number
+
+
 @opcode("bfe")
 def _extract(body: Body, instruction: Instruction) -> None:
     """Extract a bit field; bits past the top repeat the sign of a signed field."""
@@ -29,10 +35,7 @@ def _extract(body: Body, instruction: Instruction) -> None:
     llvm, size = llvm_type(kind), bits(kind)
     wide = f"i{2 * size}"
     a = body.read(instruction.operands[1], kind, instruction.line)
-    position, count = (
-        code.value(f"and i32 {body.read(operand, 'u32', instruction.line)}, 255")
-        for operand in instruction.operands[2:4]
-    )
+    position, count = (_field_number(body, operand, size, instruction.line) for operand in instruction.operands[2:4])
     signed = is_signed(kind)
     extended = code.value(f"{'sext' if signed else 'zext'} {llvm} {a} to {wide}")
     start = code.value(f"call i32 @llvm.umin.i32(i32 {position}, i32 {size})")
@@ -54,10 +57,7 @@ def _insert(body: Body, instruction: Instruction) -> None:
     llvm, size = llvm_type(kind), bits(kind)
     wide = f"i{2 * size}"
     field, base = (body.read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
-    position, count = (
-        code.value(f"and i32 {body.read(operand, 'u32', instruction.line)}, 255")
-        for operand in instruction.operands[3:5]
-    )
+    position, count = (_field_number(body, operand, size, instruction.line) for operand in instruction.operands[3:5])
     start = body.convert(code.value(f"call i32 @llvm.umin.i32(i32 {position}, i32 {size})"), "i32", wide)
     length = body.convert(code.value(f"call i32 @llvm.umin.i32(i32 {count}, i32 {size})"), "i32", wide)
     ones = code.value(f"sub {wide} {code.value(f'shl {wide} 1, {length}')}, 1")

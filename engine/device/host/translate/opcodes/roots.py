@@ -6,7 +6,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.floating import binary, elementwise
 from engine.device.host.translate.opcodes.rounding import narrow, rounded64, rounding
 from engine.device.host.translate.table import opcode
-from engine.device.host.translate.types import llvm_type, type_of
+from engine.device.host.translate.types import bits, llvm_type, type_of
 from engine.ptx.tree import Instruction
 
 
@@ -46,7 +46,11 @@ def _is_gross(instruction: Instruction, kind: str) -> bool:
 
 
 def _root(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
-    return square_root(body, kind, values[0], rounding(instruction))
+    code, llvm = body.code, llvm_type(kind)
+    root = square_root(body, kind, values[0], rounding(instruction))
+    # A GPU gives a NaN with every bit but the sign set, a CPU the one it was given or a negative one.
+    nan = code.value(f"bitcast i{bits(kind)} {2 ** (bits(kind) - 1) - 1} to {llvm}")
+    return code.value(f"select i1 {code.value(f'fcmp uno {llvm} {root}, {root}')}, {llvm} {nan}, {llvm} {root}")
 
 
 def _reciprocal(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
@@ -78,8 +82,8 @@ def _copy_sign(body: Body, instruction: Instruction) -> None:
     body.write(instruction.operands[0], kind, value, line)
 
 
-# Classes of floats as LLVM numbers them.
-_CLASSES = {"finite": 504, "infinite": 516, "number": 1020, "notanumber": 3, "normal": 264, "subnormal": 144}
+# Classes of floats as LLVM numbers them; the manual counts zeros among the normal numbers.
+_CLASSES = {"finite": 504, "infinite": 516, "number": 1020, "notanumber": 3, "normal": 360, "subnormal": 144}
 
 
 @opcode("testp")

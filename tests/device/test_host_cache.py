@@ -1,0 +1,91 @@
+"""The folder of compiled kernels: damage, several processes, and how fast a kernel comes back from it."""
+
+import multiprocessing
+import time
+
+import numpy as np
+import pytest
+
+from engine.device.host import HostDevice, cache
+from engine.diagnostics import KernelFault
+
+SOURCE = """extern "C" __global__ void scale(float* x, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= a; }
+extern "C" __global__ void wild(float* x, int at) { x[at] = 1; }"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A cache of its own."""
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    return tmp_path
+
+
+def scaled(ptx):
+    """Return what the kernel makes of ones."""
+    device = HostDevice(cores=1)
+    buffer = device.upload(np.ones(100, np.float32))
+    device.launch(device.load_module(ptx).kernel("scale"), (1,), (128,), [buffer, 3.0, 100])
+    values = buffer.download()
+    device.close()
+    return values
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "garbage", "flipped", "other"])
+def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
+    """It is compiled again and replaced, whatever is in it."""
+    ptx = cuda_ptx(SOURCE)
+    assert (scaled(ptx) == 3).all()
+    (path,) = folder.iterdir()
+    data = path.read_bytes()
+    flipped = bytes([*data[:100], data[100] ^ 1, *data[101:]])
+    broken = {"empty": b"", "cut": data[: len(data) // 2], "garbage": b"\xff" * 999, "flipped": flipped}
+    path.write_bytes(broken.get(damage, b"\0\0\0\0" + data[4:]))
+    assert (scaled(ptx) == 3).all()
+    assert path.read_bytes() == data
+
+
+def test_a_kernel_from_the_cache_still_knows_its_lines(folder, cuda_ptx):
+    """A fault in it names the line of the .cu."""
+    ptx = cuda_ptx(SOURCE, "compute_75", "-lineinfo")
+    for _ in range(2):
+        device = HostDevice(cores=1)
+        buffer = device.upload(np.ones(4, np.float32))
+        with pytest.raises(KernelFault, match=r"test\.cu:3"):
+            device.launch(device.load_module(ptx).kernel("wild"), (1,), (1,), [buffer, 77])
+        device.close()
+
+
+def test_the_second_load_is_fast(folder, cuda_ptx):
+    """Under 5 ms: nothing is parsed, translated or compiled."""
+    ptx = cuda_ptx(SOURCE)
+    device = HostDevice(cores=1)
+    device.load_module(ptx)
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        device.load_module(ptx)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.005
+    device.close()
+
+
+def _store(folder, name):
+    cache.folder = lambda: folder
+    cache.MAX_BYTES = 20_000
+    for index in range(40):
+        cache.store(f"{name}-{index % 7}", cache.Entry(bytes(1000), {}, {}, {}, {}))
+        cache.load(f"{name}-{(index * 3) % 7}")
+
+
+def test_processes_share_the_folder(tmp_path):
+    """Files that others write and delete meanwhile do no harm, and what is there is whole."""
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=_store, args=(tmp_path, name)) for name in ("a", "a", "b", "c")]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0, 0]
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 20_000 + 4 * 1200
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".new-")]
