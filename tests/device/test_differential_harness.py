@@ -42,7 +42,8 @@ def _bfe(a: int, position: int, length: int) -> int:
 
 
 def _bfi(a: int, b: int, position: int, length: int) -> int:
-    position, mask = position & 255, (1 << (length & 255)) - 1
+    # 64-bit fields take the whole of both numbers, as an H200 does; Python's shifts need a bound.
+    position, mask = min(position, 64), (1 << min(length, 64)) - 1
     return b & ~(mask << position) | (a & mask) << position
 
 
