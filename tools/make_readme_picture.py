@@ -1,6 +1,6 @@
 """Make resources/readme/editor.png: the window on the particle patch, with Forces selected.
 
-    QT_QPA_PLATFORM=offscreen .venv/bin/python tools/make_readme_picture.py
+QT_QPA_PLATFORM=offscreen .venv/bin/python tools/make_readme_picture.py
 """
 
 from __future__ import annotations
