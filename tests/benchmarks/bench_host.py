@@ -1,4 +1,4 @@
-"""The host device beside C: `python tests/benchmarks/bench_host.py` prints one table of ratios.
+"""The host device beside C: `python -m tests.benchmarks.bench_host` prints one table of ratios.
 
 Each kernel of bench_host.cu runs on the host device, and the same work runs as C (`gcc -O3 -march=native -fopenmp`,
 reference.c) with as many threads, turn about in one process; the shortest time of each counts. A ratio is host over C:
@@ -23,7 +23,7 @@ from cuda.bindings import nvrtc
 from engine.device.arguments import KernelArguments
 from engine.device.host import HostDevice, cache, native
 from engine.device.host.translate.module import translate_module
-from engine.device.protocol import LaunchConfig
+from engine.device.protocol import LaunchConfig, Node
 from engine.ptx import parse
 
 HERE = Path(__file__).parent
@@ -39,7 +39,7 @@ def compile_ptx(source: str, *options: str) -> str:
     text = b" " * size
     nvrtc.nvrtcGetPTX(program, text)
     assert int(error) == 0
-    return text.decode().rstrip("\0")
+    return str(text.decode().rstrip("\0"))
 
 
 def compile_c(folder: str) -> ctypes.CDLL | None:
@@ -100,15 +100,12 @@ def compare(library: ctypes.CDLL | None, ptx: str, write: Callable[[str], object
             if library is not None:
                 works.append(_c_work(library, name, values, device.info.cores))
         if library is not None:
-            for item in (values[output],):
-                item.fill(0)
+            values[output].fill(0)
             works[1]()
-            results[0]  # the host's buffers still hold the inputs' contents until the launch below
-            if name == "histogram":
+            if name == "histogram":  # each run adds to what is there
                 np.testing.assert_array_equal(values[output], np.bincount(values[0], minlength=256))
             works[0]()
-            if name != "histogram":
-                np.testing.assert_allclose(results[0](), values[output], rtol=tolerance)
+            np.testing.assert_allclose(results[0](), values[output], rtol=tolerance)
         times = best(*works)
         host = times[:: 2 if library else 1]
         ratio = [a / b for a, b in zip(host, times[1::2], strict=True)] if library else [float("nan")] * 2
@@ -124,7 +121,7 @@ def _c_work(library: ctypes.CDLL, name: str, values: list[Any], threads: int) ->
     given = [
         item.ctypes.data_as(ctypes.c_void_p)
         if isinstance(item, np.ndarray)
-        else (ctypes.c_float(item) if isinstance(item, np.float32) else ctypes.c_int(item))
+        else (ctypes.c_float(float(item)) if isinstance(item, np.float32) else ctypes.c_int(item))
         for item in values
     ]
 
@@ -152,7 +149,7 @@ def compile_times(source: str, write: Callable[[str], object]) -> None:
             native.compile_object(text)
             steps.append((parsed - start, translated - parsed, time.perf_counter_ns() - translated))
         with tempfile.TemporaryDirectory() as folder:
-            kept, cache.folder = cache.folder, lambda f=folder: Path(f)  # type: ignore[misc,assignment]
+            kept, cache.folder = cache.folder, lambda f=folder: Path(f)  # type: ignore[misc]
             device.load_module(ptx)
             (cached,) = best(lambda p=ptx: device.load_module(p), repeats=5)  # type: ignore[misc]
             cache.folder = kept
@@ -167,7 +164,8 @@ def overhead(ptx: str, write: Callable[[str], object]) -> None:
     device = HostDevice()
     kernel = device.load_module(ptx).kernel("saxpy")
     buffer = device.upload(np.zeros(32, np.float32))
-    graph, after = device.create_graph(), []
+    graph = device.create_graph()
+    after: list[Node] = []
     arguments = KernelArguments(kernel.parameters, [buffer, buffer, buffer, 1.0, 32])
     for _ in range(100):
         after = [graph.add_kernel(kernel, LaunchConfig((1, 1, 1), (32, 1, 1)), arguments, after)]
@@ -181,8 +179,7 @@ def simulator(write: Callable[[str], object]) -> None:
     if importlib.util.find_spec("numba") is None:
         write("numba's CUDA simulator: skipped, numba is not installed\n")
         return
-    script = HERE / "simulator.py"
-    subprocess.run([sys.executable, str(script)], check=False)
+    subprocess.run([sys.executable, "-m", "tests.benchmarks.simulator"], check=False, cwd=HERE.parents[1])
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Mutated PTX through parser, translator and LLVM: `python tests/benchmarks/fuzz_ptx.py [COUNT] [SEED]`.
+"""Mutated PTX through parser, translator and LLVM: `python -m tests.benchmarks.fuzz_ptx [COUNT] [SEED]`.
 
 Each mutant either loads or is a KernelError; anything else is printed with what made it. Mutants run in child
 processes, a batch each, so that a crash or a hang is seen too; a batch that dies is halved until the mutant is found.
@@ -95,7 +95,7 @@ def mutate(text: str, rng: random.Random) -> str:
             elif kind == 2:
                 parts[first], parts[second] = parts[second], parts[first]
             else:
-                numbers = [index for index in places if parts[index][0].isdigit()]
+                numbers = [index for index in places if parts[index][0].isdigit()] or places
                 parts[rng.choice(numbers)] = rng.choice(
                     (
                         "0",
@@ -170,9 +170,11 @@ def main() -> int:
     first = 0
     while first < count:
         last = min(first + BATCH, count)
-        command = [sys.executable, __file__, "child", str(seed), str(first), str(last)]
+        command = [sys.executable, "-m", "tests.benchmarks.fuzz_ptx", "child", str(seed), str(first), str(last)]
         try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=BATCH * 2 + SECONDS_EACH, check=False)
+            run = subprocess.run(
+                command, capture_output=True, text=True, timeout=BATCH * 2 + SECONDS_EACH, check=False, cwd=ROOT
+            )
             lines, code = run.stdout.splitlines(), run.returncode
             tail = run.stderr[-300:]
         except subprocess.TimeoutExpired as reason:

@@ -168,3 +168,10 @@ def test_division_by_an_immense_number(host):
     )
     np.testing.assert_array_equal(found[0], [0, 0, np.nan])
     np.testing.assert_array_equal(found[1], [0.5, -0.5, np.inf])
+
+
+def test_the_root_of_a_negative_number_is_the_nan_of_a_gpu(host):
+    """Every bit but the sign is set, whatever NaN went in: a GPU gives no other."""
+    a = np.array([-1.0, -np.inf, np.nan, -np.nan, 4.0, -0.0], np.float32)
+    (found,) = evaluate(host, ["sqrt.rn.f32 %d, %a;"], "b32", ("f32",), a).values()
+    assert found.tolist() == [0x7FFFFFFF] * 4 + [0x40000000, 0x80000000]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.body import quoted
+from engine.device.host.translate.guards import Guard
 from engine.device.host.translate.provenance import Root
 from engine.device.host.translate.ranges import Range, Ranges
 from engine.device.host.translate.special import linear_thread
@@ -50,18 +51,28 @@ class Accesses:
     """Writes the accesses of one body.
 
     `branch_free` selects the style; `roots` are the provenances of address registers. With `ranges`, accesses whose
-    addresses can be told beforehand have no check of their own: `hoisted` checks them for all threads at once.
+    addresses can be told beforehand have no check of their own: `hoisted` checks them for all threads that pass the
+    `guards` of their block at once.
     """
 
     def __init__(
-        self, body: Body, roots: dict[str, Root | None], *, branch_free: bool, ranges: Ranges | None = None
+        self,
+        body: Body,
+        roots: dict[str, Root | None],
+        *,
+        branch_free: bool,
+        ranges: Ranges | None = None,
+        guards: dict[int, tuple[Guard, ...]] | None = None,
     ) -> None:
         self._body = body
         self._roots = roots
         self.branch_free = branch_free
         self._is_entry = body.is_entry
         self._ranges_of_threads = ranges
-        self._hoisted: dict[tuple[Root | str, Operand], _Span] = {}
+        self._hoisted: dict[tuple[Root | str, Operand, tuple[Guard, ...]], _Span] = {}
+        self._guards = guards or {}
+        #: The block that is being written.
+        self.block = 0
         #: Addresses at the start of each row of threads.
         self.rows = Ranges(body, row=True)
         self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
@@ -122,10 +133,11 @@ class Accesses:
         place: Root | str | None = "shared" if space == "shared" else self._root(operand)
         if place is None or space == "local":
             return False
-        found = ranges.of(Address(operand.base, 0))
+        guards = self._guards.get(self.block, ())
+        found = ranges.guarded(guards).of(Address(operand.base, 0))
         if found is None or found.granule < size:
             return False
-        key = (place, operand.base)
+        key = (place, operand.base, guards)
         before = self._hoisted.get(key, _Span(found, operand.offset, operand.offset, 1))
         self._hoisted[key] = _Span(
             found, min(before.first, operand.offset), max(before.end, operand.offset + size), max(before.size, size)
@@ -148,7 +160,7 @@ class Accesses:
                     base, _, start = self._limit(place, 1)  # type: ignore[arg-type]  # every other place is a root
                     distance = rows.value(f"sub i64 {row.low}, {base}")
                     pointer = rows.value(f"getelementptr i8, ptr {start}, i64 {distance}")
-            self._row_pointers[key] = pointer and (pointer, row.slope) if row is not None else None
+            self._row_pointers[key] = (pointer, row.slope) if row and pointer and row.slope is not None else None
         found = self._row_pointers[key]
         if found is None:
             if space == "shared":
@@ -165,7 +177,7 @@ class Accesses:
         ranges = self._ranges_of_threads
         if ranges is None or not self._hoisted:
             return [], ""
-        for (place, _), span in self._hoisted.items():
+        for (place, _, _), span in self._hoisted.items():
             low, high = span.range.low, span.range.high
             if place == "shared":
                 base, limit = "0", ranges.value("call i64 @llvm.usub.sat.i64(i64 %shared.bytes, i64 1)")
@@ -173,9 +185,14 @@ class Accesses:
                 base, limit, _ = self._limit(place, 1)  # type: ignore[arg-type]  # every other place is a root
             first = ranges.value(f"add i64 {low}, {span.first}")
             last = ranges.value(f"add i64 {high}, {span.end - 1}")
-            ranges.require(f"icmp sle i64 {first}, {last}")
-            for edge in (first, last):
-                ranges.require(f"icmp ule i64 {ranges.value(f'sub i64 {edge}, {base}')}, {limit}")
+            starts, ends = (
+                ranges.value(f"icmp ule i64 {ranges.value(f'sub i64 {edge}, {base}')}, {limit}")
+                for edge in (first, last)
+            )
+            ordered = ranges.value(f"icmp sle i64 {low}, {high}")
+            inside = ranges.value(f"and i1 {ranges.value(f'and i1 {starts}, {ends}')}, {ordered}")
+            # Where no thread passes the guards, there is nothing to check.
+            ranges.require(f"xor i1 {inside}, {ranges.value(f'xor i1 {ordered}, true')}")
             if span.size > 1:
                 ranges.require(f"icmp eq i64 {ranges.value(f'and i64 {low}, {span.size - 1}')}, 0")
         fine = ranges.conditions[0]

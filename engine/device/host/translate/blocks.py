@@ -41,6 +41,7 @@ def translate(body: Body, flow: Flow, start: int, return_label: str, suspend: Su
     for index in reachable(flow, start):
         block = flow.blocks[index]
         body.code.label(label(index))
+        body.accesses.block = index
         for instruction in block.instructions[: -1 if block.suspends else None]:
             _instruction(body, flow, block, instruction, return_label)
         if block.suspends:

@@ -9,6 +9,7 @@ from engine.device.host.translate import abi, blocks, opcodes, parallel, suspens
 from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.body import Body, Layout, quoted
 from engine.device.host.translate.flow import Flow, build
+from engine.device.host.translate.guards import guards
 from engine.device.host.translate.inline import inline_suspending
 from engine.device.host.translate.opcodes.calls import frame, function_name
 from engine.device.host.translate.provenance import Root, roots
@@ -93,7 +94,9 @@ def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow:
 def _parallel(body: Body, provenance: dict[str, Root | None], flow: Flow) -> str:
     """Return a kernel whose threads run many at once, with its checked twin where checks are hoisted."""
     kernel = body.function
-    body.accesses = Accesses(body, provenance, branch_free=True, ranges=Ranges(body))
+    body.accesses = Accesses(
+        body, provenance, branch_free=True, ranges=Ranges(body), guards=guards(flow, 0, blocks.reachable(flow, 0))
+    )
     blocks.translate(body, flow, 0, "thread.exit")
     fold = parallel.fault_fold(body, "block.done")
     slow_name = f"@{quoted(kernel.name + '|checked')}"

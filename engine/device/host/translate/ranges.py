@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
+from engine.device.host.translate.guards import Guard
 from engine.device.host.translate.recompute import recomputable
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
@@ -61,7 +62,44 @@ class Ranges:
         self._found: dict[str, Range | None] = {}
         self.lines: list[str] = []
         self.conditions: list[str] = []
-        self._fields: dict[int, str] = {}
+        self._guarded: dict[tuple[Guard, ...], Ranges] = {}
+
+    def guarded(self, guards: tuple[Guard, ...]) -> Ranges:
+        """Return the ranges that count where the guards hold; they share lines and conditions with these."""
+        if not guards or self._row:
+            return self
+        found = self._guarded.get(guards)
+        if found is None:
+            found = Ranges(self._body)
+            found.lines, found.conditions = self.lines, self.conditions
+            self._guarded[guards] = found
+            for register, comparison, other, is_unsigned in guards:
+                kept = self._clip(found, register, comparison, other, is_unsigned)
+                if kept is not None:
+                    found._found[register.name] = kept
+        return found
+
+    def _clip(
+        self, found: Ranges, register: Register, comparison: str, other: Operand, is_unsigned: bool
+    ) -> Range | None:
+        """Return a register's range cut off where a comparison does not hold."""
+        conditions = len(self.conditions)
+        have, bound = found.of(register), self.of(other)
+        if have is None or bound is None or not bound.is_single or have.is_single:
+            del self.conditions[conditions:]
+            return None
+        if is_unsigned:  # the same order as that of signed numbers where none is negative
+            self._at_least_zero(have)
+            if bound.constant is None or bound.constant < 0:
+                self._at_least_zero(bound)
+        low, high = have.low, have.high
+        if comparison in ("lt", "le", "eq"):
+            last = bound.low if comparison != "lt" else self.value(f"sub i64 {bound.low}, 1")
+            high = self.value(f"call i64 @llvm.smin.i64(i64 {high}, i64 {last})")
+        if comparison in ("gt", "ge", "eq"):
+            first = bound.low if comparison != "gt" else self.value(f"add i64 {bound.low}, 1")
+            low = self.value(f"call i64 @llvm.smax.i64(i64 {low}, i64 {first})")
+        return Range(low, high, 1 if low != have.low else have.granule, have.slope)
 
     def value(self, text: str) -> str:
         """Write an instruction that yields a value and return that value."""
@@ -186,7 +224,9 @@ class Ranges:
             return product and self._sum(product, values[2])
         if opcode == "shl":
             amount = values[1].constant
-            return self._product(values[0], self._constant(1 << amount)) if amount in range(31) else None
+            if amount is None or not 0 <= amount < 31:
+                return None
+            return self._product(values[0], self._constant(1 << amount))
         if opcode in ("min", "max"):
             # Only where it changes nothing: an index that is kept inside an image, away from the image's edge.
             kept, bound = values

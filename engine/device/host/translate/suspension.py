@@ -13,6 +13,7 @@ from engine.device.host.translate import abi, blocks, parallel, resolvers, sched
 from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.body import Body, Layout, quoted, width
 from engine.device.host.translate.flow import Block, Flow
+from engine.device.host.translate.guards import guards
 from engine.device.host.translate.points import BARRIER, Point, exchange, is_point, point_of, result
 from engine.device.host.translate.provenance import Root, roots
 from engine.device.host.translate.ranges import Ranges
@@ -109,11 +110,11 @@ class _Phases:
         body = Body(self.kernel, self.layout, self.kernel.name)
         body.callees = self.callees
         ranges = Ranges(body) if is_parallel else None
-        body.accesses = Accesses(body, self.roots, branch_free=is_parallel, ranges=ranges)
-        start = 0
+        start = self.waiting[number - 1].index + 1 if number else 0
+        known = guards(self.flow, start, blocks.reachable(self.flow, start)) if is_parallel else None
+        body.accesses = Accesses(body, self.roots, branch_free=is_parallel, ranges=ranges, guards=known)
         if number:
             block = self.waiting[number - 1]
-            start = block.index + 1
             self._restore(body, self.points[block.index], self.flow.blocks[start].live_in)
         sure = self.sure_point(number)
         body.code.jump(blocks.label(start))
@@ -133,8 +134,9 @@ class _Phases:
         loop = thread_loop(body, before + fold.begin, after, edges, fold.done, fold.finish)
         entry = "\n".join(body.code.entry)
         prologue = memory_prologue() + "\n".join(body.accesses.prologue)
+        rarity = parallel.TWIN if suffix else "noinline"
         text = (
-            f"define internal void {self.name(number, suffix)}({PHASE_FRAME}) #0 {parallel.TWIN if suffix else 'noinline'} {{\nentry:\n{fold.slots}"
+            f"define internal void {self.name(number, suffix)}({PHASE_FRAME}) #0 {rarity} {{\nentry:\n{fold.slots}"
             f"{entry}\n  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loop}{fold.judge}"
             "phase.done:\n  ret void\n}\n"
         )

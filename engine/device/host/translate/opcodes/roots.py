@@ -48,9 +48,14 @@ def _is_gross(instruction: Instruction, kind: str) -> bool:
 def _root(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
     code, llvm = body.code, llvm_type(kind)
     root = square_root(body, kind, values[0], rounding(instruction))
-    # A GPU gives a NaN with every bit but the sign set, a CPU the one it was given or a negative one.
-    nan = code.value(f"bitcast i{bits(kind)} {2 ** (bits(kind) - 1) - 1} to {llvm}")
-    return code.value(f"select i1 {code.value(f'fcmp uno {llvm} {root}, {root}')}, {llvm} {nan}, {llvm} {root}")
+    # A GPU gives a NaN with every bit but the sign set. In integers, since LLVM counts all NaNs as one float.
+    integer, infinity = f"i{bits(kind)}", 0x7F800000 if kind == "f32" else 0x7FF0000000000000
+    nan = 2 ** (bits(kind) - 1) - 1
+    word = code.value(f"bitcast {llvm} {root} to {integer}")
+    magnitude = code.value(f"and {integer} {word}, {nan}")
+    is_nan = code.value(f"icmp ugt {integer} {magnitude}, {infinity}")
+    word = code.value(f"select i1 {is_nan}, {integer} {nan}, {integer} {word}")
+    return code.value(f"bitcast {integer} {word} to {llvm}")
 
 
 def _reciprocal(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:

@@ -1,0 +1,42 @@
+"""Saxpy in numba's CUDA simulator and on the host device, on the same few elements: prints the ratio of times."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+
+import numpy as np
+from numba import cuda  # type: ignore[import-not-found,unused-ignore]
+
+from engine.device.host import HostDevice
+from tests.benchmarks.bench_host import HERE, best, compile_ptx
+
+ELEMENTS = 4096
+
+
+@cuda.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _saxpy(x, y, out, a):  # type: ignore[no-untyped-def]
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a * x[i] + y[i]
+
+
+def main() -> None:
+    """Time both and print the ratio."""
+    x, y = np.ones(ELEMENTS, np.float32), np.ones(ELEMENTS, np.float32)
+    device = HostDevice()
+    kernel = device.load_module(compile_ptx((HERE / "bench_host.cu").read_text())).kernel("saxpy")
+    given = [device.upload(x), device.upload(y), device.upload(x), 3.0, ELEMENTS]
+    simulated, host = best(
+        lambda: _saxpy[ELEMENTS // 256, 256](x, y, x, np.float32(3)),
+        lambda: device.launch(kernel, (ELEMENTS // 256,), (256,), given),
+        repeats=3,
+    )
+    device.close()
+    sys.stdout.write(f"saxpy of {ELEMENTS}: numba's CUDA simulator / host = {simulated / host:.0f}\n")
+
+
+if __name__ == "__main__":
+    main()
