@@ -39,10 +39,10 @@ test-gpu bench-gpu: setup-dev
 endif
 
 test-gpu:
-	PYTHONPATH=. $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests
 
 bench-gpu:
-	PYTHONPATH=. $(GPU_PYTHON) tests/benchmarks/bench_frame.py --device cuda:0
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) tests/benchmarks/bench_frame.py --device cuda:0
 
 bench: setup-dev
 	PYTHONPATH=. $(VENV)/python tests/benchmarks/bench_frame.py --device host
