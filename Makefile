@@ -1,6 +1,6 @@
 # make run    set everything up and open the particle patch (or run it headless where there is no display)
 # make test   set everything up and run lint, types, import contracts and tests
-# make test-gpu, bench-gpu    the tests and benchmarks that need a CUDA device; PYTHON=... uses that Python as it is
+# make test-gpu, bench-gpu    what needs a CUDA device, with no Qt; PYTHON=... uses that Python as it is
 
 VENV := .venv/bin
 EXAMPLE := resources/examples/particles.loom
@@ -39,7 +39,7 @@ test-gpu bench-gpu: setup-dev
 endif
 
 test-gpu:
-	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device
 
 bench-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) tests/benchmarks/bench_frame.py --device cuda:0
