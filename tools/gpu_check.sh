@@ -1,5 +1,5 @@
 #!/bin/sh
-# The GPU tests and benchmarks in one go, for a machine with a CUDA device: tools/gpu_session.sh [PYTHON]
+# The GPU tests and benchmarks in one go, for a machine with a CUDA device: tools/gpu_check.sh [PYTHON]
 # Needs nothing installed by this script; the short table comes last.
 set -u
 cd "$(dirname "$0")/.."
