@@ -10,10 +10,14 @@ kind=${1:-run}
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
-# Libraries of the system. Debian's names; other systems get told what is missing.
-libraries="libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 fontconfig"
-# The X11 platform plugin needs these on top, when there is a display.
-libraries="$libraries libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxkbcommon-x11-0"
+# Libraries that Qt loads, with Debian's packages; other systems get told what is missing.
+libraries="
+    libEGL.so.1:libegl1 libGL.so.1:libgl1 libglib-2.0.so.0:libglib2.0-0 libdbus-1.so.3:libdbus-1-3
+    libfontconfig.so.1:libfontconfig1 libxkbcommon.so.0:libxkbcommon0 libxkbcommon-x11.so.0:libxkbcommon-x11-0
+    libX11-xcb.so.1:libx11-xcb1 libxcb-cursor.so.0:libxcb-cursor0 libxcb-icccm.so.4:libxcb-icccm4
+    libxcb-keysyms.so.1:libxcb-keysyms1 libxcb-randr.so.0:libxcb-randr0 libxcb-shape.so.0:libxcb-shape0
+    libxcb-sync.so.1:libxcb-sync1 libxcb-xfixes.so.0:libxcb-xfixes0 libxcb-xkb.so.1:libxcb-xkb1
+"
 
 install_packages() {
     if ! command -v apt-get >/dev/null 2>&1; then
@@ -37,13 +41,17 @@ install_packages() {
 }
 
 missing=""
-if command -v dpkg-query >/dev/null 2>&1; then
-    for package in $libraries; do
-        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+installed=$(PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null || true)
+if [ -n "$installed" ]; then
+    for library in $libraries; do
+        case $installed in
+            *"${library%%:*} "*) ;;
+            *) missing="$missing ${library##*:}" ;;
+        esac
     done
 fi
 if ! { command -v fc-list >/dev/null 2>&1 && fc-list 2>/dev/null | grep -q .; }; then
-    missing="$missing fonts-dejavu-core"
+    missing="$missing fontconfig fonts-dejavu-core"
 fi
 if [ -n "$missing" ]; then
     # Headless runs and most tests work without them, so a user who may not install goes on.
