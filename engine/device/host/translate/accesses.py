@@ -351,13 +351,13 @@ class Accesses:
     def _record(self, instruction: Instruction, check: str, address: str, kind: int) -> None:
         """Fold a failed check into the thread's fault number: site and address, the site more significant.
 
-        Addresses have 48 bits; one that has more spoils the report, not the check.
+        Of the address 48 bits are kept, which is all that one in memory has; the report repeats their top bit.
         """
         code = self._body.code
         site = min(len(self.sites), LAST_SITE)
         if site == len(self.sites):
             self.sites.append((instruction.line, kind))
-        number = code.value(f"xor i64 {address}, {site << 48}")
+        number = code.value(f"or i64 {code.value(f'and i64 {address}, {(1 << 48) - 1}')}, {site << 48}")
         code_here = code.value(f"select i1 {check}, i64 -1, i64 {number}")
         before = code.value(f"load i64, ptr {self._fold}")
         code.do(f"store i64 {code.value(f'call i64 @llvm.umin.i64(i64 {before}, i64 {code_here})')}, ptr {self._fold}")

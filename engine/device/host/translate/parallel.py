@@ -117,7 +117,8 @@ judge.report:
   store [{count} x i64] [{kinds}], ptr %judge.kinds
   %judge.kind.at = getelementptr i64, ptr %judge.kinds, i64 %judge.site
   %judge.kind = load i64, ptr %judge.kind.at
-  %judge.address = and i64 %judge.all, {(1 << 48) - 1}
+  %judge.address.high = shl i64 %judge.all, 16
+  %judge.address = ashr i64 %judge.address.high, 16
   call void @wl.fault(ptr %worker, i64 %judge.kind, i64 %judge.line, i32 %judge.thread, i64 %judge.address)
   br label %{done}
 """
