@@ -204,17 +204,12 @@ def test_a_bad_address_is_an_error_that_names_the_thread(host, run, source, inde
 
 def test_an_address_below_zero_is_reported_whole(host, cuda_ptx):
     """All 64 bits of the address, and the thread, wherever the address points."""
-    source = """extern "C" __global__ void low(const long long* at, int n) {
-      int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) *(float*)at[i] = 1; }"""
-    kernel = host.load_module(cuda_ptx(source)).kernel("low")
-    at = host.upload(np.full(100, host.upload(np.zeros(4, np.float32)).pointer, np.int64))
-    bad = at.download()
-    bad[77] = -(1 << 32)
-    at.upload(bad)
-    with pytest.raises(
-        DeviceError, match=r"thread \(13, 0, 0\) of thread block \(2, 0, 0\) used the address 0xffffffff0+ "
-    ):
-        host.launch(kernel, (4,), (32,), [at, np.int32(100)])
+    kernel = host.load_module(cuda_ptx(WILD.replace("const int* at", "const long long* at"))).kernel("wild")
+    x, at = host.upload(np.zeros(100, np.float32)), np.arange(100)
+    at[77] = (-(1 << 32) - x.pointer) // 4
+    message = r"thread \(13, 0, 0\) of thread block \(2, 0, 0\) used the address 0xffffffff0+ "
+    with pytest.raises(DeviceError, match=message):
+        host.launch(kernel, (4,), (32,), [x, host.upload(at), np.int32(100)])
 
 
 def test_use_of_freed_memory_is_an_error(host, cuda_ptx):
