@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from engine.device.open import open_device
 from engine.device.protocol import Device
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.ahead import compile_ahead
@@ -27,22 +25,6 @@ pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1800)]
 
 COUNT, SEED = (int(os.environ.get(f"DIFFERENTIAL_{name}", default)) for name, default in (("COUNT", 1), ("SEED", 0)))
 _LANES, _PROGRAMS = 1024, 16
-
-
-@pytest.fixture(scope="module")
-def cuda() -> Iterator[Device]:
-    """The first GPU."""
-    device = open_device("cuda:0")
-    yield device
-    device.close()
-
-
-@pytest.fixture(scope="module")
-def host() -> Iterator[Device]:
-    """The host device with all cores."""
-    device = open_device("host")
-    yield device
-    device.close()
 
 
 @pytest.fixture(scope="module")

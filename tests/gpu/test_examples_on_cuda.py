@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from engine import Engine, UpdateLevel, open_device
+from engine import Engine, UpdateLevel
 from engine.device.protocol import Device
 from engine.patch.document import Patch
 from engine.patch.files import load_patch
@@ -17,20 +16,6 @@ from engine.runtime.messages import KernelFilesChanged
 
 pytestmark = pytest.mark.gpu
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
-
-
-@pytest.fixture(scope="module")
-def cuda() -> Iterator[Device]:
-    device = open_device("cuda:0")
-    yield device
-    device.close()
-
-
-@pytest.fixture(scope="module")
-def host() -> Iterator[Device]:
-    device = open_device("host")
-    yield device
-    device.close()
 
 
 def run(patch: Patch, device: Device, frames: int, *ports: str) -> list[np.ndarray]:

@@ -1,0 +1,26 @@
+"""The two devices that the tests here hold against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from engine.device.open import open_device
+from engine.device.protocol import Device
+
+
+@pytest.fixture(scope="module")
+def cuda() -> Iterator[Device]:
+    """The first GPU."""
+    device = open_device("cuda:0")
+    yield device
+    device.close()
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Device]:
+    """The host device with all cores."""
+    device = open_device("host")
+    yield device
+    device.close()
