@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from engine.ptx.constants import term
 from engine.ptx.cursor import Cursor
 from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
+from engine.ptx.elements import with_elements
 from engine.ptx.lexer import PtxSyntaxError
-from engine.ptx.operands import operand_list
+from engine.ptx.operands import instruction_operands
 from engine.ptx.tree import (
     Guard,
     Instruction,
     Label,
-    Operand,
     Prototype,
     Register,
     SourceLocation,
@@ -30,6 +30,8 @@ _COMPONENTS = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": 
 
 #: More registers than a compiler ever declares at once; what is over it is a mistake, not a kernel.
 MAX_REGISTERS = 1 << 18
+#: More places than a jump table has.
+MAX_TARGETS = 1 << 16
 
 
 class Scope:
@@ -71,9 +73,11 @@ class Scope:
 class BodyParser:
     """Parses one body into flat lists; read the attributes when `parse` has returned."""
 
-    def __init__(self, cursor: Cursor, files: dict[int, str]) -> None:
+    def __init__(self, cursor: Cursor, files: dict[int, str], reachable: Mapping[str, Variable]) -> None:
+        """`reachable` are the variables of the module and the function's parameters."""
         self._cursor = cursor
         self._files = files
+        self._types = {name: found.ptx_type for name, found in reachable.items()}
         self._location: SourceLocation | None = None
         self._scope: Scope | None = None
         self._scopes = 0
@@ -145,13 +149,27 @@ class BodyParser:
             self.prototypes[name] = self._prototype(name)
         elif cursor.at(".branchtargets") or cursor.at(".calltargets"):
             cursor.take()
-            names = [self._resolve_symbol(cursor.word("a label"))]
+            names = self._targets()
             while cursor.accept(","):
-                names.append(self._resolve_symbol(cursor.word("a label")))
+                names += self._targets()
             cursor.expect(";")
             self.targets[name] = tuple(names)
         else:
             self.body.append(Label(name, line))
+
+    def _targets(self) -> list[str]:
+        """Return one entry of a list of labels or functions: a name, or a family such as `N<4>` for N0 to N3."""
+        cursor = self._cursor
+        name = cursor.word("a label")
+        if not cursor.accept("<"):
+            return [self._resolve_symbol(name)]
+        count = term(cursor)
+        if not 0 < count <= MAX_TARGETS:
+            raise PtxSyntaxError(
+                f"PTX line {cursor.line}: targets must be 1 to {MAX_TARGETS}, got {count}", line=cursor.line
+            )
+        cursor.expect(">")
+        return [self._resolve_symbol(f"{name}{index}") for index in range(count)]
 
     def _prototype(self, name: str) -> Prototype:
         cursor = self._cursor
@@ -175,6 +193,7 @@ class BodyParser:
                 scope.names.add(found.name)
                 unique = found.name + scope.suffix
                 self.variables.append(_renamed(found, unique))
+                self._types[unique] = found.ptx_type
         elif name in ("pragma", "alias"):
             while not cursor.accept(";"):
                 cursor.take()
@@ -228,10 +247,9 @@ class BodyParser:
             skip_bank(cursor)
             while cursor.token.kind == "directive":
                 modifiers += cursor.directive("a modifier").split(".")
-        operands: list[Operand] = []
-        if not cursor.accept(";"):
-            operands.extend(operand_list(cursor, self._resolve, ";", groups=opcode == "call"))
-        self.body.append(Instruction(opcode, tuple(modifiers), tuple(operands), guard, line, self._location))
+        operands = instruction_operands(cursor, self._resolve, groups=opcode == "call")
+        plain = Instruction(opcode, tuple(modifiers), (), guard, line, self._location)
+        self.body += with_elements(plain, operands, self._types, self.registers)
 
     def _resolve(self, name: str) -> Register | Symbol | Vector:
         scope = self._scope

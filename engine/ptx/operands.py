@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from engine.ptx.constants import immediate, term
+from engine.ptx.constants import immediate, integer, term
 from engine.ptx.cursor import Cursor
+from engine.ptx.elements import Element
 from engine.ptx.tree import (
     Address,
     Float,
@@ -27,6 +28,19 @@ _SELECTOR = re.compile(r"b[0-7]{1,4}|h[0-3]{1,2}")
 
 #: Resolves a name in the current scope to the register, registers or symbol it stands for.
 Resolve = Callable[[str], Register | Symbol | Vector]
+
+
+def instruction_operands(cursor: Cursor, resolve: Resolve, *, groups: bool) -> tuple[Operand | Element, ...]:
+    """Return an instruction's operands up to its semicolon, which is stepped over; in a call parentheses hold lists."""
+    operands: list[Operand | Element] = []
+    while not cursor.accept(";"):
+        if operands:
+            cursor.expect(",")
+        if cursor.token.kind == "word" and cursor.following.text == "[":
+            operands.append(_element(cursor, resolve))
+        else:
+            operands.append(operand(cursor, resolve, groups=groups))
+    return tuple(operands)
 
 
 def operand_list(cursor: Cursor, resolve: Resolve, end: str, *, groups: bool = False) -> tuple[Operand, ...]:
@@ -82,6 +96,26 @@ def _single(cursor: Cursor, resolve: Resolve) -> Operand:
             return Part(negated.register, negated.selector, negative=not negated.negative)
         raise cursor.error("a register after '-'")
     return immediate(cursor)
+
+
+def _element(cursor: Cursor, resolve: Resolve) -> Element:
+    """Return `array[number]`, `array[register]` or `array[register+number]`."""
+    array = resolve(cursor.take().text)
+    if not isinstance(array, Symbol):
+        raise cursor.error("an operand without an index")
+    cursor.expect("[")
+    register, number = None, 0
+    if cursor.token.kind == "word" and cursor.token.text != "WARP_SZ":
+        found = resolve(cursor.take().text)
+        if not isinstance(found, Register):
+            raise cursor.error("a register or a number as an index")
+        register = found
+        while cursor.at("+") or cursor.at("-"):
+            number += _signed_offset(cursor)
+    else:
+        number = integer(cursor)
+    cursor.expect("]")
+    return Element(array, register, number)
 
 
 def _address(cursor: Cursor, resolve: Resolve) -> Address:

@@ -104,7 +104,8 @@ class _ModuleParser:
                     name, is_entry, line, renamed(parameters), renamed(results), linkage=linkage
                 )
             return
-        body = BodyParser(cursor, self._files)
+        own = {variable.name: variable for variable in (*results, *parameters)}
+        body = BodyParser(cursor, self._files, self._variables | own)
         taken, given = formal_registers(parameters), formal_registers(results)
         body.parse(taken | given)
         self._functions[name] = Function(

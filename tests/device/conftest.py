@@ -48,8 +48,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def host() -> Iterator[HostDevice]:
-    """A host device with two workers, whatever the computer has."""
-    device = HostDevice(cores=2)
+    """A host device with two workers, whatever the computer has, which runs optimised kernels only."""
+    device = HostDevice(cores=2, quick_first=False)
     yield device
     device.close()
 

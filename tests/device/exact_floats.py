@@ -72,18 +72,24 @@ def is_away(mode: str, sign: int, odd: bool, rest: Fraction) -> bool:
     return rest > 0 and ((mode == "rp" and not sign) or (mode == "rm" and bool(sign)))
 
 
-def encode(value: Fraction, kind: str, mode: str = "rn", *, zero_sign: int = 0) -> int:
-    """Return the bits of an exact value rounded once."""
+def encode(value: Fraction, kind: str, mode: str = "rn", *, zero_sign: int = 0, ftz: bool = False) -> int:
+    """Return the bits of an exact value rounded once; with `ftz`, zero for what is subnormal after rounding.
+
+    Rounding to the full precision, that is, as if exponents had no end: so x86 processors and GPUs decide.
+    """
     form = FORMATS[kind]
     if value == 0:
         return form.sign * zero_sign
     sign, magnitude = int(value < 0), abs(value)
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
     exponent -= magnitude < Fraction(2) ** exponent
-    exponent = max(exponent, form.least)
+    if not ftz:
+        exponent = max(exponent, form.least)
     steps = magnitude / Fraction(2) ** (exponent - form.precision + 1)
     count = int(steps)
     count += is_away(mode, sign, count & 1 == 1, steps - count)
+    if ftz and count * Fraction(2) ** (exponent - form.precision + 1) < Fraction(2) ** form.least:
+        return form.sign * sign
     raw = ((exponent - form.least) << (form.precision - 1)) + count
     if raw >= form.infinity:
         to_infinity = mode in ("rn", "rna") or (mode == "rp" and not sign) or (mode == "rm" and sign)
@@ -91,17 +97,27 @@ def encode(value: Fraction, kind: str, mode: str = "rn", *, zero_sign: int = 0) 
     return raw | form.sign * sign
 
 
+def flush(raw: int, kind: str) -> int:
+    """Return a float with a zero of the same sign for a subnormal."""
+    form = FORMATS[kind]
+    return raw & form.sign if raw & form.quiet < 1 << (form.precision - 1) else raw
+
+
 def _quiet(raw: int, kind: str) -> bool:
     return decode(raw, kind)[1] == NAN
 
 
-def add(a: int, b: int, kind: str, mode: str = "rn", *, result: str = "") -> int:
+def add(a: int, b: int, kind: str, mode: str = "rn", *, ftz: bool = False) -> int:
     """Return a + b."""
-    (sa, x), (sb, y) = decode(a, kind), decode(b, kind)
-    return _sum(sa, x, sb, y, result or kind, mode)
+    (sa, x), (sb, y) = _operand(a, kind, ftz), _operand(b, kind, ftz)
+    return _sum(sa, x, sb, y, kind, mode, ftz)
 
 
-def _sum(sa: int, x: Fraction | str, sb: int, y: Fraction | str, kind: str, mode: str) -> int:
+def _operand(raw: int, kind: str, ftz: bool) -> tuple[int, Fraction | str]:
+    return decode(flush(raw, kind) if ftz else raw, kind)
+
+
+def _sum(sa: int, x: Fraction | str, sb: int, y: Fraction | str, kind: str, mode: str, ftz: bool) -> int:
     form = FORMATS[kind]
     if NAN in (x, y) or (x == y == INFINITY and sa != sb):
         return form.quiet
@@ -111,35 +127,35 @@ def _sum(sa: int, x: Fraction | str, sb: int, y: Fraction | str, kind: str, mode
     assert isinstance(y, Fraction)
     total = (-x if sa else x) + (-y if sb else y)
     zero = sa if sa == sb else int(mode == "rm")
-    return encode(total, kind, mode, zero_sign=zero)
+    return encode(total, kind, mode, zero_sign=zero, ftz=ftz)
 
 
-def multiply(a: int, b: int, kind: str, mode: str = "rn") -> int:
+def multiply(a: int, b: int, kind: str, mode: str = "rn", *, ftz: bool = False) -> int:
     """Return a * b."""
     form = FORMATS[kind]
-    (sa, x), (sb, y) = decode(a, kind), decode(b, kind)
+    (sa, x), (sb, y) = _operand(a, kind, ftz), _operand(b, kind, ftz)
     if NAN in (x, y) or (INFINITY in (x, y) and 0 in (x, y)):
         return form.quiet
     if INFINITY in (x, y):
         return form.infinity | form.sign * (sa ^ sb)
     assert isinstance(x, Fraction)
     assert isinstance(y, Fraction)
-    return encode(x * y * (-1 if sa ^ sb else 1), kind, mode, zero_sign=sa ^ sb)
+    return encode(x * y * (-1 if sa ^ sb else 1), kind, mode, zero_sign=sa ^ sb, ftz=ftz)
 
 
-def fuse(a: int, b: int, c: int, kind: str, mode: str = "rn") -> int:
+def fuse(a: int, b: int, c: int, kind: str, mode: str = "rn", *, ftz: bool = False) -> int:
     """Return a * b + c."""
-    (sa, x), (sb, y), (sc, z) = decode(a, kind), decode(b, kind), decode(c, kind)
+    (sa, x), (sb, y), (sc, z) = (_operand(item, kind, ftz) for item in (a, b, c))
     if NAN in (x, y) or (INFINITY in (x, y) and 0 in (x, y)):
         return FORMATS[kind].quiet
     product = INFINITY if INFINITY in (x, y) else x * y  # type: ignore[operator]
-    return _sum(sa ^ sb, product, sc, z, kind, mode)
+    return _sum(sa ^ sb, product, sc, z, kind, mode, ftz)
 
 
-def divide(a: int, b: int, kind: str, mode: str = "rn") -> int:
+def divide(a: int, b: int, kind: str, mode: str = "rn", *, ftz: bool = False) -> int:
     """Return a / b."""
     form = FORMATS[kind]
-    (sa, x), (sb, y) = decode(a, kind), decode(b, kind)
+    (sa, x), (sb, y) = _operand(a, kind, ftz), _operand(b, kind, ftz)
     sign = sa ^ sb
     if NAN in (x, y) or x == y == INFINITY or x == y == 0:
         return form.quiet
@@ -149,7 +165,7 @@ def divide(a: int, b: int, kind: str, mode: str = "rn") -> int:
         return form.sign * sign
     assert isinstance(x, Fraction)
     assert isinstance(y, Fraction)
-    return encode(x / y * (-1 if sign else 1), kind, mode)
+    return encode(x / y * (-1 if sign else 1), kind, mode, ftz=ftz)
 
 
 def root(a: int, kind: str, mode: str = "rn") -> int:

@@ -168,7 +168,7 @@ def test_one_wrong_bit_is_found(runner: Runner) -> None:
 
 
 def test_rules_tell_nans_and_bounds() -> None:
-    """Any NaN is as good as another for NUMBER alone; Approximate allows its bound and no more."""
+    """Any NaN is as good as another for NUMBER alone; Approximate allows the host its bound and no more."""
     kind, nans = KINDS["f32"], (np.array([0x7FFFFFFF], np.uint64), np.array([0xFFC00001], np.uint64))
     assert NUMBER.judge(kind, [], *nans).agrees.all()
     assert not EXACT.judge(kind, [], *nans).agrees.any()
@@ -180,6 +180,9 @@ def test_rules_tell_nans_and_bounds() -> None:
         verdict = rule.judge(kind, [x], near, encode(np.sqrt(x[0]), "f32"))
         assert bool(verdict.agrees[0]) is fits
         assert verdict.host_error == pytest.approx(off, abs=0.1)
+    for off, fits in ((1.1, True), (1.5, False)):  # a GPU may go past the manual's bound a little
+        near = encode(np.sqrt(x[0]) * (1 + off * 2.0**-20), "f32")
+        assert bool(rule.judge(kind, [x], encode(np.sqrt(x[0]), "f32"), near).agrees[0]) is fits
 
 
 def test_encoding_is_undone_by_decoding() -> None:

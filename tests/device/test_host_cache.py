@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
 
 def scaled(ptx):
     """Return what the kernel makes of ones."""
-    device = HostDevice(cores=1)
+    device = HostDevice(cores=1, quick_first=False)
     buffer = device.upload(np.ones(100, np.float32))
     device.launch(device.load_module(ptx).kernel("scale"), (1,), (128,), [buffer, 3.0, 100])
     values = buffer.download()

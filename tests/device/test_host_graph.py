@@ -154,7 +154,7 @@ def test_two_threads_may_launch_at_once(host, module):
 
 def test_memory_is_freed_once_and_not_used_afterwards(cuda_ptx):
     """Freeing twice, reading freed memory and using a closed device are errors; close ends the worker threads."""
-    device = HostDevice(cores=3)
+    device = HostDevice(cores=3, quick_first=False)
     memory = device.allocate(10)
     assert memory.pointer % 256 == 0
     memory.free()
@@ -189,7 +189,7 @@ def test_compiled_modules_are_cached_and_damage_is_noticed(cache_folder, cuda_pt
     first = build.build(ptx)
     (path,) = cache_folder.iterdir()
     with monkeypatch.context() as patch:
-        patch.setattr(build.native, "compile_object", lambda _text: pytest.fail("compiled again"))
+        patch.setattr(build.native, "quick_object", lambda _text: pytest.fail("compiled again"))
         assert build.build(ptx).code == first.code
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1

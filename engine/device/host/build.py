@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import logging
+import threading
+
+import msgspec
 
 from engine.device.host import cache, native
 from engine.diagnostics import KernelError
 
 _LOG = logging.getLogger(__name__)
+# Kernels of one module share a file.
+_FILES = threading.Lock()
 
 
 def build(ptx: str) -> cache.Entry:
-    """Return a module's object code, compiled now or before; KernelError with the line when it cannot be."""
+    """Return a module's code, compiled quickly now or found; KernelError with the line when it cannot be compiled."""
     key = cache.key(ptx, *native.cpu())
     found = cache.load(key)
     if found is None:
@@ -40,7 +45,27 @@ def build(ptx: str) -> cache.Entry:
             for instruction in function.instructions
             if instruction.source is not None
         }
-        code = native.compile_object(translated.text)
-        found = cache.Entry(code, module.signatures, translated.scratch_bytes, translated.variables, lines)
+        found = cache.Entry(
+            native.quick_object(translated.text),
+            module.signatures,
+            translated.scratch_bytes,
+            translated.variables,
+            lines,
+            translated.kernels,
+        )
         cache.store(key, found)
     return found
+
+
+def optimised(key: str, name: str, text: str) -> bytes:
+    """Return the optimised object code of one kernel of a module, and keep it; KernelError when LLVM has none."""
+    known = cache.load(key)
+    if known is not None and name in known.optimised:  # another has been faster
+        return known.optimised[name]
+    code = native.compile_object(text)
+    with _FILES:
+        known = cache.load(key)
+        if known is not None:
+            texts = {kernel: item for kernel, item in known.texts.items() if kernel != name}
+            cache.store(key, msgspec.structs.replace(known, texts=texts, optimised=known.optimised | {name: code}))
+    return code

@@ -27,8 +27,10 @@ _LOG = logging.getLogger(__name__)
 class Entry(msgspec.Struct, frozen=True):
     """One compiled module: object code, and what is needed to launch it.
 
-    `scratch_bytes` is the memory that each worker needs, by kernel; `variables` are the sizes of module variables;
-    `lines` gives source file and line by PTX line where `.loc` tells them.
+    `code` is that of the whole module, compiled quickly, with its variables. `scratch_bytes` is the memory that each
+    worker needs, by kernel; `variables` are the sizes of module variables; `lines` gives source file and line by PTX
+    line where `.loc` tells them. `texts` is the LLVM text of each kernel that is still to be optimised, `optimised`
+    the object code of the others.
     """
 
     code: bytes
@@ -36,6 +38,8 @@ class Entry(msgspec.Struct, frozen=True):
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
     lines: dict[int, tuple[str, int]]
+    texts: dict[str, str] = {}
+    optimised: dict[str, bytes] = {}
 
 
 def folder() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -30,9 +31,15 @@ _USES_HEAP = re.compile(r"\bmalloc\s*,")
 
 
 class HostDevice:
-    """Runs PTX on the CPU; `cores` limits the CPU threads used, `time_limit_s` the time of one kernel (None: none)."""
+    """Runs PTX on the CPU; `cores` limits the CPU threads used, `time_limit_s` the time of one kernel (None: none).
 
-    def __init__(self, cores: int | None = None, time_limit_s: float | None = TIME_LIMIT_S) -> None:
+    Unless `quick_first`, a module is loaded when its kernels are optimised, not as soon as they can run.
+    """
+
+    def __init__(
+        self, cores: int | None = None, time_limit_s: float | None = TIME_LIMIT_S, *, quick_first: bool = True
+    ) -> None:
+        self._quick_first = quick_first
         self.watchdog = Watchdog(time_limit_s)
         self.pool = Pool(cores, self.watchdog)
         self.table = AllocationTable()
@@ -91,7 +98,7 @@ class HostDevice:
             image = image.decode()
         if _USES_HEAP.search(image):
             self.pool.services.open_heap(self.table)
-        return HostModule(image, self.table)
+        return HostModule(image, self.table, quick_first=self._quick_first)
 
     def launch(
         self,
@@ -107,6 +114,7 @@ class HostDevice:
         assert isinstance(kernel, HostKernel)
         config = LaunchConfig(_dim3(grid), _dim3(thread_block), shared_bytes)
         launch = Launch(kernel, config, KernelArguments(kernel.parameters, args))
+        kernel.settle(math.prod(config.grid))
         self.watchdog.enter()
         try:
             launch.run(self.pool, self.table)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import functools
+import logging
+import weakref
 from typing import Any
 
-from engine.device.host import build
+from engine.device.host import build, cache, native, optimiser
 from engine.device.host.cache import Entry
 from engine.device.host.memory import AllocationTable
 from engine.device.host.native import NativeCode
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelParameter, KernelSignature
 
+#: A launch that is expected to take longer than this waits for optimised code, unless it is the kernel's first.
+WORTH_WAITING_NS = 1_000_000
+_LOG = logging.getLogger(__name__)
+
 
 class HostKernel:
-    """One entry point: its signature and the native function that runs thread blocks of it."""
+    """One entry point: its signature and the native function that runs thread blocks of it.
+
+    A kernel that is not in the cache runs at first in code that was compiled quickly. It is optimised meanwhile, and
+    `function` changes when that is done, for the thread blocks that a launch has not begun as well.
+    """
 
     def __init__(self, module: HostModule, signature: KernelSignature, function: Any, entry: Entry) -> None:
         self.module = module  # keeps the code loaded
@@ -24,6 +35,9 @@ class HostKernel:
         self.block_ns: float | None = None
         #: Source file and line by PTX line.
         self.lines = entry.lines
+        #: Optimises the kernel; None when that is done.
+        self.job: optimiser.Job | None = None
+        self._code: NativeCode | None = None
 
     @property
     def name(self) -> str:
@@ -40,24 +54,47 @@ class HostKernel:
         """Most threads a thread block may have."""
         return self.signature.max_threads
 
+    def settle(self, thread_blocks: int) -> None:
+        """Wait for optimised code before a launch that is known to be slow without it."""
+        job = self.job
+        if job is not None and self.block_ns is not None and self.block_ns * thread_blocks > WORTH_WAITING_NS:
+            job.run()
+
+    def use(self, code: NativeCode) -> None:
+        """Run optimised code from now on."""
+        self._code = code
+        self.function = code.function(_symbol(self.name))
+        self.job = None
+
 
 class HostModule:
-    """PTX that was compiled for this CPU."""
+    """PTX that was compiled for this CPU; unless `quick_first`, every kernel is optimised before it can run."""
 
-    def __init__(self, ptx: str, table: AllocationTable) -> None:
-        self._built = build.build(ptx)
-        entries = {name: f"run.{name}" for name in self._built.scratch_bytes}
-        self._code = NativeCode(self._built.code, (*entries.values(), *self._built.variables))
+    def __init__(self, ptx: str, table: AllocationTable, *, quick_first: bool = True) -> None:
+        key = cache.key(ptx, *native.cpu())
+        entry = build.build(ptx)
+        quick, best = entry.texts, entry.optimised
+        #: Addresses of module variables; they lie in the code that was compiled quickly.
+        self.variables: dict[str, int] = {}
         self._table = table
-        self._ranges: list[int] = []
-        for name, size_bytes in self._built.variables.items():
-            address = self._code.address(name)
-            table.add(address, size_bytes)
-            self._ranges.append(address)
-        self._kernels = {
-            name: HostKernel(self, self._built.signatures[name], self._code.function(symbol), self._built)
-            for name, symbol in entries.items()
-        }
+        if quick or entry.variables:
+            first = NativeCode([entry.code], [*map(_symbol, quick), *entry.variables], {})
+            self._first = first
+            self.variables = {name: first.address(name) for name in entry.variables}
+        for name, address in self.variables.items():
+            table.add(address, entry.variables[name])
+        if best:
+            self._best = NativeCode(best.values(), map(_symbol, best), self.variables)
+        self._kernels: dict[str, HostKernel] = {}
+        for name in entry.scratch_bytes:
+            code = self._best if name in best else self._first
+            kernel = HostKernel(self, entry.signatures[name], code.function(_symbol(name)), entry)
+            if name in quick:
+                work = functools.partial(_optimise, weakref.ref(kernel), key, name, quick[name])
+                kernel.job = optimiser.Job(work)
+                if not quick_first:
+                    kernel.job.run()
+            self._kernels[name] = kernel
         self.is_loaded = True
 
     @property
@@ -66,12 +103,15 @@ class HostModule:
         return tuple(self._kernels)
 
     def kernel(self, name: str) -> HostKernel:
-        """Return an entry point; KernelError when the module has none of that name."""
+        """Return an entry point, which is optimised from now on; KernelError when the module has none of that name."""
         if not self.is_loaded:
             raise DeviceError("host: module must not be used after unload")
         if name not in self._kernels:
             raise KernelError(f"kernel must be one of {', '.join(self._kernels) or 'none'}, got {name}")
-        return self._kernels[name]
+        kernel = self._kernels[name]
+        if kernel.job is not None:
+            optimiser.QUEUE.add(kernel.job)
+        return kernel
 
     def unload(self) -> None:
         """Release the module; its code goes when the last graph that uses a kernel of it goes."""
@@ -80,5 +120,22 @@ class HostModule:
             self._kernels = {}
 
     def __del__(self) -> None:
-        for address in getattr(self, "_ranges", ()):
+        for address in getattr(self, "variables", {}).values():
             self._table.remove(address)
+
+
+def _symbol(kernel: str) -> str:
+    return f"run.{kernel}"
+
+
+def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, text: str) -> None:
+    """Optimise a kernel unless nobody uses it any more."""
+    if reference() is None:
+        return
+    try:
+        code = build.optimised(key, name, text)
+        kernel = reference()
+        if kernel is not None:
+            kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables))
+    except (KernelError, RuntimeError):
+        _LOG.warning("kernel %s stays as it was compiled first", name, exc_info=True)

@@ -11,7 +11,7 @@ from engine.device.host import HostDevice
 
 
 def _load(ptx: str) -> None:
-    device = HostDevice(cores=1)
+    device = HostDevice(cores=1, quick_first=False)
     try:
         device.load_module(ptx)
     except Exception:  # noqa: BLE001  # the run meets the same again, and says which form it was

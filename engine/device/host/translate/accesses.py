@@ -7,7 +7,7 @@ thread, and the smallest of those over all threads tells afterwards who faulted 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from engine.device.host.translate import abi
 from engine.device.host.translate.body import quoted
 from engine.device.host.translate.guards import Guard
+from engine.device.host.translate.phase_values import PhaseValues
 from engine.device.host.translate.provenance import Root
 from engine.device.host.translate.ranges import Range, Ranges
 from engine.device.host.translate.special import linear_thread
@@ -50,9 +51,8 @@ class _Span:
 class Accesses:
     """Writes the accesses of one body.
 
-    `branch_free` selects the style; `roots` are the provenances of address registers. With `ranges`, accesses whose
-    addresses can be told beforehand have no check of their own: `hoisted` checks them for all threads that pass the
-    `guards` of their block at once.
+    `branch_free` selects the style; `roots` are the provenances of address registers; `limits` gives the place in
+    scratch memory where the limits of a parameter's buffer have been noted, where that has been done.
     """
 
     def __init__(
@@ -61,20 +61,21 @@ class Accesses:
         roots: dict[str, Root | None],
         *,
         branch_free: bool,
-        ranges: Ranges | None = None,
-        guards: dict[int, tuple[Guard, ...]] | None = None,
+        limits: Callable[[Root], int] | None = None,
     ) -> None:
         self._body = body
         self._roots = roots
         self.branch_free = branch_free
         self._is_entry = body.is_entry
-        self._ranges_of_threads = ranges
+        self._limits_at = limits
+        self._ranges_of_threads: Ranges | None = None
         self._hoisted: dict[tuple[Root | str, Operand, tuple[Guard, ...]], _Span] = {}
-        self._guards = guards or {}
+        self._guards: dict[int, tuple[Guard, ...]] = {}
         #: The block that is being written.
         self.block = 0
         #: Addresses at the start of each row of threads.
-        self.rows = Ranges(body, row=True)
+        self._values = PhaseValues()
+        self.rows = Ranges(body, self._values, row=True)
         self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
         self._limits: dict[tuple[Root, int], tuple[str, str, str]] = {}
         self._ranges: dict[Root, str] = {}
@@ -84,15 +85,25 @@ class Accesses:
         self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
         self.suffix = ", !llvm.access.group !1" if branch_free else ""
 
+    def hoist(self, ranges: Ranges, guards: dict[int, tuple[Guard, ...]], values: PhaseValues) -> None:
+        """Check accesses whose addresses can be told beforehand for all threads at once, those that pass the guards.
+
+        `hoisted` writes these checks, before the threads run.
+        """
+        self._ranges_of_threads, self._guards, self._values = ranges, guards, values
+        self.rows = Ranges(self._body, values, row=True)
+
     @contextmanager
     def at(self, instruction: Instruction, operand: Operand, size: int, space: str | None = None) -> Iterator[str]:
         """Yield the pointer that an access of `size` bytes may use; what is written inside is the access."""
         space = space or space_of(instruction)
+        if space == "generic":
+            space = self._space_of_variable(operand)
         if space == "param":
             yield self._parameter(instruction, operand, size)
             return
         address = self._body.address(operand, instruction.line)
-        if self._is_hoisted(operand, size, space):
+        if self._is_hoisted(instruction, operand, size, space):
             yield self._hoisted_pointer(operand, address, size, space)
             return
         if space == "shared" or (space == "local" and self._is_entry):
@@ -124,11 +135,25 @@ class Accesses:
             code.label(after)
             yield code.value(pointer)
 
+    def _space_of_variable(self, operand: Operand) -> str:
+        """Return the space of the variable that an address names: an instruction without a space means its own."""
+        if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+            name, body = operand.base.name, self._body
+            if name in body.layout.shared:
+                return "shared"
+            if name in body.local:
+                return "local"
+            if name in body.layout.parameters or name in body.param_pointers:
+                return "param"
+        return "generic"
+
     # -- checks for all threads at once ----------------------------------------------------------------------------
 
-    def _is_hoisted(self, operand: Operand, size: int, space: str) -> bool:
+    def _is_hoisted(self, instruction: Instruction, operand: Operand, size: int, space: str) -> bool:
         ranges = self._ranges_of_threads
         if ranges is None or not isinstance(operand, Address) or operand.offset % size:
+            return False
+        if isinstance(operand.base, Register) and not self._values.is_fresh(operand.base, instruction):
             return False
         place: Root | str | None = "shared" if space == "shared" else self._root(operand)
         if place is None or space == "local":
@@ -175,7 +200,7 @@ class Accesses:
     def hoisted(self) -> tuple[list[str], str]:
         """Return the lines that check every hoisted access, and the i1 value that says whether all are fine."""
         ranges = self._ranges_of_threads
-        if ranges is None or not self._hoisted:
+        if ranges is None:
             return [], ""
         for (place, _, _), span in self._hoisted.items():
             low, high = span.range.low, span.range.high
@@ -185,20 +210,16 @@ class Accesses:
                 base, limit, _ = self._limit(place, 1)  # type: ignore[arg-type]  # every other place is a root
             first = ranges.value(f"add i64 {low}, {span.first}")
             last = ranges.value(f"add i64 {high}, {span.end - 1}")
-            starts, ends = (
-                ranges.value(f"icmp ule i64 {ranges.value(f'sub i64 {edge}, {base}')}, {limit}")
-                for edge in (first, last)
-            )
-            ordered = ranges.value(f"icmp sle i64 {low}, {high}")
-            inside = ranges.value(f"and i1 {ranges.value(f'and i1 {starts}, {ends}')}, {ordered}")
+            starts = ranges.value(f"sub i64 {first}, {base}")
+            ends = ranges.value(f"sub i64 {limit}, {ranges.value(f'sub i64 {last}, {base}')}")
+            outside = ranges.value(f"or i64 {starts}, {ends}")
             # Where no thread passes the guards, there is nothing to check.
-            ranges.require(f"xor i1 {inside}, {ranges.value(f'xor i1 {ordered}, true')}")
+            any_thread = ranges.value(f"sub i64 {high}, {low}")
+            none = ranges.value(f"xor i64 {any_thread}, -1")
+            ranges.require(f"and i64 {outside}, {none}")
             if span.size > 1:
-                ranges.require(f"icmp eq i64 {ranges.value(f'and i64 {low}, {span.size - 1}')}, 0")
-        fine = ranges.conditions[0]
-        for condition in ranges.conditions[1:]:
-            fine = ranges.value(f"and i1 {fine}, {condition}")
-        return ranges.lines, fine
+                ranges.require(f"sub i64 0, {ranges.value(f'and i64 {low}, {span.size - 1}')}")
+        return (ranges.lines, ranges.fine()) if ranges.conditions else ([], "")
 
     # -- spaces ----------------------------------------------------------------------------------------------------
 
@@ -306,11 +327,17 @@ class Accesses:
         name = self._ranges.get(root)
         if name is None:
             name = f"%range.{len(self._ranges)}"
-            self.prologue += [
-                f"  {name}.at = getelementptr i8, ptr %params, i64 {root[1]}",
-                f"  {name}.pointer = load i64, ptr {name}.at, !invariant.load !0",
-                f"  {name} = call {{i64, i64}} @wl.allocation(ptr %launch, ptr %worker, i64 {name}.pointer)",
-            ]
+            if self._limits_at is not None:
+                self.prologue += [
+                    f"  {name}.at = getelementptr i8, ptr %scratch, i64 {self._limits_at(root)}",
+                    f"  {name} = load {{i64, i64}}, ptr {name}.at",
+                ]
+            else:
+                self.prologue += [
+                    f"  {name}.at = getelementptr i8, ptr %params, i64 {root[1]}",
+                    f"  {name}.pointer = load i64, ptr {name}.at, !invariant.load !0",
+                    f"  {name} = call {{i64, i64}} @wl.allocation(ptr %launch, ptr %worker, i64 {name}.pointer)",
+                ]
             self._ranges[root] = name
         return name
 

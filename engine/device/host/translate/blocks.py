@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from engine.device.host.translate.accesses import stop_check
 from engine.device.host.translate.body import Body
@@ -13,8 +14,16 @@ from engine.ptx.tree import Guard, Instruction, Symbol
 
 #: What reading operands or types raises where they are missing, too many or of another kind.
 _MISSHAPEN = (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
-#: Writes what happens at a block's last instruction when it waits for other threads.
-Suspend = Callable[[Block], None]
+
+
+class Ends(Protocol):
+    """Writes what happens where a thread waits for others."""
+
+    def ends(self, block: Block) -> bool:
+        """Whether a thread that runs a block waits at its last instruction, or at whatever that branches to."""
+
+    def write(self, block: Block) -> None:
+        """Write what happens in place of that instruction."""
 
 
 def label(index: int) -> str:
@@ -22,12 +31,15 @@ def label(index: int) -> str:
     return f"block.{index}"
 
 
-def reachable(flow: Flow, start: int) -> list[int]:
-    """Return the blocks that run before the next suspension when execution starts at a block, in order."""
+def reachable(flow: Flow, start: int, ended: Callable[[Block], object] = lambda block: block.suspends) -> list[int]:
+    """Return the blocks that run before the next suspension when execution starts at a block, in order.
+
+    `ended` says after which blocks nothing more runs.
+    """
     found, pending = {start}, [start]
     while pending:
         block = flow.blocks[pending.pop()]
-        if block.suspends:
+        if ended(block):
             continue
         for successor in block.successors:
             if successor not in found:
@@ -36,17 +48,18 @@ def reachable(flow: Flow, start: int) -> list[int]:
     return sorted(found)
 
 
-def translate(body: Body, flow: Flow, start: int, return_label: str, suspend: Suspend | None = None) -> None:
+def translate(body: Body, flow: Flow, start: int, return_label: str, ends: Ends | None = None) -> None:
     """Write every block from `start` to the next suspensions or the end."""
-    for index in reachable(flow, start):
+    ended = (lambda block: block.suspends) if ends is None else ends.ends
+    for index in reachable(flow, start, ended):
         block = flow.blocks[index]
         body.code.label(label(index))
         body.accesses.block = index
-        for instruction in block.instructions[: -1 if block.suspends else None]:
+        last = ends is not None and ended(block)
+        for instruction in block.instructions[: -1 if last else None]:
             _instruction(body, flow, block, instruction, return_label)
-        if block.suspends:
-            assert suspend is not None
-            suspend(block)
+        if ends is not None and last:
+            ends.write(block)
         elif not body.code.terminated:
             if index + 1 < len(flow.blocks):
                 body.code.jump(label(index + 1))

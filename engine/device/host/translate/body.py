@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engine.device.host.translate import abi
+from engine.device.host.translate import abi, loose
 from engine.device.host.translate.code import Code
+from engine.device.host.translate.facts import fact, writes
+from engine.device.host.translate.flow import registers
 from engine.device.host.translate.types import bits, float_constant, is_float, llvm_type
 from engine.diagnostics import KernelError
 from engine.ptx.tree import (
@@ -34,7 +36,9 @@ class Layout:
 
     `shared` and `local` map names to byte offsets in the thread block's and the thread's own memory. `parameters`
     maps a kernel's parameters to offsets in the argument block. `functions` maps the names of functions whose address
-    is taken to the numbers that stand for their addresses. `static_shared` is where dynamic shared memory begins.
+    is taken to the numbers that stand for their addresses. `static_shared` is where dynamic shared memory begins;
+    `fixed_shared` is all shared memory of a kernel that has no dynamic part. `flushes`: the processor flushes
+    subnormal f32 while the kernel runs.
     """
 
     shared: dict[str, int]
@@ -43,6 +47,8 @@ class Layout:
     parameters: dict[str, int] = field(default_factory=dict)
     parameter_bytes: int = 0
     static_shared: int = 0
+    fixed_shared: int | None = None
+    flushes: bool = False
 
 
 class Body:
@@ -74,7 +80,8 @@ class Body:
         #: Functions that may be called, by name.
         self.callees: dict[str, Function] = {}
         self.copies = _copies(function)
-        self.flushed = _flushed(function)
+        self.loose = loose.loose(function)
+        self.flushed = self.loose if layout.flushes else loose.flushed(function)
 
     def _place_local_variables(self) -> None:
         for variable in self.function.variables:
@@ -111,8 +118,12 @@ class Body:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def read(self, operand: Operand, ptx_type: str, line: int = 0) -> str:
-        """Return an operand's value in the LLVM type of `ptx_type`."""
+        """Return an operand's value in the LLVM type of `ptx_type`, settled."""
         if isinstance(operand, Register):
+            if operand.name in self.loose:
+                value = self.read_loose(operand, "f32", line)
+                settled = loose.settled(self.code, value, flush=self.layout.flushes)
+                return self.convert(settled, "float", llvm_type(ptx_type))
             return self._read_register(operand.name, ptx_type, line)
         if isinstance(operand, Integer):
             return integer_constant(operand.value, ptx_type)
@@ -124,6 +135,12 @@ class Body:
             value = self._read_register(operand.register.name, "pred", line)
             return self.code.value(f"xor i1 {value}, true")
         raise KernelError(f"PTX line {line}: operand must be a value, got {type(operand).__name__}", line=line)
+
+    def read_loose(self, operand: Operand, ptx_type: str, line: int = 0) -> str:
+        """Return the value of an operand of arithmetic, which need not be settled."""
+        if isinstance(operand, Register) and operand.name in self.loose:
+            return self._read_register(operand.name, ptx_type, line)
+        return self.read(operand, ptx_type, line)
 
     def _float(self, operand: Float, ptx_type: str, line: int) -> str:
         width = bits(ptx_type)
@@ -209,7 +226,17 @@ class Body:
         if isinstance(base, Integer):
             return str(base.value + operand.offset)
         value = self.read(base, "b64", line)
-        return self.code.value(f"add i64 {value}, {operand.offset}") if operand.offset else value
+        if not operand.offset:
+            return value
+        if self._is_narrow(base.name):  # addresses of 32 bits wrap: NVRTC writes [%r+252] with %r = -4
+            narrow = self.code.value(f"add i32 {self.read(base, 'b32', line)}, {operand.offset & 0xFFFFFFFF}")
+            return self.code.value(f"zext i32 {narrow} to i64")
+        return self.code.value(f"add i64 {value}, {operand.offset}")
+
+    def _is_narrow(self, name: str) -> bool:
+        """Whether a register used as an address has 32 bits."""
+        declared = self.function.registers.get(name)
+        return declared is not None and bits(declared) == 32
 
     def unsupported(self, instruction: Instruction, instead: str) -> KernelError:
         """Return the error for a form of an instruction that the host does not run."""
@@ -238,14 +265,13 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', "") + '"'
 
 
+@fact
 def float_registers(function: Function) -> dict[str, str]:
     """Return the untyped registers that only floating-point instructions and moves use, with their LLVM types.
 
     The newer PTX dialect declares all registers as `.b32` and `.b64`. Keeping floats as floats spares the optimiser
     a cast at every step.
     """
-    from engine.device.host.translate.flow import registers
-
     votes: dict[str, set[str]] = {}
     for instruction in function.instructions:
         kinds = [modifier for modifier in instruction.modifiers if modifier in ("f32", "f64")]
@@ -272,30 +298,14 @@ def float_registers(function: Function) -> dict[str, str]:
     return chosen
 
 
-def _flushed(function: Function) -> set[str]:
-    """Return the registers that only `.ftz` arithmetic writes: they never hold a subnormal f32."""
-    from engine.device.host.translate.flow import defined
-
-    arithmetic = ("add", "sub", "mul", "fma", "div", "rcp", "sqrt", "rsqrt", "min", "max", "abs", "neg", "ex2", "lg2")
-    found: set[str] = set()
-    others: set[str] = set()
-    for instruction in function.instructions:
-        is_flushed = {"ftz", "f32"} <= set(instruction.modifiers) and instruction.opcode in arithmetic
-        (found if is_flushed else others).update(defined(instruction))
-    return found - others
-
-
+@fact
 def _copies(function: Function) -> dict[str, str]:
     """Return the registers that hold nothing but a special register's value, with its name."""
-    from engine.device.host.translate.flow import defined
-
-    written: dict[str, int] = {}
+    written = writes(function)
     copies: dict[str, str] = {}
     for instruction in function.instructions:
-        for name in defined(instruction):
-            written[name] = written.get(name, 0) + 1
         if instruction.opcode == "mov" and instruction.guard is None:
             target, source = instruction.operands
             if isinstance(target, Register) and isinstance(source, Register) and source.name.startswith("%"):
                 copies[target.name] = source.name
-    return {name: source for name, source in copies.items() if written[name] == 1 and "." in source}
+    return {name: source for name, source in copies.items() if len(written[name]) == 1 and "." in source}

@@ -9,12 +9,15 @@ from engine.device.host.translate import abi, blocks, opcodes, parallel, suspens
 from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.body import Body, Layout, quoted
 from engine.device.host.translate.flow import Flow, build
-from engine.device.host.translate.guards import guards
+from engine.device.host.translate.guards import Guards
 from engine.device.host.translate.inline import inline_suspending
+from engine.device.host.translate.loose import flushing_entry
 from engine.device.host.translate.opcodes.calls import frame, function_name
+from engine.device.host.translate.phase_values import PhaseValues
 from engine.device.host.translate.provenance import Root, roots
 from engine.device.host.translate.ranges import Ranges
 from engine.device.host.translate.threads import block_loop, memory_prologue, thread_loop
+from engine.device.host.translate.turns import with_turns
 from engine.diagnostics import KernelError
 from engine.ptx.signature import KernelSignature
 from engine.ptx.signatures import reachable, shared_layout, shared_variables, symbols
@@ -34,23 +37,31 @@ class TranslatedKernel:
     scratch_bytes: int
 
 
-def translate_kernel(module: PtxModule, signature: KernelSignature, addresses: Mapping[str, int]) -> TranslatedKernel:
-    """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls."""
+def translate_kernel(
+    module: PtxModule, signature: KernelSignature, addresses: Mapping[str, int], *, flushes: bool
+) -> TranslatedKernel:
+    """Return the LLVM text of a kernel: `run.NAME` and the device functions it calls.
+
+    `flushes`: the processor flushes subnormal f32 while the kernel runs.
+    """
     kernel = inline_suspending(module.functions[signature.name], module.functions)
     functions = dict(module.functions) | {kernel.name: kernel}
     used = [item for item in reachable(kernel, functions, module.variables) if item.name != kernel.name]
     shared = shared_layout(shared_variables(kernel, functions, module.variables))[0]
     visible = {name: item for name, item in module.variables.items() if item.space != "shared"}
     numbers = {item.name: addresses[item.name] for item in used}
-    layout = Layout(shared, visible, numbers)
+    layout = Layout(shared, visible, numbers, flushes=flushes)
     layout.parameters = {parameter.name: parameter.offset for parameter in signature.parameters}
     layout.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
     callees = {item.name: item for item in used}
     layout.static_shared = (
         -(-signature.shared_bytes // 16) * 16 if signature.uses_dynamic_shared else (signature.shared_bytes)
     )
-    device_functions = Layout(shared, visible, numbers, static_shared=layout.static_shared)
+    if not signature.uses_dynamic_shared:
+        layout.fixed_shared = signature.shared_bytes
+    device_functions = Layout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
     text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
+    kernel = _with_turns(kernel, layout)
     flow = build(kernel, suspension.suspends)
     if any(block.suspends for block in flow.blocks):
         body, scratch_bytes = suspension.translate(kernel, layout, callees, flow)
@@ -58,7 +69,17 @@ def translate_kernel(module: PtxModule, signature: KernelSignature, addresses: M
         body, scratch_bytes = _plain(kernel, layout, callees, flow)
     if used:
         scratch_bytes = -(-scratch_bytes // 64) * 64 + abi.CALL_BYTES
+    if flushes:
+        body = flushing_entry(f"run.{kernel.name}", RUN, body)
     return TranslatedKernel(kernel.name, "\n".join([*text, body]), scratch_bytes)
+
+
+def _with_turns(kernel: Function, layout: Layout) -> Function:
+    """Return a kernel whose loops are cut where its threads go round them together."""
+    accesses = Accesses(
+        Body(kernel, layout, kernel.name), roots(kernel, layout.parameters, set(layout.module)), branch_free=False
+    )
+    return with_turns(kernel, lambda instruction: parallel.is_simple(instruction, accesses))
 
 
 def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> tuple[str, int]:
@@ -82,7 +103,7 @@ def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow:
     else:
         local, scratch = f"  %local = alloca [{max(body.local_bytes, 1)} x i8], align 16\n", 0
     entry = "\n".join(body.code.entry)
-    prologue = memory_prologue() + "\n".join(body.accesses.prologue)
+    prologue = memory_prologue(body.layout) + "\n".join(body.accesses.prologue)
     loop = thread_loop(body, "", "", {axis: ("0", f"%n{axis}") for axis in "xyz"}, "block.done")
     return (
         f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n{local}{entry}\n"
@@ -94,21 +115,26 @@ def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow:
 def _parallel(body: Body, provenance: dict[str, Root | None], flow: Flow) -> str:
     """Return a kernel whose threads run many at once, with its checked twin where checks are hoisted."""
     kernel = body.function
-    body.accesses = Accesses(
-        body, provenance, branch_free=True, ranges=Ranges(body), guards=guards(flow, 0, blocks.reachable(flow, 0))
+    values = PhaseValues()
+    body.accesses = Accesses(body, provenance, branch_free=True)
+    body.accesses.hoist(
+        Ranges(body, values), Guards(kernel, flow, 0, blocks.reachable(flow, 0), values.is_fresh).of_blocks(), values
     )
     blocks.translate(body, flow, 0, "thread.exit")
     fold = parallel.fault_fold(body, "block.done")
     slow_name = f"@{quoted(kernel.name + '|checked')}"
     choice = parallel.choice(body, slow_name, "block.done")
-    loop = thread_loop(body, fold.begin, "", {axis: ("0", f"%n{axis}") for axis in "xyz"}, fold.done, fold.finish)
+    loop = thread_loop(
+        body, fold.begin, "", {axis: ("0", f"%n{axis}") for axis in "xyz"}, fold.done, fold.finish, parallel.VECTORS
+    )
     entry = "\n".join(body.code.entry)
     edges = "  %scratch = getelementptr i8, ptr null, i64 0\n" + "".join(
         f"  %{axis}0 = add i32 0, 0\n  %{axis}1 = add i32 %n{axis}, 0\n" for axis in "xyz"
     )
-    prologue = memory_prologue() + "\n".join([*body.accesses.prologue, edges])
+    prologue = memory_prologue(body.layout) + "\n".join([*body.accesses.prologue, edges])
     text = (
-        f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n{fold.slots}{entry}\n"
+        f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n"
+        f"  %settled = alloca i32\n{fold.slots}{entry}\n"
         f"  br label %start\n{block_loop(prologue, choice + fold.reset + loop + fold.judge)}}}\n"
     )
     return text + (_checked(kernel, body.layout, provenance, flow, slow_name) if choice else "")
@@ -121,10 +147,10 @@ def _checked(kernel: Function, layout: Layout, provenance: dict[str, Root | None
     blocks.translate(body, flow, 0, "thread.exit")
     loop = thread_loop(body, "", "", {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}, "phase.done")
     entry = "\n".join(body.code.entry)
-    prologue = memory_prologue() + "\n".join(body.accesses.prologue)
+    prologue = memory_prologue(body.layout) + "\n".join(body.accesses.prologue)
     return (
-        f"define internal void {name}({parallel.FRAME}) #0 {parallel.TWIN} {{\nentry:\n{entry}\n"
-        f"  br label %start\nstart:\n{prologue}\n{loop}phase.done:\n  ret void\n}}\n"
+        f"define internal i32 {name}({parallel.FRAME}) #0 {parallel.TWIN} {{\nentry:\n{entry}\n"
+        f"  br label %start\nstart:\n{prologue}\n{loop}phase.done:\n  ret i32 0\n}}\n"
     )
 
 

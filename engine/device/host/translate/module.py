@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.device.host.translate import resolvers, runtime
+from engine.device.host.translate import loose, resolvers, runtime
 from engine.device.host.translate.body import quoted
 from engine.device.host.translate.kernel import translate_kernel
 from engine.device.host.translate.lowering import lowered
-from engine.device.host.translate.opcodes import mbarriers, rounding
+from engine.device.host.translate.opcodes import half, mbarriers, rounding
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Float, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
@@ -20,13 +21,18 @@ FIRST_FUNCTION = 0x10000
 FUNCTION_STEP = 16
 #: A module variable is part of the object code.
 MAX_VARIABLE_BYTES = 256 << 20
+_CALLED = re.compile(r"@(wl\.[\w.]+)\(")
 
 
 @dataclass(frozen=True)
 class TranslatedModule:
-    """LLVM text, and what a launcher must know: scratch bytes by kernel, and module variables with their sizes."""
+    """LLVM text, and what a launcher must know: scratch bytes by kernel, and module variables with their sizes.
+
+    `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined.
+    """
 
     text: str
+    kernels: dict[str, str]
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
 
@@ -35,62 +41,67 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
     """Return a module as LLVM text; KernelError with its line for what the host cannot run."""
     module = replace(module, functions=lowered(module.functions))
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
-    kernels = [translate_kernel(module, signature, addresses) for signature in module.signatures.values()]
+    flushes = loose.flushes_in_hardware(module.functions.values(), triple)
+    signatures = module.signatures.values()
+    kernels = [translate_kernel(module, signature, addresses, flushes=flushes) for signature in signatures]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
-    text = "\n".join(kernel.text for kernel in kernels)
-    parts = [
-        f'target triple = "{triple}"',
-        runtime.text(),
-        resolvers.DECLARATIONS,
-        _used(resolvers.text() + mbarriers.text(), text),
-    ]
-    parts += [_variable(item, variables, addresses) for item in variables.values()]
-    parts.append(text)
     target = f'"target-cpu"="{cpu}" "target-features"="{features}"'
-    if any(rounding.PREFIX in kernel.text for kernel in kernels):
-        parts.append(rounding.rounded64_functions(target))
-    parts.append(
+    ending = (
         f"attributes #0 = {{ nounwind {target} "
-        '"no-trapping-math"="true" "frame-pointer"="none" "prefer-vector-width"="512" }'
+        '"no-trapping-math"="true" "frame-pointer"="none" "prefer-vector-width"="512"'
+        f"{' ' + loose.ATTRIBUTE if flushes else ''} }}"
+        f"\n{_METADATA}{half.library(triple, features)}"
     )
-    parts.append(_METADATA)
+    globals_ = [_variable(item, variables, addresses) for item in variables.values()]
+    library = runtime.text() + resolvers.text() + mbarriers.text()
+
+    def complete(text: str, *, defines: bool) -> str:
+        """Return kernels with all that they need."""
+        rounded = rounding.rounded64_functions(target) if rounding.PREFIX in text else ""
+        parts = (f'target triple = "{triple}"', resolvers.DECLARATIONS, _used(library, text), rounded, text, ending)
+        return "\n".join((*parts, *(definition if defines else declaration for definition, declaration in globals_)))
+
     return TranslatedModule(
-        "\n".join(parts),
+        complete("\n".join(kernel.text for kernel in kernels), defines=True),
+        {kernel.name: complete(kernel.text, defines=False) for kernel in kernels},
         {kernel.name: kernel.scratch_bytes for kernel in kernels},
         {name: item.size_bytes for name, item in variables.items() if item.size_bytes},
     )
 
 
 # 0: loads of constants; 1: accesses of different threads, which do not depend on each other; 2, 3: rare paths;
-# 10: the loop over threads. Sixteen at once: chains of dependent arithmetic are long in ordinary kernels; with eight
-# the processor waits for them half the time. A width alone is a wish; with `vectorize.enable` LLVM would print a
-# warning for each loop that it leaves as it is.
+# 20: the loop over threads that run one after the other; 10: the loop over threads that run at once. Sixteen at once:
+# chains of dependent arithmetic are long in ordinary kernels; with eight the processor waits for them half the time.
+# Not more, so that a row of sixteen threads fills the loop once. A width alone is a wish; with `vectorize.enable` LLVM
+# would print a warning for each loop that it leaves as it is.
 _METADATA = """
 !0 = !{}
 !1 = distinct !{}
 !2 = !{!"branch_weights", i32 100000, i32 1}
 !3 = !{!"branch_weights", i32 1, i32 100000}
-!10 = distinct !{!10, !11, !12}
+!10 = distinct !{!10, !11, !12, !13}
 !12 = !{!"llvm.loop.vectorize.width", i32 16}
 !11 = !{!"llvm.loop.parallel_accesses", !1}
+!13 = !{!"llvm.loop.interleave.count", i32 1}
+!20 = distinct !{!20, !21}
+!21 = !{!"llvm.loop.unroll.count", i32 4}
 """
 
 
 def _used(library: str, text: str) -> str:
     """Return those functions of a library that a text calls, and those that they call."""
     functions = {part.split("@", 1)[1].split("(")[0]: "define " + part for part in library.split("\ndefine ")[1:]}
-    found: dict[str, str] = {}
+    found: set[str] = set()
     pending = [text]
     while pending:
-        part = pending.pop()
-        for name in functions.keys() - found.keys():
-            if f"@{name}(" in part:
-                found[name] = functions[name]
-                pending.append(functions[name])
-    return "\n".join(found[name] for name in functions if name in found)
+        called = functions.keys() & set(_CALLED.findall(pending.pop()))
+        pending += [functions[name] for name in called - found]
+        found |= called
+    return "\n".join(item for name, item in functions.items() if name in found)
 
 
-def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: Mapping[str, int]) -> str:
+def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: Mapping[str, int]) -> tuple[str, str]:
+    """Return a variable's definition, and what stands for it in text that is linked with that definition."""
     if variable.linkage == "extern":
         raise KernelError(
             f"PTX line {variable.line}: variable {variable.name} must be defined in this module, got .extern",
@@ -135,7 +146,11 @@ def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: 
     kind = "<{ " + ", ".join(item for item, _ in fields) + " }>"
     content = "<{ " + ", ".join(f"{item} {value}" for item, value in fields) + " }>"
     alignment = max(variable.alignment, 16)
-    return f"@{quoted(variable.name)} = global {kind} {content}, align {alignment}"
+    name = f"@{quoted(variable.name)}"
+    definition = f"{name} = global {kind} {content}, align {alignment}"
+    if not size:  # nothing can be read of it
+        return definition, definition
+    return definition, f"{name} = external global {kind}, align {alignment}"
 
 
 def _whole_addresses(variable: Variable) -> list[InitialValue]:

@@ -26,16 +26,16 @@ def is_parallel(flow: Flow, pieces: Iterable[int], accesses: Accesses) -> bool:
     Threads that do not wait for each other must not depend on each other either, so their accesses may be mixed.
     """
     pieces = list(pieces)
-    if _has_loop(flow, pieces):
+    if has_loop(flow, pieces):
         return False
     for index in pieces:
         block = flow.blocks[index]
-        if not all(_is_simple(instruction, accesses) for instruction in _own(block)):
+        if not all(is_simple(instruction, accesses) for instruction in _own(block)):
             return False
     return True
 
 
-def _has_loop(flow: Flow, pieces: list[int]) -> bool:
+def has_loop(flow: Flow, pieces: list[int]) -> bool:
     """Whether a thread may go round in circles without waiting: take away what ends until nothing does."""
     left = {index: set(() if flow.blocks[index].suspends else flow.blocks[index].successors) for index in pieces}
     while True:
@@ -50,9 +50,12 @@ def _own(block: Block) -> list[Instruction]:
     return block.instructions[:-1] if block.suspends else block.instructions
 
 
-def _is_simple(instruction: Instruction, accesses: Accesses) -> bool:
+def is_simple(instruction: Instruction, accesses: Accesses) -> bool:
+    """Whether an instruction may run for many threads at once."""
     if instruction.opcode in _SERIAL or _ORDERED & set(instruction.modifiers):
         return False
+    if instruction.opcode == "isspacep" or (instruction.opcode == "cvta" and "local" in instruction.modifiers):
+        return False  # they need to know where the thread's local memory lies
     if instruction.opcode not in ("ld", "ldu", "st"):
         return True
     space = space_of(instruction)
@@ -132,6 +135,9 @@ judge.report:
     )
 
 
+#: Metadata of loops over threads: many at once, and a few one after the other.
+VECTORS, UNROLLED = ", !llvm.loop !10", ", !llvm.loop !20"
+
 #: A checked twin runs for few thread blocks, so it is not worth the optimiser's time.
 TWIN = "noinline cold minsize optsize"
 
@@ -143,12 +149,16 @@ FRAME = (
 
 
 def choice(body: Body, slow: str, done: str) -> str:
-    """Return the text that goes on when all hoisted checks hold, and else runs the piece's checked twin."""
+    """Return the text that goes on when all hoisted checks hold, and else runs the piece's checked twin.
+
+    The twin's result goes to `%settled`.
+    """
     lines, fine = body.accesses.hoisted()
     if not fine:
         return ""
     return (
         "\n".join(lines)
-        + f"\n  br i1 {fine}, label %fast, label %slow, !prof !2\nslow:\n  call void {slow}({FRAME})\n"
+        + f"\n  br i1 {fine}, label %fast, label %slow, !prof !2\n"
+        + f"slow:\n  %slow.settled = call i32 {slow}({FRAME})\n  store i32 %slow.settled, ptr %settled\n"
         + f"  br label %{done}\nfast:\n"
     )

@@ -14,7 +14,7 @@ from engine.device.host.translate.tensor_resolvers import permute, product
 from engine.device.host.translate.tensors import ARRAY_BYTES
 from engine.device.host.translate.types import TYPES
 from engine.diagnostics import KernelError
-from engine.ptx.tree import Instruction, Integer, Operand, Pair
+from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
 
 BARRIER, WARP, YIELD = 1, 2, 3
 #: Exchange arrays for operands (as many as the largest fragments need), then those for the barrier's number and count;
@@ -43,6 +43,24 @@ class Point:
         """Whether it is a barrier at which threads hand over nothing but constants."""
         constant = all(isinstance(operand, Integer) for _, operand, _ in self.given)
         return self.kind == BARRIER and not self.resolver and not self.results and constant
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether a thread that comes to the point leaves nothing there."""
+        return self.is_plain_barrier or self.kind == YIELD
+
+    @property
+    def names_members(self) -> bool:
+        """Whether threads may name different members, or barriers, and the result depends on which."""
+        place = {BARRIER: NUMBER, WARP: MEMBERS}.get(self.kind)
+        return bool(self.resolver) and any(
+            index == place and not isinstance(operand, Integer) for index, operand, _ in self.given
+        )
+
+    @property
+    def registers(self) -> frozenset[str]:
+        """The registers that the results go to."""
+        return frozenset(operand.name for _, operand, _ in self.results if isinstance(operand, Register))
 
 
 def exchange(index: int) -> int:

@@ -1,7 +1,8 @@
 """The range of values that a register takes over all threads of a thread block, computed before they run.
 
-Only registers that are made once from thread numbers, thread block numbers, parameters and constants have one. When
-all addresses of an access lie inside its buffer, the threads need not check them one by one.
+Only registers that are made once from thread numbers, thread block numbers, parameters and constants have one, and in
+a phase those that it starts with and that are uniform. When all addresses of an access lie inside its buffer, the
+threads need not check them one by one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.guards import Guard
+from engine.device.host.translate.phase_values import PhaseValues
 from engine.device.host.translate.recompute import recomputable
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
@@ -50,18 +52,21 @@ class Range:
 class Ranges:
     """Ranges of the registers of one kernel.
 
-    `lines` computes them before the threads run; it needs `%params`, `%nx` to `%nz` and `%ctaid.x` to `%ctaid.z`.
-    `conditions` are the i1 values that must all be true for the ranges to hold. For a `row`, ranges are those of the
-    threads with one `%tid.y` and `%tid.z`, as if `%tid.x` were 0: single values.
+    `lines` computes them before the threads run; it needs `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the
+    threads that run, `%x0` up to `%x1` and so on.
+    `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are those of
+    the threads with one `%tid.y` and `%tid.z`, as if `%tid.x` were 0: single values.
     """
 
-    def __init__(self, body: Body, *, row: bool = False) -> None:
+    def __init__(self, body: Body, values: PhaseValues, *, row: bool = False) -> None:
         self._body = body
+        self._values = values
         self._row = row
-        self._instructions: Mapping[str, Instruction] = recomputable(body.function)
+        self._instructions: Mapping[str, Instruction] = recomputable(body.function) | values.derived
         self._found: dict[str, Range | None] = {}
         self.lines: list[str] = []
         self.conditions: list[str] = []
+        self._values_of: dict[str, str] = {}
         self._guarded: dict[tuple[Guard, ...], Ranges] = {}
 
     def guarded(self, guards: tuple[Guard, ...]) -> Ranges:
@@ -70,8 +75,8 @@ class Ranges:
             return self
         found = self._guarded.get(guards)
         if found is None:
-            found = Ranges(self._body)
-            found.lines, found.conditions = self.lines, self.conditions
+            found = Ranges(self._body, self._values)
+            found.lines, found.conditions, found._values_of = self.lines, self.conditions, self._values_of
             self._guarded[guards] = found
             for register, comparison, other, is_unsigned in guards:
                 kept = self._clip(found, register, comparison, other, is_unsigned)
@@ -102,16 +107,76 @@ class Ranges:
         return Range(low, high, 1 if low != have.low else have.granule, have.slope)
 
     def value(self, text: str) -> str:
-        """Write an instruction that yields a value and return that value."""
-        name = f"%{'row' if self._row else 'range'}.v{len(self.lines)}"
-        self.lines.append(f"  {name} = {text}")
+        """Write an instruction that yields a value and return that value; one that is there already is used again."""
+        name = self._values_of.get(text)
+        if name is None:
+            name = self._values_of[text] = f"%{'row' if self._row else 'range'}.v{len(self.lines)}"
+            self.lines.append(f"  {name} = {text}")
         return name
 
     def require(self, text: str) -> None:
-        """Add a condition."""
+        """Add a condition: an instruction whose i64 result must not be negative."""
         if self._row:
             return  # the thread block's range has it
-        self.conditions.append(self.value(text))
+        condition = self.value(text)
+        if condition not in self.conditions:
+            self.conditions.append(condition)
+
+    def fine(self) -> str:
+        """Write the test of all conditions and return its i1 value.
+
+        One comparison: a long chain of them takes the optimiser longer than all the rest of a kernel.
+        """
+        violated = self.conditions[0]
+        for condition in self.conditions[1:]:
+            violated = self.value(f"or i64 {violated}, {condition}")
+        return self.value(f"icmp sge i64 {violated}, 0")
+
+    def decided(self, comparison: Guard) -> str | None:
+        """Return the i1 value that says how a comparison comes out in all threads, required to be the same in all.
+
+        None when that cannot be told.
+        """
+        register, order, other, _ = comparison
+        left, right = self.of(register), self.of(other)
+        if left is None or right is None or order not in ("lt", "le", "gt", "ge"):
+            return None
+        self.order(comparison)
+        if order in ("gt", "ge"):
+            left, right, order = right, left, {"gt": "lt", "ge": "le"}[order]
+        above = self.value(f"sub i64 {right.low}, {left.high}")
+        below = self.value(f"sub i64 {left.low}, {right.high}")
+        if order == "lt":
+            above = self.value(f"sub i64 {above}, 1")
+        else:
+            below = self.value(f"sub i64 {below}, 1")
+        self.require(f"and i64 {above}, {below}")
+        return self.value(f"icmp sge i64 {above}, 0")
+
+    def order(self, comparison: Guard) -> None:
+        """Require that unsigned numbers compare as signed ones."""
+        register, _, other, is_unsigned = comparison
+        for item in (register, other) if is_unsigned else ():
+            found = self.of(item)
+            if found is not None:
+                self._at_least_zero(found)
+
+    def clipped(self, comparison: Guard, first: str, end: str) -> tuple[str, str] | None:
+        """Return the i64 bounds, within given ones, of the threads of a row that pass a comparison.
+
+        None when they are not neighbours, or that cannot be told.
+        """
+        register, order, other, _ = comparison
+        found, bound = self.of(register), self.of(other)
+        if found is None or bound is None or found.slope != 1 or not (bound.is_single and bound.slope == 0):
+            return None
+        at = self.value(f"sub i64 {bound.low}, {found.low}")
+        after = self.value(f"add i64 {at}, 1")
+        if order in ("lt", "le", "eq"):
+            end = self.value(f"call i64 @llvm.smin.i64(i64 {end}, i64 {at if order == 'lt' else after})")
+        if order in ("gt", "ge", "eq"):
+            first = self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {after if order == 'gt' else at})")
+        return first, end
 
     def of(self, operand: Operand) -> Range | None:
         """Return the range of an address or register; None when it cannot be told."""
@@ -143,8 +208,26 @@ class Ranges:
         if operand.name not in self._found:
             instruction = self._instructions.get(operand.name)
             self._found[operand.name] = None  # for the time of the look-up
-            self._found[operand.name] = None if instruction is None else self._result(instruction)
+            if operand.name in self._values.restored:
+                self._found[operand.name] = self._restored(operand.name)
+            elif instruction is not None:
+                self._found[operand.name] = self._result(instruction)
         return self._found[operand.name]
+
+    def _restored(self, name: str) -> Range | None:
+        """Return the range of a register that is its base plus something uniform."""
+        base, value = self._values.restored[name].base, self._values.restored[name].value
+        only = Range(value, value, _ANY)
+        if not base:
+            return only
+        bits = TYPES[self._body.function.registers[name]]
+        found = self._operand(Register(base), bits)
+        if found is None:
+            return None
+        result = self._sum(found, only)
+        if bits == 32:
+            self._fits(result)
+        return result
 
     def _constant(self, value: int) -> Range:
         return Range(str(value), str(value), _ANY)
@@ -157,8 +240,8 @@ class Ranges:
             if self._row:
                 only = "0" if axis == "x" else self.value(f"zext i32 %tid.{axis} to i64")
                 return Range(only, only, _ANY, int(axis == "x"))
-            wide = self.value(f"zext i32 %n{axis} to i64")
-            return Range("0", self.value(f"sub i64 {wide}, 1"), 1, int(axis == "x"))
+            first, end = (self.value(f"zext i32 %{axis}{edge} to i64") for edge in "01")
+            return Range(first, self.value(f"sub i64 {end}, 1"), 1, int(axis == "x"))
         if kind == "ntid":
             single = self.value(f"zext i32 %n{axis} to i64")
         elif kind == "ctaid":
@@ -189,20 +272,24 @@ class Ranges:
             is_global = "global" in modifiers and "to" in modifiers
             return values[0] if is_global else None
         unsigned = kinds[-1][0] == "u"
-        if (wide or opcode == "cvt") and bits == 32 and unsigned:
+        if unsigned and (opcode in ("min", "max") or ((wide or opcode == "cvt") and bits == 32)):
             for item in values[:2]:
                 self._at_least_zero(item)
         result = self._apply(opcode, values)
         if result is None or (opcode == "cvt" and (len(kinds) != 2 or TYPES[kinds[0]] < TYPES[kinds[1]])):
             return None
         if bits == 32 and not wide and opcode not in ("mov", "cvt") and result.constant is None:
-            self.require(f"icmp sge i64 {result.low}, {-(1 << 31)}")
-            self.require(f"icmp sle i64 {result.high}, {(1 << 31) - 1}")
+            self._fits(result)
         return result
+
+    def _fits(self, item: Range) -> None:
+        """Require that a range is one of signed 32-bit numbers."""
+        self.require(f"add i64 {item.low}, {1 << 31}")
+        self.require(f"sub i64 {(1 << 31) - 1}, {item.high}")
 
     def _at_least_zero(self, item: Range) -> None:
         if item.low != "0":
-            self.require(f"icmp sge i64 {item.low}, 0")
+            self.require(f"add i64 {item.low}, 0")
 
     def _apply(self, opcode: str, values: list[Range]) -> Range | None:
         if opcode in ("mov", "cvt"):
@@ -228,14 +315,17 @@ class Ranges:
                 return None
             return self._product(values[0], self._constant(1 << amount))
         if opcode in ("min", "max"):
+            if all(item.is_single and item.slope == 0 for item in values):
+                single = self.value(f"call i64 @llvm.s{opcode}.i64(i64 {values[0].low}, i64 {values[1].low})")
+                return Range(single, single, _ANY)
             # Only where it changes nothing: an index that is kept inside an image, away from the image's edge.
             kept, bound = values
             if kept.is_single and kept.slope == 0 and not (bound.is_single and bound.slope == 0):
                 kept, bound = bound, kept
             if not bound.is_single or bound.slope != 0:
                 return None
-            edge, order = (kept.high, "sle") if opcode == "min" else (kept.low, "sge")
-            self.require(f"icmp {order} i64 {edge}, {bound.low}")
+            greater, less = (bound.low, kept.high) if opcode == "min" else (kept.low, bound.low)
+            self.require(f"sub i64 {greater}, {less}")
             return kept
         if opcode == "or":
             for item in values:
@@ -268,6 +358,8 @@ class Ranges:
         first = self.value(f"mul i64 {a.low}, {b.low}")
         if a.is_single:
             return Range(first, first, _ANY, slope)
+        if factor is None:
+            self._fits(b)  # or the distance from first to last might be more than 64 bits
         last = self.value(f"mul i64 {a.high}, {b.low}")
         if factor is not None and factor > 0:
             return Range(first, last, a.granule * (factor & -factor), slope)

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from engine.device.host.translate.flow import defined, used
+from engine.device.host.translate.facts import fact, writes
+from engine.device.host.translate.flow import used
 from engine.device.host.translate.special import SPECIAL
 from engine.ptx.tree import Address, Function, Instruction, Register, Symbol
 
-_PURE = frozenset(
+PURE = frozenset(
     ["mov", "cvta", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "cvt", "not", "min", "max"]
 )
 _VOLATILE = ("%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
 
 
+@fact
 def recomputable(function: Function) -> dict[str, Instruction]:
     """Return the registers that are written once from nothing but constants, parameters and each other, in order."""
-    writes: dict[str, int] = {}
-    for instruction in function.instructions:
-        for name in defined(instruction):
-            writes[name] = writes.get(name, 0) + 1
+    written = writes(function)
     found: dict[str, Instruction] = {}
     for instruction in function.instructions:
         target = instruction.operands[0] if instruction.operands else None
         if (
             isinstance(target, Register)
             and instruction.guard is None
-            and writes.get(target.name) == 1
-            and _is_pure(function, instruction)
+            and len(written.get(target.name, ())) == 1
+            and is_pure(function, instruction)
             and all(name in found or name in SPECIAL for name in used(instruction))
             and not any(name in _VOLATILE for name in used(instruction))
         ):
@@ -33,13 +32,19 @@ def recomputable(function: Function) -> dict[str, Instruction]:
     return found
 
 
-def _is_pure(function: Function, instruction: Instruction) -> bool:
+def is_pure(function: Function, instruction: Instruction) -> bool:
+    """Whether an instruction only computes its result from its operands, at little cost."""
     if instruction.opcode == "ld":
-        source = instruction.operands[1]
-        return (
-            "param" in instruction.modifiers
-            and isinstance(source, Address)
-            and isinstance(source.base, Symbol)
-            and any(parameter.name == source.base.name for parameter in function.parameters)
-        )
-    return instruction.opcode in _PURE and "cc" not in instruction.modifiers
+        return reads_parameter(function, instruction)
+    return instruction.opcode in PURE and "cc" not in instruction.modifiers
+
+
+def reads_parameter(function: Function, instruction: Instruction) -> bool:
+    """Whether a load reads one of a kernel's own parameters, at an address that is known now."""
+    source = instruction.operands[1]
+    return (
+        "param" in instruction.modifiers
+        and isinstance(source, Address)
+        and isinstance(source.base, Symbol)
+        and any(parameter.name == source.base.name for parameter in function.parameters)
+    )

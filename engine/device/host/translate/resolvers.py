@@ -115,7 +115,11 @@ folded:
 give:
   %to = phi i32 [0, %folded], [%to.next, %give]
   %receiver = add i32 %first, %to
-{element("r.at", result(0), "%receiver")}  store i32 %outcome, ptr %r.at
+  %to.high = lshr i32 %mask, %to
+  %to.bit = trunc i32 %to.high to i1
+{element("r.at", result(0), "%receiver")}  %r.before = load i32, ptr %r.at
+  %r.now = select i1 %to.bit, i32 %outcome, i32 %r.before
+  store i32 %r.now, ptr %r.at
   %to.next = add i32 %to, 1
   %give.more = icmp ult i32 %to.next, %count
   br i1 %give.more, label %give, label %done
@@ -252,7 +256,11 @@ folded:
   br label %give
 give:
   %to = phi i32 [0, %folded], [%to.next, %give]
-{element("r.at", result(0), "%to")}  store i32 %outcome, ptr %r.at
+{element("to.at", STATE, "%to")}  %to.state = load i32, ptr %to.at
+  %to.waits = icmp eq i32 %to.state, %mask
+{element("r.at", result(0), "%to")}  %r.before = load i32, ptr %r.at
+  %r.now = select i1 %to.waits, i32 %outcome, i32 %r.before
+  store i32 %r.now, ptr %r.at
   %to.next = add i32 %to, 1
   %give.more = icmp ult i32 %to.next, %count
   br i1 %give.more, label %give, label %done

@@ -195,6 +195,24 @@ def _scatter(name: str, product: Product, kind: str) -> tuple[str, str]:
     return table, _loop(p, "row.done", len(matrix.offsets), each)
 
 
+def _rounded_step(width: int, mode: str) -> str:
+    """Return the text that adds a product of f64 in a directed rounding mode, column by column."""
+    from engine.device.host.translate.opcodes.rounding import PREFIX  # the opcodes need the points first
+
+    vector = f"<{width} x double>"
+    text = ""
+    for index in range(width):
+        for part, source in (("a", "%a.all"), ("b", "%b.row"), ("c", "%total")):
+            text += f"  %{part}.{index} = extractelement {vector} {source}, i64 {index}\n"
+        text += (
+            f"  %s.{index} = call double {PREFIX}fma.{mode}(double %a.{index}, double %b.{index}, double %c.{index})\n"
+        )
+        before = f"%sum.{index - 1}" if index else "poison"
+        after = "%sum" if index == width - 1 else f"%sum.{index}"
+        text += f"  {after} = insertelement {vector} {before}, double %s.{index}, i64 {index}\n"
+    return text
+
+
 def product(name: str, exchange: int, result: int, item: Product) -> str:
     """Return the resolver that computes D = A B + C; A, B and C are handed over one after the other."""
     kind = _accumulator(item)
@@ -216,6 +234,8 @@ def product(name: str, exchange: int, result: int, item: Product) -> str:
 """
     elif kind[0] == "i":
         step = f"  %part = mul {vector} %a.all, %b.row\n  %sum = add {vector} %total, %part\n"
+    elif item.rounding:
+        step = _rounded_step(width, item.rounding)
     elif kind == "double":
         step = f"  %sum = call {vector} @llvm.fma.v{width}f64({vector} %a.all, {vector} %b.row, {vector} %total)\n"
     else:  # the products of these short types are exact in f32

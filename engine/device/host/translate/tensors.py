@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from engine.device.host.translate import abi
 from engine.diagnostics import KernelError
@@ -66,6 +67,7 @@ class Product:
     batch: int = 1
     operation: str = ""  # "xor" or "and" for single bits
     saturates: bool = False
+    rounding: str = ""  # of f64: "rz", "rm" or "rp"; "" is to nearest
 
 
 def matrix(kind: str, rows: int, columns: int, registers: int, place: Place, threads: int = 32) -> Matrix:
@@ -176,6 +178,22 @@ def _kinds(instruction: Instruction) -> list[str]:
     return [item for item in instruction.modifiers if item in ELEMENT_BITS]
 
 
+class _Options(TypedDict):
+    operation: str
+    saturates: bool
+    rounding: str
+
+
+def _options(instruction: Instruction) -> _Options:
+    """Return how products are made of bits, and how sums are limited and rounded."""
+    modifiers = instruction.modifiers
+    return {
+        "operation": next((item for item in ("xor", "and") if item in modifiers), ""),
+        "saturates": "satfinite" in modifiers,
+        "rounding": next((item for item in ("rz", "rm", "rp") if item in modifiers), ""),
+    }
+
+
 def registers_of(operand: Operand) -> tuple[Operand, ...]:
     """Return the registers of a fragment operand; a single one may stand without braces."""
     return operand.elements if isinstance(operand, Vector) else (operand,)
@@ -206,8 +224,7 @@ def mma(instruction: Instruction) -> Product:
             matrix(b, words, columns, counts[2], _multiplicand_b(_per(b))),
             matrix(c, rows, columns, counts[3], _accumulator(_per(c))),
             matrix(d, rows, columns, counts[0], _accumulator(_per(d))),
-            operation=next((item for item in ("xor", "and") if item in modifiers), ""),
-            saturates="satfinite" in modifiers,
+            **_options(instruction),
         )
     except (AssertionError, IndexError) as reason:
         raise _refused(instruction) from reason
@@ -281,8 +298,7 @@ def wmma(instruction: Instruction) -> Product:
         made["b"],
         made["c"],
         made["d"],
-        operation=next((item for item in ("xor", "and") if item in instruction.modifiers), ""),
-        saturates="satfinite" in instruction.modifiers,
+        **_options(instruction),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.body import Body
+from engine.device.host.translate.body import Body, Layout
 
 
 def launch_i32(name: str, index: int) -> str:
@@ -15,24 +15,36 @@ def launch_i32(name: str, index: int) -> str:
     )
 
 
-def memory_prologue() -> str:
+def memory_prologue(layout: Layout) -> str:
     """Return the loads of the shared memory's address and size, and of the thread block's size."""
-    return (
-        f"  %shared.at = getelementptr i64, ptr %worker, i64 {abi.SHARED}\n"
-        "  %shared = load ptr, ptr %shared.at\n"
+    size = (
         f"  %shared.bytes.at = getelementptr i64, ptr %launch, i64 {abi.SHARED_BYTES}\n"
         "  %shared.bytes = load i64, ptr %shared.bytes.at\n"
+    )
+    if layout.fixed_shared is not None:
+        size = f"  %shared.bytes = add i64 0, {layout.fixed_shared}\n"
+    return (
+        f"  %shared.at = getelementptr i64, ptr %worker, i64 {abi.SHARED}\n"
+        f"  %shared = load ptr, ptr %shared.at\n{size}"
         + "".join(launch_i32(f"n{axis}", index) for axis, index in zip("xyz", abi.THREAD_BLOCK, strict=True))
     )
 
 
 def thread_loop(
-    body: Body, before: str, after: str, ranges: dict[str, tuple[str, str]], done: str, finish: str = ""
+    body: Body,
+    before: str,
+    after: str,
+    ranges: dict[str, tuple[str, str]],
+    done: str,
+    finish: str = "",
+    kind: str = "",
+    bounds: str = "",
 ) -> str:
     """Return the loops over z, y and x around the body.
 
     `before` runs at the start of each thread, `after` when it exits, `finish` however it leaves the body (a jump to
-    `thread.done` is the other way); `ranges` gives first and last of each axis; control leaves to `done`.
+    `thread.done` is the other way); `ranges` gives first and last of each axis; control leaves to `done`. `kind` is
+    the metadata of the innermost loop. `bounds` yields `%x.first` and `%x.end` where not all threads of a row need run.
     """
     (z0, z1), (y0, y1), (x0, x1) = ranges["z"], ranges["y"], ranges["x"]
     registers = "".join(
@@ -40,9 +52,12 @@ def thread_loop(
         for slot, kind in body.register_slots
     )
     carry = f"  store i1 false, ptr {body.carry}\n" if body.carry else ""
-    vector = ", !llvm.loop !10" if body.accesses.branch_free else ""
     lines = "\n".join(body.code.lines)
     rows = "".join(f"{line}\n" for line in body.accesses.rows.lines)
+    start = "  br label %loop.x"
+    if bounds:
+        x0, x1 = "%x.first", "%x.end"
+        start = f"{bounds}  %x.any = icmp slt i32 %x.first, %x.end\n  br i1 %x.any, label %loop.x, label %latch.y"
     return f"""  br label %threads
 threads:
   br label %loop.z
@@ -51,7 +66,7 @@ loop.z:
   br label %loop.y
 loop.y:
   %tid.y = phi i32 [{y0}, %loop.z], [%y.next, %latch.y]
-{rows}  br label %loop.x
+{rows}{start}
 loop.x:
   %tid.x = phi i32 [{x0}, %loop.y], [%x.next, %latch.x]
   %tid.x.wide = zext nneg i32 %tid.x to i64
@@ -66,7 +81,7 @@ thread.done:
 latch.x:
   %x.next = add nuw nsw i32 %tid.x, 1
   %x.more = icmp slt i32 %x.next, {x1}
-  br i1 %x.more, label %loop.x, label %latch.y{vector}
+  br i1 %x.more, label %loop.x, label %latch.y{kind}
 latch.y:
   %y.next = add nuw nsw i32 %tid.y, 1
   %y.more = icmp slt i32 %y.next, {y1}

@@ -1,15 +1,21 @@
-"""cp.async: copies that are done at once, which is one of the orders the manual allows."""
+"""cp.async, st.async, red.async and their bulk forms: done at once, which is one of the orders the manual allows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine.device.host.translate.lowering.writer import Writer, lowers, moved, refused
 from engine.ptx.tree import Address, Guard, Instruction, Integer, Negated, Operand, Register, Vector
+
+#: Bytes of what asynchronous stores and reductions move.
+_BYTES = {"f16": 2, "bf16": 2} | {f"{letter}{bits}": bits // 8 for letter in "busf" for bits in (8, 16, 32, 64)}
+_OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 
 
 @lowers("cp")
 def _copy(writer: Writer, instruction: Instruction) -> None:
     modifiers = instruction.modifiers
-    if "bulk" in modifiers or modifiers[0] != "async":
+    if "bulk" in modifiers:
         _bulk(writer, instruction)
     elif "mbarrier" in modifiers:
         # Without .noinc the barrier expects one arrival more, and this is it.
@@ -66,33 +72,130 @@ def _bulk(writer: Writer, instruction: Instruction) -> None:
     modifiers = instruction.modifiers
     if {"commit_group", "wait_group"} & set(modifiers):
         return
+    spaces = [item.split("::")[0] for item in modifiers if item.split("::")[0] in ("shared", "global")]
+    if "tensor" in modifiers or "tensor::2d" in modifiers or "ignore_oob" in modifiers:
+        raise refused(instruction, "use cp.async.bulk without a tensor map, or loads and stores, from each thread")
     if "prefetch" in modifiers:
         return
-    if "tensor" in modifiers or "reduce" in modifiers or any("multicast" in item for item in modifiers):
-        raise refused(instruction, "use cp.async of 16 bytes, or loads and stores, from each thread")
-    spaces = [item.split("::")[0] for item in modifiers if item.split("::")[0] in ("shared", "global")]
     if len(spaces) != 2:
         raise refused(instruction, "copy between .shared and .global")
     target, source, size, *rest = instruction.operands
-    assert isinstance(target, Address)
-    assert isinstance(source, Address)
-    pair = []
-    for address in (target, source):
-        at = writer.register("b64")
-        writer.emit("mov.b64", at, address.base)
-        pair.append((at, address.offset))
-    (to, to_offset), (start, start_offset) = pair
+    hinted = any(item.endswith("cache_hint") for item in modifiers)
+    barrier = rest.pop(0) if rest and isinstance(rest[0], Address) else None
+    mask = rest[0] if len(rest) > (1 if hinted else 0) else None
+    if modifiers[0] == "reduce":
+        kind = next(item for item in modifiers if item in _BYTES)
+        operation = next(item for item in modifiers if item in _OPERATIONS)
+        rounds = ".noftz" if "noftz" in modifiers else ""
+        value = writer.register(f"b{8 * _BYTES[kind]}")
+
+        def move(to: Address, start: Address) -> None:
+            writer.emit(f"ld.{spaces[1]}.b{8 * _BYTES[kind]}", value, start)
+            writer.emit(f"red.{spaces[0]}.{operation}{rounds}.{kind}", to, value)
+
+        _block(writer, target, source, size, _BYTES[kind], move)
+    elif mask is not None and "cp_mask" in modifiers:
+        _masked(writer, spaces, target, source, size, mask)
+    else:
+        done = writer.label("other")
+        if mask is not None:  # of the thread blocks that receive a copy; the only one there is has rank 0
+            here = writer.value("and.b32", writer.value("cvt.u32.u16", mask), 1)
+            writer.jump(done, Guard(writer.value("setp.eq.u32", here, 0), False))
+        words = Vector(tuple(writer.register("b32") for _ in range(4)))
+
+        def move(to: Address, start: Address) -> None:
+            writer.emit(f"ld.{spaces[1]}.v4.b32", words, start)
+            writer.emit(f"st.{spaces[0]}.v4.b32", to, words)
+
+        _block(writer, target, source, size, 16, move)
+        writer.place(done)
+    if barrier is not None:
+        writer.emit("mbarrier.complete_tx.shared.b64", barrier, size)
+
+
+def _block(
+    writer: Writer,
+    target: Operand,
+    source: Operand | None,
+    size: Operand,
+    step: int,
+    move: Callable[[Address, Address], None],
+) -> None:
+    """Write a loop that does `move` for every `step` bytes; without a source it is given the target twice."""
+    to, to_offset = _pointer(writer, target)
+    start, start_offset = (to, to_offset) if source is None else _pointer(writer, source)
     left = writer.value("mov.u32", size)
     again, done = writer.label("copy"), writer.label("copied")
-    words = Vector(tuple(writer.register("b32") for _ in range(4)))
     writer.place(again)
-    writer.jump(done, Guard(writer.value("setp.eq.u32", left, 0), False))
-    writer.emit(f"ld.{spaces[1]}.v4.b32", words, Address(start, start_offset))
-    writer.emit(f"st.{spaces[0]}.v4.b32", Address(to, to_offset), words)
-    writer.emit("add.s64", to, to, 16)
-    writer.emit("add.s64", start, start, 16)
-    writer.emit("sub.u32", left, left, 16)
+    writer.jump(done, Guard(writer.value("setp.lt.u32", left, step), False))
+    move(Address(to, to_offset), Address(start, start_offset))
+    writer.emit("add.s64", to, to, step)
+    if start is not to:
+        writer.emit("add.s64", start, start, step)
+    writer.emit("sub.u32", left, left, step)
     writer.jump(again)
     writer.place(done)
-    if rest and isinstance(rest[0], Address):
+
+
+def _pointer(writer: Writer, address: Operand) -> tuple[Register, int]:
+    """Return a register of its own that holds an address, and the offset to it."""
+    assert isinstance(address, Address)
+    at = writer.register("b64")
+    writer.emit("mov.b64", at, address.base)
+    return at, address.offset
+
+
+def _masked(writer: Writer, spaces: list[str], target: Operand, source: Operand, size: Operand, mask: Operand) -> None:
+    """Copy those bytes of every 16 whose bit is set in the mask."""
+    wide = writer.value("cvt.u32.u16", mask)
+    wanted = []
+    for index in range(16):
+        bit = writer.value("and.b32", wide, 1 << index)
+        wanted.append(Guard(writer.value("setp.ne.u32", bit, 0), False))
+
+    def move(to: Address, start: Address) -> None:
+        byte = writer.register("b32")
+        for index, guard in enumerate(wanted):
+            writer.emit(f"ld.{spaces[1]}.u8", byte, moved(start, index), guard=guard)
+            writer.emit(f"st.{spaces[0]}.u8", moved(to, index), byte, guard=guard)
+
+    _block(writer, target, source, size, 16, move)
+
+
+# -- stores and reductions that do not wait -----------------------------------------------------------------------
+
+
+@lowers("st")
+def _store(writer: Writer, instruction: Instruction) -> None:
+    modifiers = instruction.modifiers
+    if "bulk" in modifiers:  # fills with zeros, the only value there is
+        space = ".shared" if any(item.startswith("shared") for item in modifiers) else ""
+        target, size = instruction.operands[:2]
+        _block(writer, target, None, size, 8, lambda to, _: writer.emit(f"st{space}.b64", to, 0))
+    elif "async" in modifiers:
+        _announced(writer, instruction, "st")
+    else:
+        writer.done.append(instruction)
+
+
+@lowers("red")
+def _reduce(writer: Writer, instruction: Instruction) -> None:
+    if "async" in instruction.modifiers:
+        _announced(writer, instruction, "red")
+    else:
+        writer.done.append(instruction)
+
+
+def _announced(writer: Writer, instruction: Instruction, opcode: str) -> None:
+    """Do what an asynchronous instruction does; where there is a barrier object, tell it the bytes."""
+    modifiers = instruction.modifiers
+    target, value, *rest = instruction.operands
+    space = next(item.split("::")[0] for item in modifiers if item.split("::")[0] in ("shared", "global"))
+    kept = [item for item in modifiers if item in _BYTES or item in _OPERATIONS or item in ("v2", "v4", "release")]
+    if space == "shared":
+        kept = [item for item in kept if item != "release"]
+    writer.emit(".".join((opcode, space, *kept)), target, value)
+    if rest:
+        count = len(value.elements) if isinstance(value, Vector) else 1
+        size = count * _BYTES[next(item for item in modifiers if item in _BYTES)]
         writer.emit("mbarrier.complete_tx.shared.b64", rest[0], size)

@@ -38,4 +38,11 @@ def _lowered(function: Function) -> Function:
         lower(writer, replace(item, guard=None))
         if item.guard is not None:
             writer.place(after)
-    return with_yields(replace(function, body=tuple(writer.done), registers=writer.registers))
+    return with_yields(
+        replace(
+            function,
+            body=(*writer.prologue, *writer.done),
+            registers=writer.registers,
+            variables=(*function.variables, *writer.variables),
+        )
+    )

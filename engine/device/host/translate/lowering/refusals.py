@@ -9,7 +9,8 @@ _INSTEAD = {
     "use a buffer and compute the coordinates, or interpolate, in the kernel": (
         *("tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"),
     ),
-    "use mma.sync or wmma: compile for compute_80": (*("wgmma", "tcgen05", "tensormap"),),
+    "use mma.sync or wmma: compile for compute_80": (*("wgmma", "tcgen05"),),
+    "use a buffer, and loads or cp.async from each thread": ("tensormap",),
     "use one atomic or load for each copy": ("multimem",),
     "use a launch for each kernel": ("clusterlaunchcontrol",),
 }

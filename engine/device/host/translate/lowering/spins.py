@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.device.host.translate.flow import Flow, build, defined, registers, used
+from engine.device.host.translate.loops import loops
 from engine.ptx.tree import Function, Guard, Instruction, Integer, Label, Register, Statement, Symbol
 
 #: How often a thread goes round before it lets others run: most loops that might spin do not.
@@ -24,8 +25,7 @@ def with_yields(function: Function) -> Function:
     if not any(_is_racy(item) for item in function.instructions):
         return function
     flow = build(function, lambda _instruction: False)
-    edges = _back_edges(flow)
-    found = [source for source, target in edges if _may_spin(_loop(flow, source, target), flow)]
+    found = [loop.latch for loop in loops(flow) if _may_spin(sorted(loop.blocks), flow)]
     if not found:
         return function
     branches = {id(flow.blocks[source].instructions[-1]) for source in found}
@@ -53,35 +53,6 @@ def _is_racy(instruction: Instruction) -> bool:
     if instruction.opcode == "mbarrier":
         return instruction.modifiers[0] in ("test_wait", "try_wait")
     return instruction.opcode == "ld" and bool(_ORDERED & set(instruction.modifiers))
-
-
-def _back_edges(flow: Flow) -> list[tuple[int, int]]:
-    """Return the branches that go back in the text: every loop has one."""
-    return [
-        (block.index, successor)
-        for block in flow.blocks
-        if block.instructions and block.instructions[-1].opcode in ("bra", "brx")
-        for successor in block.successors
-        if successor <= block.index
-    ]
-
-
-def _loop(flow: Flow, source: int, target: int) -> list[int]:
-    """Return the blocks between a back edge's target and its source."""
-    before: dict[int, list[int]] = {}
-    for block in flow.blocks:
-        for successor in block.successors:
-            before.setdefault(successor, []).append(block.index)
-    found, pending = {source, target}, [source]
-    while pending:
-        index = pending.pop()
-        if index == target:
-            continue
-        for item in before.get(index, ()):
-            if item not in found:
-                found.add(item)
-                pending.append(item)
-    return sorted(found)
 
 
 def _may_spin(loop: list[int], flow: Flow) -> bool:

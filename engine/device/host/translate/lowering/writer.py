@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.diagnostics import KernelError
-from engine.ptx.tree import Address, Guard, Instruction, Integer, Label, Operand, Register, Statement, Symbol
+from engine.ptx.tree import Address, Guard, Instruction, Integer, Label, Operand, Register, Statement, Symbol, Variable
 
 
 class Writer:
-    """Collects what replaces one instruction; registers and labels are fresh in the function being rewritten."""
+    """Collects what replaces one instruction; registers and labels are fresh in the function being rewritten.
+
+    `prologue` is done before anything else in the function, which is also given `variables`.
+    """
 
     def __init__(self, registers: dict[str, str]) -> None:
         self.registers = registers
+        self.variables: list[Variable] = []
+        self.prologue: list[Statement] = []
         self.done: list[Statement] = []
         self._count = 0
         self._at: Instruction | None = None
@@ -20,6 +25,12 @@ class Writer:
     def begin(self, instruction: Instruction) -> None:
         """Take line and source location from the instruction that is being replaced."""
         self._at = instruction
+
+    @property
+    def line(self) -> int:
+        """The line of the instruction that is being replaced."""
+        assert self._at is not None
+        return self._at.line
 
     def register(self, ptx_type: str) -> Register:
         """Return a new register."""
@@ -50,8 +61,7 @@ class Writer:
 
     def place(self, label: str) -> None:
         """Put a label here."""
-        assert self._at is not None
-        self.done.append(Label(label, self._at.line))
+        self.done.append(Label(label, self.line))
 
     def jump(self, label: str, guard: Guard | None = None) -> None:
         """Write a branch."""

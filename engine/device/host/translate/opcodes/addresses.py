@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.device.host.translate.accesses import space_of
-from engine.device.host.translate.body import Body
+from engine.device.host.translate.body import Body, quoted
 from engine.device.host.translate.runtime import STACK_BYTES
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, types_of
@@ -33,23 +33,45 @@ def _convert_address(body: Body, instruction: Instruction) -> None:
 
 @opcode("isspacep")
 def _is_in_space(body: Body, instruction: Instruction) -> None:
+    """Kernel parameters lie in the window of global memory, and so does whatever lies in no other window."""
     code, space = body.code, space_of(instruction)
     value = body.read(instruction.operands[1], "b64", instruction.line)
-    if space not in ("shared", "local"):
-        inside = [_within(body, value, other) for other in ("shared", "local")]
-        either = code.value(f"or i1 {inside[0]}, {inside[1]}")
-        result = code.value(f"xor i1 {either}, true") if space == "global" else "false"
+    if space == "param":
+        result = _within(body, value, "%params", str(body.layout.parameter_bytes))
+    elif space == "const":
+        result = _is_constant(body, value)
+    elif space == "global":
+        parts = [_is_own(body, value, other) for other in ("shared", "local")] + [_is_constant(body, value)]
+        elsewhere = code.value(f"or i1 {parts[0]}, {code.value(f'or i1 {parts[1]}, {parts[2]}')}")
+        result = code.value(f"xor i1 {elsewhere}, true")
     else:
-        result = _within(body, value, space)
+        result = _is_own(body, value, space)
     body.write(instruction.operands[0], "pred", result, instruction.line)
 
 
-def _within(body: Body, value: str, space: str) -> str:
+def _within(body: Body, value: str, pointer: str, size: str) -> str:
+    """Return whether a generic address lies in the bytes from a pointer on."""
+    start = body.code.value(f"ptrtoint ptr {pointer} to i64")
+    return body.code.value(f"icmp ult i64 {body.code.value(f'sub i64 {value}, {start}')}, {size}")
+
+
+def _is_own(body: Body, value: str, space: str) -> str:
+    """Return whether a generic address lies in the thread block's shared or the thread's local memory."""
     code = body.code
-    if space == "local" and not body.is_entry:
-        here = code.value("ptrtoint ptr %local to i64")
-        distance = code.value(f"sub i64 {value}, {code.value(f'sub i64 {here}, {STACK_BYTES}')}")
-        return code.value(f"icmp ult i64 {distance}, {2 * STACK_BYTES}")
-    distance = code.value(f"sub i64 {value}, {window(body, space)}")
-    size = "%shared.bytes" if space == "shared" else str(body.local_bytes)
-    return body.code.value(f"icmp ult i64 {distance}, {size}")
+    if space == "shared":
+        return _within(body, value, "%shared", "%shared.bytes")
+    if body.is_entry:
+        return _within(body, value, "%local", str(body.local_bytes))
+    here = code.value("ptrtoint ptr %local to i64")
+    distance = code.value(f"sub i64 {value}, {code.value(f'sub i64 {here}, {STACK_BYTES}')}")
+    return code.value(f"icmp ult i64 {distance}, {2 * STACK_BYTES}")
+
+
+def _is_constant(body: Body, value: str) -> str:
+    """Return whether a generic address lies in one of the module's constants."""
+    found = "false"
+    for name, variable in body.layout.module.items():
+        if variable.space == "const":
+            inside = _within(body, value, f"@{quoted(name)}", str(variable.size_bytes))
+            found = body.code.value(f"or i1 {found}, {inside}")
+    return found

@@ -12,7 +12,7 @@ from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, 
 from engine.device.host.translate.opcodes.rounding import flush
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import PACKED, bits, is_float, is_signed, llvm_type, type_of
-from engine.ptx.tree import Instruction, Operand, Vector
+from engine.ptx.tree import Instruction, Operand, Sink, Vector
 
 _SIMPLE = {"exch": "xchg", "and": "and", "or": "or", "xor": "xor", "inc": "uinc_wrap", "dec": "udec_wrap"}
 _OPERATIONS = (*_SIMPLE, "add", "min", "max", "cas")
@@ -22,7 +22,7 @@ _OPERATIONS = (*_SIMPLE, "add", "min", "max", "cas")
 def _atomic(body: Body, instruction: Instruction) -> None:
     modifiers, kind, line = instruction.modifiers, type_of(instruction), instruction.line
     name = next((item for item in _OPERATIONS if item in modifiers), "")
-    if not name or "async" in modifiers or bits(kind) < 16 or (name in ("inc", "dec") and kind != "u32"):
+    if not name or bits(kind) < 16 or (name in ("inc", "dec") and kind != "u32"):
         raise body.unsupported(instruction, "use a type and an operation that PTX defines for one thread block")
     operands: tuple[Operand, ...] = instruction.operands
     target = None
@@ -37,7 +37,7 @@ def _atomic(body: Body, instruction: Instruction) -> None:
         for index in range(count):
             place = body.code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
             old.append(_modify(body, instruction, name, kind, place, [item[index] for item in values]))
-        if target is not None:
+        if target is not None and not isinstance(target, Sink):
             for element, value in zip(_elements(target), old, strict=True):
                 body.write(element, kind, value, line)
 

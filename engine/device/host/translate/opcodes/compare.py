@@ -8,7 +8,7 @@ from engine.device.host.translate.opcodes.half import join, shrink, widen
 from engine.device.host.translate.opcodes.rounding import flush
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import PACKED, is_float, is_signed, llvm_type, type_of, types_of
-from engine.ptx.tree import Instruction, Pair
+from engine.ptx.tree import Instruction, Pair, Register
 
 # Floating-point comparisons: ordered ones, then those that are true when an operand is NaN, then the NaN tests.
 _FLOAT = {
@@ -92,10 +92,12 @@ def _set(body: Body, instruction: Instruction) -> None:
 def _selp(body: Body, instruction: Instruction) -> None:
     kind = type_of(instruction)
     llvm = llvm_type(kind)
-    a, b = (body.read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
+    target = instruction.operands[0]
+    read = body.read_loose if isinstance(target, Register) and target.name in body.loose else body.read
+    a, b = (read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
     condition = body.read(instruction.operands[3], "pred", instruction.line)
     value = body.code.value(f"select i1 {condition}, {llvm} {a}, {llvm} {b}")
-    body.write(instruction.operands[0], kind, value, instruction.line)
+    body.write(target, kind, value, instruction.line)
 
 
 @opcode("slct")

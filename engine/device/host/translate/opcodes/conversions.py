@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.loose import is_arithmetic
 from engine.device.host.translate.opcodes import small_floats
+from engine.device.host.translate.opcodes.floating import put
 from engine.device.host.translate.opcodes.half import HALVES, join, shrink, widen
 from engine.device.host.translate.opcodes.rounding import (
     flush,
@@ -17,7 +19,7 @@ from engine.device.host.translate.opcodes.rounding import (
 )
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, is_float, is_signed, llvm_type, types_of
-from engine.ptx.tree import Instruction
+from engine.ptx.tree import Instruction, Operand
 
 _INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 
@@ -38,18 +40,27 @@ def _convert(body: Body, instruction: Instruction) -> None:
     wanted, have = kinds
     if wanted in ("f16x2", "bf16x2"):
         # The first source goes to the upper half.
-        high, low = (body.read(operand, have, line) for operand in instruction.operands[1:3])
+        high, low = (_read(body, operand, have, wanted, line) for operand in instruction.operands[1:3])
         halves = [_from_float(body, instruction, value, have, wanted[:-2]) for value in (low, high)]
         body.write(instruction.operands[0], wanted, join(body, halves, wanted), line)
         return
-    value = body.read(instruction.operands[1], have, line)
+    value = _read(body, instruction.operands[1], have, wanted, line)
     if is_float(have):
         value = _from_float(body, instruction, value, have, wanted)
     elif is_float(wanted):
         value = _integer_to_float(body, instruction, value, have, wanted)
     else:
         value = _integer_to_integer(body, instruction, value, have, wanted)
-    body.write(instruction.operands[0], wanted, value, line)
+    if is_arithmetic(instruction):
+        put(body, instruction, wanted, value)
+    else:
+        body.write(instruction.operands[0], wanted, value, line)
+
+
+def _read(body: Body, operand: Operand, have: str, wanted: str, line: int) -> str:
+    """Return a source; it need not be settled where the bits of a NaN and a subnormal make no difference."""
+    bits_matter = have != "f32" or wanted in ("f64", "bf16", "bf16x2")
+    return body.read(operand, have, line) if bits_matter else body.read_loose(operand, have, line)
 
 
 def _from_float(body: Body, instruction: Instruction, value: str, have: str, wanted: str) -> str:
@@ -86,7 +97,11 @@ def _to_float(body: Body, instruction: Instruction, value: str, have: str, wante
     if have == "f32" and wanted == "f64":
         value = code.value(f"fpext float {value} to double")
     elif have == "f64" and wanted == "f32":
-        value = narrow(body, value, mode)
+        single = narrow(body, value, mode)
+        if "ftz" in modifiers:  # what rounds up to the least normal only for lack of bits is flushed, too
+            double = code.value(f"fadd double {value}, {value}")
+            single = flush(body, single, 2.0**-125, narrow(body, double, mode))
+        return single
     return flush(body, value) if "ftz" in modifiers and wanted == "f32" else value
 
 

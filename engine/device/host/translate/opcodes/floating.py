@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.loose import settled
 from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import (
     QUIET_NAN,
@@ -35,9 +36,11 @@ def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Ope
     packed = kind in PACKED
     element = PACKED.get(kind, kind)
     flushes = "ftz" in instruction.modifiers and element in ("f32", "f16")  # rcp.ftz.f64 names a form of rcp
+    if body.layout.flushes and element == "f32" and instruction.opcode in _FLUSHING:
+        flushes = False
     columns = []
     for operand in operands:
-        value = body.read(operand, kind, instruction.line)
+        value = (body.read_loose if kind == "f32" else body.read)(operand, kind, instruction.line)
         values = split(body, value, kind) if packed else [value]
         if flushes and not (isinstance(operand, Register) and operand.name in body.flushed):
             values = [flush(body, item) if element == "f32" else flush_half(body, item) for item in values]
@@ -47,20 +50,24 @@ def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Ope
 
 def finish(body: Body, instruction: Instruction, kind: str, value: str) -> None:
     """Write an f32 or f64 result, flushed and saturated when the instruction says so."""
-    body.write(instruction.operands[0], kind, finished(body, instruction, kind, value), instruction.line)
+    if "ftz" in instruction.modifiers and kind == "f32" and not body.layout.flushes:
+        value = flush(body, value)
+    put(body, instruction, kind, limited(body, instruction, kind, value))
 
 
-def finished(body: Body, instruction: Instruction, kind: str, value: str) -> str:
-    """Return an element's result as it is kept: saturated, rounded to a half and flushed as the instruction says."""
-    modifiers, computed = instruction.modifiers, wide(kind)
-    if "sat" in modifiers:
-        value = saturate(body, value, llvm_type(computed))
-    if "relu" in modifiers:
-        value = relu(body, value, computed)
-    if kind in HALVES:
-        value = shrink(body, value, kind)
-        return flush_half(body, value) if "ftz" in modifiers and kind == "f16" else value
-    return flush(body, value) if "ftz" in modifiers and kind == "f32" else value
+def put(body: Body, instruction: Instruction, kind: str, value: str) -> None:
+    """Write the result of arithmetic: an f32 is settled, unless its register need not be."""
+    target = instruction.operands[0]
+    if kind == "f32" and not (isinstance(target, Register) and target.name in body.loose):
+        value = settled(body.code, value, flush=body.layout.flushes and "ftz" in instruction.modifiers)
+    body.write(target, kind, value, instruction.line)
+
+
+def limited(body: Body, instruction: Instruction, kind: str, value: str) -> str:
+    """Return an f32 or f64 clamped as the instruction says."""
+    if "sat" in instruction.modifiers:
+        value = saturate(body, value, llvm_type(kind))
+    return relu(body, value, kind) if "relu" in instruction.modifiers else value
 
 
 def elementwise(count: int, compute: Compute) -> Emit:
@@ -74,11 +81,44 @@ def elementwise(count: int, compute: Compute) -> Emit:
         results = []
         for values in sources(body, instruction, kind, instruction.operands[1 : 1 + count]):
             widened = [widen(body, value, element) for value in values]
-            results.append(finished(body, instruction, element, compute(body, instruction, element, widened)))
-        value = join(body, results, kind) if kind in PACKED else results[0]
-        body.write(instruction.operands[0], kind, value, instruction.line)
+            value = compute(body, instruction, element, widened)
+            if "ftz" in instruction.modifiers and element in ("f32", "f16"):
+                value = _flushed(body, instruction, element, compute, widened, value)
+            value = limited(body, instruction, wide(element), value)
+            results.append(shrink(body, value, element) if element in HALVES else value)
+        put(body, instruction, kind, join(body, results, kind) if kind in PACKED else results[0])
 
     return emit
+
+
+# What gives an f32 of which the processor flushes sources and result, when it flushes at all.
+_FLUSHING = ("add", "sub", "mul", "mad", "fma", "div", "rcp", "sqrt", "rsqrt")
+# Of flushed sources these give no subnormal.
+_NEVER_SUBNORMAL = ("min", "max", "abs", "neg", "sqrt", "rsqrt")
+# Factors of the sources that double the result; other operations give no result that rounds up to the least normal.
+_DOUBLED = {"mul": (2.0, 1.0), "fma": (2.0, 1.0, 2.0), "mad": (2.0, 1.0, 2.0), "div": (2.0, 1.0), "rcp": (0.5,)}
+
+
+def _flushed(body: Body, instruction: Instruction, kind: str, compute: Compute, values: list[str], value: str) -> str:
+    """Return a result with zeros in the place of what a GPU counts as subnormal.
+
+    That is what lies below the least normal number after rounding to the precision of normal numbers. What rounds up
+    to the least normal number only because subnormals have fewer bits is subnormal, too. For f16 `value` is not rounded
+    yet; for f32 the same operation with a doubled result, which is rounded where it is normal, tells.
+    """
+    code = body.code
+    if instruction.opcode in _NEVER_SUBNORMAL or (kind == "f32" and body.layout.flushes):
+        return value
+    if kind == "f16":
+        return flush(body, value, 2.0**-14 * (1 - 2.0**-12))
+    factors = _DOUBLED.get(instruction.opcode)
+    if factors is None or {"approx", "full"} & set(instruction.modifiers):
+        return flush(body, value)
+    double = [
+        item if factor == 1 else code.value(f"fmul float {item}, {double_constant(factor)}")
+        for item, factor in zip(values, factors, strict=True)
+    ]
+    return flush(body, value, 2.0**-125, compute(body, instruction, kind, double))
 
 
 def binary(body: Body, kind: str, name: str, a: str, b: str, mode: str = "") -> str:
@@ -125,7 +165,7 @@ def _mixed(body: Body, instruction: Instruction, compute: Callable[[list[str], s
     if kinds[0] != "f32" or kinds[1] not in HALVES:
         raise body.unsupported(instruction, "use .f32.f16 or .f32.bf16")
     values = [widen(body, body.read(item, kinds[1], instruction.line), kinds[1]) for item in operands[:-1]]
-    values.append(body.read(operands[-1], "f32", instruction.line))
+    values.append(body.read_loose(operands[-1], "f32", instruction.line))
     finish(body, instruction, "f32", compute(values, rounding(instruction)))
 
 

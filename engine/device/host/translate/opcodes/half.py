@@ -118,3 +118,59 @@ def join(body: Body, values: list[str], packed: str) -> str:
 def scaled(body: Body, value: str, factor: float) -> str:
     """Return an f32 times a constant."""
     return body.code.value(f"fmul float {value}, {double_constant(factor)}")
+
+
+def library(triple: str, features: str) -> str:
+    """Return the functions that LLVM calls where the processor does not convert f16: none, or both ways in integers.
+
+    They must hold while the processor flushes subnormal f32, and every NaN is made one later.
+    """
+    if "+f16c" in features.split(",") or not triple.startswith("x86_64"):
+        return ""
+    return f"""
+define weak_odr float @__extendhfsf2(half %x) #0 {{
+  %half = bitcast half %x to i16
+  %word = zext i16 %half to i32
+  %magnitude = and i32 %word, 32767
+  %place = shl i32 %magnitude, 13
+  %rebased = add i32 %place, {112 << 23}
+  %whole = uitofp i32 %magnitude to float
+  %small = fmul float %whole, {double_constant(2.0**-24)}
+  %small.raw = bitcast float %small to i32
+  %is.small = icmp ult i32 %magnitude, 1024
+  %finite = select i1 %is.small, i32 %small.raw, i32 %rebased
+  %special = or i32 %place, {0x7F800000}
+  %is.finite = icmp ult i32 %magnitude, {0x7C00}
+  %positive = select i1 %is.finite, i32 %finite, i32 %special
+  %sign.bit = and i32 %word, 32768
+  %sign = shl i32 %sign.bit, 16
+  %raw = or i32 %positive, %sign
+  %result = bitcast i32 %raw to float
+  ret float %result
+}}
+define weak_odr half @__truncsfhf2(float %x) #0 {{
+  %raw = bitcast float %x to i32
+  %magnitude = and i32 %raw, 2147483647
+  %rebased = sub i32 %magnitude, {112 << 23}
+  %odd.at = lshr i32 %rebased, 13
+  %odd = and i32 %odd.at, 1
+  %half.step = add i32 %odd, 4095
+  %sum = add i32 %rebased, %half.step
+  %normal = lshr i32 %sum, 13
+  %limited = call i32 @llvm.umin.i32(i32 %normal, i32 {0x7C00})
+  %size = bitcast i32 %magnitude to float
+  %sum.small = fadd float %size, 0.5
+  %sum.raw = bitcast float %sum.small to i32
+  %small = sub i32 %sum.raw, {126 << 23}
+  %is.small = icmp ult i32 %magnitude, {113 << 23}
+  %number = select i1 %is.small, i32 %small, i32 %limited
+  %is.nan = icmp ugt i32 %magnitude, {0x7F800000}
+  %positive = select i1 %is.nan, i32 {0x7E00}, i32 %number
+  %sign.high = lshr i32 %raw, 16
+  %sign = and i32 %sign.high, 32768
+  %word = or i32 %positive, %sign
+  %half = trunc i32 %word to i16
+  %result = bitcast i16 %half to half
+  ret half %result
+}}
+"""

@@ -90,11 +90,10 @@ def _invalid(_body: Body, _instruction: Instruction, _word: str, _values: list[s
 
 
 def _arrive(body: Body, instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
-    if "expect_tx" in instruction.modifiers:
-        return _step(body, word, "1", "0", values[0]), "b64", word
-    count = values[0] if values else "1"
+    is_expecting = "expect_tx" in instruction.modifiers
+    count = "1" if is_expecting or not values else values[0]
     drops = count if instruction.modifiers[0] == "arrive_drop" else "0"
-    return _step(body, word, count, drops, "0"), "b64", word
+    return _step(body, word, count, drops, values[0] if is_expecting else "0"), "b64", word
 
 
 def _expect(body: Body, _instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:

@@ -8,9 +8,6 @@ from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, llvm_type, type_of
 from engine.ptx.tree import Address, Instruction, Operand, Symbol, Vector
 
-#: Modifiers of stores that one thread block alone has no use for, or that copy blocks of memory.
-_UNKNOWN = frozenset(("async", "bulk"))
-
 
 def _elements(operand: Operand) -> tuple[Operand, ...]:
     return operand.elements if isinstance(operand, Vector) else (operand,)
@@ -80,12 +77,12 @@ def _load(body: Body, instruction: Instruction) -> None:
 
 @opcode("st")
 def _store(body: Body, instruction: Instruction) -> None:
-    if _UNKNOWN & set(instruction.modifiers):
-        raise body.unsupported(instruction, "use plain stores and bar.sync")
     kind, code = type_of(instruction), body.code
     llvm, size = llvm_type(kind), max(bits(kind) // 8, 1)
     elements, order = _elements(instruction.operands[1]), _ordering(instruction)
-    values = [body.read(element, kind, instruction.line) for element in elements]
+    # Shared memory is read back by arithmetic, and stored to in the hottest loops: NaNs stay there as they are.
+    read = body.read_loose if space_of(instruction) == "shared" and not body.layout.flushes else body.read
+    values = [read(element, kind, instruction.line) for element in elements]
     with body.accesses.at(instruction, instruction.operands[0], size * len(elements)) as pointer:
         group = _group(body, instruction, size, len(elements))
         if group > 1:

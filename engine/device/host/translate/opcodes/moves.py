@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, type_of
-from engine.ptx.tree import Instruction, Vector
+from engine.ptx.tree import Instruction, Register, Vector
 
 
 @opcode("mov")
@@ -22,6 +22,8 @@ def _move(body: Body, instruction: Instruction) -> None:
     elif isinstance(target, Vector):
         kind = f"b{bits(kind)}"
         value = body.read(source, kind, line)
+    elif isinstance(target, Register) and target.name in body.loose:
+        value = body.read_loose(source, kind, line)
     else:
         value = body.read(source, kind, line)
     if isinstance(target, Vector):

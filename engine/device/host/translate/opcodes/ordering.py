@@ -48,4 +48,3 @@ def _breakpoint(body: Body, instruction: Instruction) -> None:
 def _trap(body: Body, instruction: Instruction) -> None:
     report(body, abi.TRAP, instruction.line, "0")
     body.code.jump(body.exit_label)
-    body.code.label(body.code.name("never"))

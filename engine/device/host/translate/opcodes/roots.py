@@ -6,7 +6,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.floating import binary, elementwise
 from engine.device.host.translate.opcodes.rounding import narrow, rounded64, rounding
 from engine.device.host.translate.table import opcode
-from engine.device.host.translate.types import bits, llvm_type, type_of
+from engine.device.host.translate.types import llvm_type, type_of
 from engine.ptx.tree import Instruction
 
 
@@ -46,16 +46,15 @@ def _is_gross(instruction: Instruction, kind: str) -> bool:
 
 
 def _root(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
-    code, llvm = body.code, llvm_type(kind)
-    root = square_root(body, kind, values[0], rounding(instruction))
-    # A GPU gives a NaN with every bit but the sign set. In integers, since LLVM counts all NaNs as one float.
-    integer, infinity = f"i{bits(kind)}", 0x7F800000 if kind == "f32" else 0x7FF0000000000000
-    nan = 2 ** (bits(kind) - 1) - 1
-    word = code.value(f"bitcast {llvm} {root} to {integer}")
-    magnitude = code.value(f"and {integer} {word}, {nan}")
-    is_nan = code.value(f"icmp ugt {integer} {magnitude}, {infinity}")
-    word = code.value(f"select i1 {is_nan}, {integer} {nan}, {integer} {word}")
-    return code.value(f"bitcast {integer} {word} to {llvm}")
+    code, root = body.code, square_root(body, kind, values[0], rounding(instruction))
+    if kind == "f32":
+        return root
+    # LLVM takes any NaN for any other, and for the root's own what a program selects when the root is none. Setting the
+    # bit that a quiet NaN has anyway hides from LLVM that this is a root.
+    word = code.value(f"bitcast double {root} to i64")
+    is_nan = code.value(f"icmp ugt i64 {code.value(f'and i64 {word}, {2**63 - 1}')}, {0x7FF << 52}")
+    quiet = code.value(f"select i1 {is_nan}, i64 {1 << 51}, i64 0")
+    return code.value(f"bitcast i64 {code.value(f'or i64 {word}, {quiet}')} to double")
 
 
 def _reciprocal(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:

@@ -27,11 +27,11 @@ def rounding(instruction: Instruction) -> str:
     return next((item for item in instruction.modifiers if item in DIRECTED), "")
 
 
-def flush(body: Body, value: str) -> str:
-    """Return an f32 with subnormal values replaced by a zero of the same sign."""
+def flush(body: Body, value: str, least: float = 2.0**-126, judged: str = "") -> str:
+    """Return an f32 with zeros of the same sign for values below `least`, or where `judged` is below it instead."""
     code = body.code
-    magnitude = code.value(f"call float @llvm.fabs.f32(float {value})")
-    tiny = code.value(f"fcmp olt float {magnitude}, {double_constant(2.0**-126)}")
+    magnitude = code.value(f"call float @llvm.fabs.f32(float {judged or value})")
+    tiny = code.value(f"fcmp olt float {magnitude}, {double_constant(least)}")
     zero = code.value(f"call float @llvm.copysign.f32(float 0.0, float {value})")
     return code.value(f"select i1 {tiny}, float {zero}, float {value}")
 

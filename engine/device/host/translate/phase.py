@@ -1,0 +1,191 @@
+"""One phase of a waiting kernel, as LLVM functions.
+
+A phase without loops has two: one whose accesses are checked for all threads before they run, and its twin, which
+checks each and runs when one of them may be outside. Either returns the number of the point that all threads have
+come to, -1 when all have ended, or 0 when each thread's state says where it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.device.host.translate import blocks, parallel, resolvers, rounds
+from engine.device.host.translate.accesses import Accesses
+from engine.device.host.translate.body import Body, quoted
+from engine.device.host.translate.ends import Ends, Writer
+from engine.device.host.translate.guards import Guards
+from engine.device.host.translate.phase_values import phase_values
+from engine.device.host.translate.points import BARRIER, Point, is_point, result
+from engine.device.host.translate.ranges import Ranges
+from engine.device.host.translate.saves import element
+from engine.device.host.translate.threads import memory_prologue, thread_loop
+from engine.device.host.translate.uniformity import PURE, Uniform
+from engine.ptx.tree import Instruction
+
+if TYPE_CHECKING:
+    from engine.device.host.translate.suspension import Suspended
+
+
+class Phase:
+    """A phase of the kernel that `shared` is about: from block `start`, after `point` if it is not the first."""
+
+    def __init__(
+        self, shared: Suspended, number: int, start: int, point: Point | None, restored: frozenset[str], ends: Ends
+    ) -> None:
+        self._shared, self._number, self._start, self._point = shared, number, start, point
+        self._restored, self._ends = restored, ends
+
+    def plan(self) -> rounds.Phase:
+        """Return what the scheduler must know."""
+        saves, body = self._shared.saves, self._shared.body()
+        waiting = self._shared.waiting
+        common = [saves.array(body, name) for name in self._ends.shared()]
+        return rounds.Phase(
+            self._name(),
+            self._point,
+            waiting[self._number - 1].instructions[-1].line if self._number else 0,
+            [saves.array(body, name) for name in saves.uniform(self._restored)],
+            common if self._ends.is_single else [],
+            [] if self._ends.is_single else common,
+        )
+
+    def text(self) -> str:
+        """Return the phase's functions."""
+        shared, pieces = self._shared, self._ends.pieces
+        if parallel.has_loop(shared.flow, pieces):
+            return self._function(is_parallel=False)[0]
+        plain = Accesses(shared.body(), shared.roots, branch_free=False)
+        is_parallel = parallel.is_parallel(shared.flow, pieces, plain)
+        text, is_hoisted = self._function(is_parallel=is_parallel, is_hoisted=True)
+        return text + (self._function(is_parallel=False, suffix="|checked")[0] if is_hoisted else "")
+
+    def _name(self, suffix: str = "") -> str:
+        return f"@{quoted(f'{self._shared.kernel.name}|phase.{self._number}{suffix}')}"
+
+    def _function(self, *, is_parallel: bool, is_hoisted: bool = False, suffix: str = "") -> tuple[str, bool]:
+        """Return one function, and whether it needs the checked twin."""
+        shared, ends = self._shared, self._ends
+        body = shared.body()
+        body.callees = shared.callees
+        body.accesses = Accesses(body, shared.roots, branch_free=is_parallel, limits=shared.limit)
+        lines, restored = shared.saves.restore(body, self._restored)
+        if self._point is not None:
+            _take(body, self._point)
+        ranges, guards = None, None
+        if is_hoisted:
+            values = phase_values(shared.kernel, shared.flow, ends.pieces, self._start, restored)
+            guards = Guards(shared.kernel, shared.flow, self._start, ends.pieces, values.is_fresh)
+            ranges = Ranges(body, values)
+            body.accesses.hoist(ranges, guards.of_blocks(), values)
+        writer = Writer(ends, body, shared.saves, shared.points)
+        settled = self._settled(writer, ranges, guards)
+        writer.notes_states = not settled
+        body.code.jump(blocks.label(self._start))
+        blocks.translate(body, shared.flow, self._start, "thread.exit", writer)
+        bounds = self._bounds(body, ranges, guards) if ranges is not None and guards is not None and settled else ""
+        fold = parallel.fault_fold(body, "phase.ran") if is_parallel else parallel.FaultFold(done="phase.ran")
+        choice = parallel.choice(body, self._name("|checked"), "phase.done") if is_hoisted else ""
+        edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
+        after = "" if settled else f"  store i32 {rounds.EXITED}, ptr %state.at{body.accesses.suffix}\n"
+        kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if is_hoisted else ""
+        loop = thread_loop(body, self._thread() + fold.begin, after, edges, fold.done, fold.finish, kind, bounds)
+        entry = "\n".join(body.code.entry)
+        prologue = memory_prologue(shared.layout) + _FIRST_THREAD + "\n".join([*lines, *body.accesses.prologue])
+        settle = settled + "  store i32 %settled.now, ptr %settled\n" if settled else ""
+        rarity = parallel.TWIN if suffix else "noinline"
+        text = (
+            f"define internal i32 {self._name(suffix)}({parallel.FRAME}) #0 {rarity} {{\nentry:\n"
+            f"  %settled = alloca i32\n  store i32 0, ptr %settled\n{fold.slots}{entry}\n"
+            f"  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loop}{fold.judge}"
+            f"phase.ran:\n{writer.after}{settle}  br label %phase.done\n"
+            "phase.done:\n  %settled.last = load i32, ptr %settled\n  ret i32 %settled.last\n}\n"
+        )
+        return text, bool(choice)
+
+    def _settled(self, writer: Writer, ranges: Ranges | None, guards: Guards | None) -> str:
+        """Return the text that says where all threads are after the phase; nothing when that may differ."""
+        shared, ends = self._shared, self._ends
+        if ends.is_last:
+            return f"  %settled.now = add i32 {rounds.EXITED}, 0\n"
+        if not ends.is_single or shared.parts_at_barriers:
+            return ""
+        (site,) = ends.sites
+        points = [shared.points[block.index] for block in ends.points(site)]
+        if any(point.kind == BARRIER and point.resolver for point in points):  # reductions look at the states
+            return ""
+        branch = ends.branch(site)
+        if branch is None or branch.guard is None:
+            return writer.uniform_state(site)
+        if shared.kinds.get(branch.guard.register.name) == Uniform():
+            return writer.uniform_state(site)
+        comparison = guards.comparison(branch.guard) if guards is not None else None
+        always = ranges.decided(comparison) if ranges is not None and comparison is not None else None
+        return writer.decided_state(site, always) if always is not None else ""
+
+    def _bounds(self, body: Body, ranges: Ranges, guards: Guards) -> str:
+        """Return the text that leaves out the threads which a comparison keeps from doing anything.
+
+        In `if (t < 8) { ... }` before a barrier only eight threads have work.
+        """
+        shared, ends = self._shared, self._ends
+        if not all(
+            ends.branch(site) is None and not ends.saved(site) and shared.points[site.index].is_idle
+            for site in ends.sites
+        ):
+            return ""
+        known = guards.of_blocks()
+        busy = [index for index in ends.pieces if any(_acts(item) for item in shared.flow.blocks[index].instructions)]
+        common = set(known[busy[0]]).intersection(*(known[index] for index in busy)) if busy else set()
+        rows = body.accesses.rows
+        first, end = rows.value("sext i32 %x0 to i64"), rows.value("sext i32 %x1 to i64")
+        before = first, end
+        for comparison in sorted(common, key=str):
+            found = rows.clipped(comparison, first, end)
+            if found is not None:
+                ranges.order(comparison)
+                first, end = found
+        if (first, end) == before:
+            return ""
+        return f"  %x.first = trunc i64 {first} to i32\n  %x.end = trunc i64 {end} to i32\n"
+
+    def _thread(self) -> str:
+        """Return the text that runs at the start of each thread: its places."""
+        return f"""  %linear.row = mul i32 %tid.z, %ny
+  %linear.row2 = add i32 %linear.row, %tid.y
+  %linear.start = mul i32 %linear.row2, %nx
+  %linear = add i32 %linear.start, %tid.x
+  %local.index = mul i32 %linear, {self._shared.local_bytes}
+  %local.all = getelementptr i8, ptr %scratch, i64 {self._shared.local_at}
+  %local = getelementptr i8, ptr %local.all, i32 %local.index
+{resolvers.element("state.at", resolvers.STATE, "%linear")}"""
+
+
+def _acts(instruction: Instruction) -> bool:
+    """Whether an instruction does more than compute registers."""
+    return not (
+        instruction.opcode in PURE
+        or instruction.opcode == "bra"
+        or (instruction.opcode == "ld" and "param" in instruction.modifiers)
+        or is_point(instruction)
+    )
+
+
+_FIRST_THREAD = """  %first.row = mul i32 %z0, %ny
+  %first.row2 = add i32 %first.row, %y0
+  %first.start = mul i32 %first.row2, %nx
+  %first.thread = add i32 %first.start, %x0
+"""
+
+
+def _take(body: Body, point: Point) -> None:
+    """Write the results of the point that the thread waited at."""
+    code = body.code
+    for index, operand, kind in point.results:
+        value = code.value(f"load i32, ptr {element(body, result(index), 'i32')}{body.accesses.suffix}")
+        if kind == "pred":
+            value = code.value(f"icmp ne i32 {value}, 0")
+        if kind == "b64":
+            high = code.value(f"load i32, ptr {element(body, result(index + 1), 'i32')}{body.accesses.suffix}")
+            high = code.value(f"shl i64 {code.value(f'zext i32 {high} to i64')}, 32")
+            value = code.value(f"or i64 {code.value(f'zext i32 {value} to i64')}, {high}")
+        body.write(operand, kind, value)
