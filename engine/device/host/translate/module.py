@@ -50,7 +50,7 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
         f"attributes #0 = {{ nounwind {target} "
         '"no-trapping-math"="true" "frame-pointer"="none" "prefer-vector-width"="512"'
         f"{' ' + loose.ATTRIBUTE if flushes else ''} }}"
-        f"\n{_METADATA}{half.library(triple, features)}"
+        f"\n{_metadata(features)}{half.library(triple, features)}"
     )
     globals_ = [_variable(item, variables, addresses) for item in variables.values()]
     library = runtime.text() + resolvers.text() + mbarriers.text()
@@ -69,22 +69,25 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
     )
 
 
-# 0: loads of constants; 1: accesses of different threads, which do not depend on each other; 2, 3: rare paths;
-# 20: the loop over threads that run one after the other; 10: the loop over threads that run at once. Sixteen at once:
-# chains of dependent arithmetic are long in ordinary kernels; with eight the processor waits for them half the time.
-# Not more, so that a row of sixteen threads fills the loop once. A width alone is a wish; with `vectorize.enable` LLVM
-# would print a warning for each loop that it leaves as it is.
-_METADATA = """
-!0 = !{}
-!1 = distinct !{}
-!2 = !{!"branch_weights", i32 100000, i32 1}
-!3 = !{!"branch_weights", i32 1, i32 100000}
-!10 = distinct !{!10, !11, !12, !13}
-!12 = !{!"llvm.loop.vectorize.width", i32 16}
-!11 = !{!"llvm.loop.parallel_accesses", !1}
-!13 = !{!"llvm.loop.interleave.count", i32 1}
-!20 = distinct !{!20, !21}
-!21 = !{!"llvm.loop.unroll.count", i32 4}
+def _metadata(features: str) -> str:
+    """Return the metadata that translated code refers to.
+
+    0: loads of constants; 1: accesses of different threads, which do not depend on each other; 2, 3: rare paths;
+    10: the loop over threads that run at once, sixteen of them, so that a row of sixteen fills the loop once; 20: the
+    loop over threads that run one after the other. A width of vectors is not asked for: LLVM would print a remark for
+    each loop that it leaves as it is.
+    """
+    vectors = 1 if "+avx512f" in features else 2
+    return f"""
+!0 = !{{}}
+!1 = distinct !{{}}
+!2 = !{{!"branch_weights", i32 100000, i32 1}}
+!3 = !{{!"branch_weights", i32 1, i32 100000}}
+!10 = distinct !{{!10, !11, !12}}
+!11 = !{{!"llvm.loop.parallel_accesses", !1}}
+!12 = !{{!"llvm.loop.interleave.count", i32 {vectors}}}
+!20 = distinct !{{!20, !21}}
+!21 = !{{!"llvm.loop.unroll.count", i32 4}}
 """
 
 

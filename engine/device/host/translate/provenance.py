@@ -8,7 +8,8 @@ without a branch to other code.
 from __future__ import annotations
 
 from engine.device.host.translate.flow import defined, registers
-from engine.ptx.tree import Address, Function, Operand, Register, Symbol
+from engine.device.host.translate.types import TYPES
+from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
 Root = tuple[str, int]
 """("param", offset in the argument block) or ("symbol name", 0)."""
@@ -24,6 +25,22 @@ def roots(function: Function, parameters: dict[str, int], variables: set[str]) -
     )
     pointers = _converted_parameters(function, parameters) if only_converted else None
     found: dict[str, Root] = {}
+    _spread(function, parameters, variables, pointers, found, settled=False)
+    # Only now is it known which values have no root: where those meet pointers, they may be pointers as well.
+    _spread(function, parameters, variables, pointers, found, settled=True)
+    return {name: None if root == _UNKNOWN else root for name, root in found.items()}
+
+
+def _spread(
+    function: Function,
+    parameters: dict[str, int],
+    variables: set[str],
+    pointers: set[int] | None,
+    found: dict[str, Root],
+    *,
+    settled: bool,
+) -> None:
+    """Carry roots from instruction to instruction until nothing changes."""
     changed = True
     while changed:
         changed = False
@@ -31,28 +48,45 @@ def roots(function: Function, parameters: dict[str, int], variables: set[str]) -
             names = defined(instruction)
             if not names:
                 continue
-            root = _UNKNOWN if instruction.opcode in ("atom", "shfl") else None
             if instruction.opcode == "ld":
-                root = _loaded(instruction.operands[1], "param" in instruction.modifiers, parameters, pointers)
-            elif instruction.opcode == "call":
-                root = _UNKNOWN
+                root = _loaded(instruction, parameters, pointers)
             else:
-                for operand in instruction.operands[1:]:
-                    for source in _operand_roots(operand, found, variables):
-                        root = source if root is None or root == source else _UNKNOWN
-                if root is not None and instruction.opcode not in _SUMS:
-                    root = _UNKNOWN
-            if root is None:
-                continue
+                root = _computed(instruction, found, variables, settled=settled)
             for name in names:
-                joined = root if found.get(name, root) == root else _UNKNOWN
+                if root is None and not (settled and name in found):
+                    continue
+                joined = root if root is not None and found.get(name, root) == root else _UNKNOWN
                 if found.get(name) != joined:
                     found[name], changed = joined, True
-    return {name: None if root == _UNKNOWN else root for name, root in found.items()}
 
 
-def _loaded(operand: Operand, is_param: bool, parameters: dict[str, int], pointers: set[int] | None) -> Root | None:
-    if is_param and isinstance(operand, Address) and isinstance(operand.base, Symbol):
+def _computed(instruction: Instruction, found: dict[str, Root], variables: set[str], *, settled: bool) -> Root | None:
+    """Return the root of what an instruction computes; None when there is no pointer in it."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode in ("atom", "shfl", "call"):
+        return _UNKNOWN
+    if opcode == "cvta" and "to" not in modifiers and "global" not in modifiers:
+        return _UNKNOWN  # shared, local, constant or parameter memory
+    sources = [_operand_roots(operand, found, variables) for operand in instruction.operands[1:]]
+    roots = {root for item in sources for root in item}
+    if not roots:
+        return None
+    if opcode not in _SUMS or len(roots) > 1 or (opcode == "sub" and sources[1]):
+        return _UNKNOWN
+    if settled and opcode in ("selp", "min", "max"):
+        for operand, item in zip(instruction.operands[1:3], sources, strict=False):
+            if not item and not isinstance(operand, Integer):
+                return _UNKNOWN
+    return roots.pop()
+
+
+def _loaded(instruction: Instruction, parameters: dict[str, int], pointers: set[int] | None) -> Root | None:
+    operand = instruction.operands[1]
+    if "param" not in instruction.modifiers:
+        # Where any argument of 64 bits may be an offset, what is loaded may be the pointer that it is added to.
+        is_wide = any(TYPES.get(item) == 64 for item in instruction.modifiers)
+        return _UNKNOWN if pointers is None and is_wide else None
+    if isinstance(operand, Address) and isinstance(operand.base, Symbol):
         offset = parameters.get(operand.base.name)
         if offset is None:
             return None
