@@ -69,3 +69,20 @@ def test_selection_by_sign(host):
     found = evaluate(host, list(forms), "b32", ("b32",) * 3, first, second, X)
     for form, expected in forms.items():
         assert found[form].tolist() == expected.tolist(), form
+
+
+def test_predicates_carried_round_a_loop(host):
+    """setp with two results reads its third source before it writes, turn after turn."""
+    lines = (
+        "setp.ne.u32 %p, %a, %a; mov.u32 %t0, 3; mov.u32 %d, 0; again: "
+        "setp.lt.or.s32 %p|%q, %a, %b, %p; selp.u32 %t1, 1, 0, %p; selp.u32 %t2, 2, 0, %q; or.b32 %t1, %t1, %t2; "
+        "shl.b32 %d, %d, 2; or.b32 %d, %d, %t1; and.pred %p, %q, %q; sub.u32 %t0, %t0, 1; "
+        "setp.ne.u32 %q, %t0, 0; @%q bra again;"
+    )
+    (found,) = evaluate(host, [lines], "b32", ("b32",) * 2, A, B).values()
+    for a, b, value in zip(A.view("i4"), B.view("i4"), found, strict=True):
+        carried, expected = False, 0
+        for _ in range(3):
+            first, second = a < b or carried, a >= b or carried
+            expected, carried = expected << 2 | first | second << 1, second
+        assert value == expected, (a, b)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from engine.device.host import HostDevice, native
 from tests.device import exact_floats as exact
 from tests.device.elements import evaluate
 
@@ -228,3 +229,26 @@ def test_comparisons(host, kind):
     found = evaluate(host, list(rules), "b32", ("b32",) * 2, a.view(np.uint32), b.view(np.uint32))
     for text, expected in rules.items():
         assert found[text].tolist() == expected.tolist(), text
+
+
+@pytest.mark.skipif(not native.triple().startswith("x86_64"), reason="names of x86 processors")
+@pytest.mark.parametrize("end", ["", ".ftz"])
+def test_processors_that_do_not_convert_halves(monkeypatch, end):
+    """Without F16C every half becomes the same float, and floats next to halves and to ties are rounded the same."""
+    monkeypatch.setattr(native, "cpu", lambda: ("x86-64-v2", ""))
+    rng = np.random.default_rng(4)
+    halves = np.arange(1 << 16, dtype=np.uint16)
+    with np.errstate(all="ignore"):
+        floats = halves.view(np.float16).astype(np.float32)
+        near = floats + np.spacing(floats.astype(np.float16)).astype(np.float32) * rng.choice([0.5, 0.25, 0], 1 << 16)
+        near = np.concatenate([near, np.nextafter(near, 1), rng.integers(0, 1 << 32, 1 << 16, "u4").view("f4")])
+        near = near.astype(np.float32)
+        rounded = np.where(abs(near) < 2.0**-126, np.copysign(0, near), near).astype(np.float16)
+    device = HostDevice(cores=1)
+    (wide,) = evaluate(device, [f"cvt{end}.f32.f16 %d, %a;"], "f32", ("b16",), halves).values()
+    (narrow,) = evaluate(device, [f"cvt.rn{end}.f16.f32 %d, %a;"], "b16", ("f32",), near).values()
+    device.close()
+    np.testing.assert_array_equal(wide, floats)
+    nan = np.isnan(rounded)
+    assert (narrow[nan] == 0x7FFF).all()
+    assert narrow[~nan].tolist() == rounded.view(np.uint16)[~nan].tolist()

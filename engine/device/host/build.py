@@ -52,6 +52,7 @@ def build(ptx: str) -> cache.Entry:
             translated.variables,
             lines,
             translated.kernels,
+            spinning=translated.spinning,
         )
         cache.store(key, found)
     return found

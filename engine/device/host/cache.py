@@ -30,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True):
     `code` is that of the whole module, compiled quickly, with its variables. `scratch_bytes` is the memory that each
     worker needs, by kernel; `variables` are the sizes of module variables; `lines` gives source file and line by PTX
     line where `.loc` tells them. `texts` is the LLVM text of each kernel that is still to be optimised, `optimised`
-    the object code of the others.
+    the object code of the others. `spinning` are kernels in which thread blocks may wait for each other.
     """
 
     code: bytes
@@ -40,6 +40,7 @@ class Entry(msgspec.Struct, frozen=True):
     lines: dict[int, tuple[str, int]]
     texts: dict[str, str] = {}
     optimised: dict[str, bytes] = {}
+    spinning: list[str] = []
 
 
 def folder() -> Path:

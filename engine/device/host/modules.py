@@ -31,6 +31,8 @@ class HostKernel:
         self.signature = signature
         self.function = function
         self.scratch_bytes = entry.scratch_bytes[signature.name]
+        #: Whether thread blocks may wait for each other.
+        self.spins = signature.name in entry.spinning
         #: What one thread block took when the kernel ran last, None before the first time.
         self.block_ns: float | None = None
         #: Source file and line by PTX line.

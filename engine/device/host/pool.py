@@ -14,6 +14,9 @@ from engine.device.host.translate import abi
 from engine.device.host.watchdog import Watchdog
 
 CHUNKS_PER_WORKER = 8
+#: How many thread blocks run at once that wait for each other, and how long a launch takes before that is supposed.
+MOST_AT_ONCE = 128
+PATIENCE_S = 0.003
 
 #: Runs thread blocks first to last on one worker; false when a fault ended them.
 Work = Callable[["Worker", int, int], bool]
@@ -45,8 +48,9 @@ class Worker:
 class _Job:
     """One launch, shared by the workers: they take the next chunk of thread blocks until none is left."""
 
-    def __init__(self, work: Work, blocks: int, chunk: int) -> None:
+    def __init__(self, work: Work, blocks: int, chunk: int, give_up: Callable[[], None]) -> None:
         self.work = work
+        self.give_up = give_up  # stops the thread blocks that wait for one that has failed
         self.blocks = blocks
         self.chunk = chunk
         self.starts = itertools.count(0, chunk)
@@ -61,10 +65,47 @@ class _Job:
             if first >= self.blocks:
                 return
             try:
-                if not self.work(worker, first, min(first + self.chunk, self.blocks)):
+                if not self.work(worker, first, min(first + self.chunk, self.blocks)) and self.failed is None:
                     self.failed = worker
+                    self.give_up()
             except BaseException as error:  # noqa: BLE001 - handed to the thread that launched
                 self.error = error
+
+
+class _Reserve:
+    """More workers for a launch whose thread blocks wait for others that have not begun.
+
+    On a GPU, some thread blocks run at once, and programs count on that: one waits for what another writes. Here each
+    of them then needs a thread of its own.
+    """
+
+    def __init__(self, job: _Job, blocks: int) -> None:
+        self._job = job
+        self._count = min(blocks, MOST_AT_ONCE)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="warploom-host-reserve", daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        if self._over.wait(PATIENCE_S):
+            return
+        threads = [
+            threading.Thread(target=self._job.run, args=(Worker(),), name=f"warploom-host-reserve-{index}", daemon=True)
+            for index in range(self._count)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def finish(self) -> None:
+        """Wait until the additional workers have ended."""
+        self._over.set()
+        self._thread.join()
+
+
+def _nothing() -> None:
+    pass
 
 
 class Pool:
@@ -83,15 +124,18 @@ class Pool:
         self._job: _Job | None = None
         self._threads: list[threading.Thread] = []
 
-    def run(self, work: Work, blocks: int, *, is_small: bool) -> tuple[Worker | None, int]:
+    def run(self, work: Work, blocks: int, *, is_small: bool, spins: bool = False) -> tuple[Worker | None, int]:
         """Run every thread block, on this thread alone when the work is small.
 
+        Thread blocks that `spins` says may wait for each other get more threads when they seem to.
         Return the worker that met a fault, None when all is well, and how many workers there were.
         """
         with self._lock:
+            spins = spins and blocks > 1
             inline = blocks == 1 or self.cores == 1 or is_small
             chunk = blocks if inline else max(1, -(-blocks // (self.cores * CHUNKS_PER_WORKER)))
-            job = _Job(work, blocks, chunk)
+            job = _Job(work, blocks, 1 if spins else chunk, self.watchdog.interrupt if spins else _nothing)
+            reserve = _Reserve(job, blocks) if spins else None
             self.watchdog.start()
             if inline:
                 job.run(self._own)
@@ -104,6 +148,8 @@ class Pool:
                 for _ in self._wake:
                     self._done.acquire()
                 self._job = None
+            if reserve is not None:
+                reserve.finish()
             self.watchdog.finish()
             self.stop_reason = self.watchdog.reason
             if job.error is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from engine.device.host.translate.pointers import candidates, target_of
 from engine.device.host.translate.points import is_point
 from engine.diagnostics import KernelError
 from engine.ptx.tree import (
@@ -26,26 +27,35 @@ from engine.ptx.tree import (
 )
 
 
-def inline_suspending(kernel: Function, functions: Mapping[str, Function]) -> Function:
-    """Return the kernel with every call of a function that may wait replaced by that function's body.
+def inline_suspending(kernel: Function, functions: Mapping[str, Function]) -> tuple[Function, dict[str, Function]]:
+    """Return the kernel with calls of functions that may wait replaced by those functions' bodies, and all functions.
 
-    Guards of waiting instructions and of inlined calls become branches around them.
+    Guards of waiting instructions and of inlined calls become branches around them. A call through a pointer compares
+    it with each function that may wait first. Those functions then have empty bodies: nothing else calls them.
     """
-    waiting = _waiting(functions)
-    return _Inliner(kernel, functions, waiting).run()
+    waiting = _waiting({name: item for name, item in functions.items() if not item.is_entry})
+    inlined = _Inliner(kernel, functions, waiting).run()
+    empty = {name: replace(functions[name], body=()) for name in waiting}
+    return inlined, {**functions, **empty, kernel.name: inlined}
 
 
 def _waiting(functions: Mapping[str, Function]) -> set[str]:
     """Return the names of the functions that wait, themselves or in a function that they call."""
     found = {name for name, item in functions.items() if any(_waits(entry) for entry in item.instructions)}
-    changed = True
+    changed = bool(found)
     while changed:
         changed = False
         for name, item in functions.items():
-            if name not in found and any(_callee(entry) in found for entry in item.instructions):
+            if name not in found and any(_reaches(entry, item, functions, found) for entry in item.instructions):
                 found.add(name)
                 changed = True
     return found
+
+
+def _reaches(call: Instruction, caller: Function, functions: Mapping[str, Function], found: set[str]) -> bool:
+    if target_of(call) is None:
+        return _callee(call) in found
+    return not found.isdisjoint(candidates(call, caller.prototypes, caller.targets, functions))
 
 
 def _waits(instruction: Instruction) -> bool:
@@ -93,18 +103,51 @@ class _Inliner:
             if isinstance(item, Label):
                 done.append(item)
                 continue
-            name = _callee(item)
-            inlined = name in self._waiting
-            if item.guard is None or not (inlined or is_point(item)):
-                done.extend(self._call(item, name, chain) if inlined and name is not None else [item])
+            names = self._inlined(item)
+            if item.guard is None or not (names or is_point(item)):
+                done.extend(self._calls(item, names, chain) if names else [item])
                 continue
             after = self._fresh("skip")
             opposite = Guard(item.guard.register, not item.guard.negated)
             done.append(Instruction("bra", (), (Symbol(after),), opposite, item.line, item.source))
             plain = replace(item, guard=None)
-            done.extend(self._call(plain, name, chain) if inlined and name is not None else [plain])
+            done.extend(self._calls(plain, names, chain) if names else [plain])
             done.append(Label(after, item.line))
         return done
+
+    def _inlined(self, call: Instruction) -> list[str]:
+        """Return the functions that may wait and that a call may reach."""
+        if target_of(call) is None:
+            name = _callee(call)
+            return [name] if name in self._waiting and name is not None else []
+        reached = candidates(call, self._prototypes, self._targets, self._functions)
+        return [name for name in reached if name in self._waiting]
+
+    def _calls(self, call: Instruction, names: list[str], chain: tuple[str, ...]) -> list[Statement]:
+        """Return what stands for a call; one through a pointer tries each function in turn, and others last."""
+        pointer = target_of(call)
+        if pointer is None:
+            return self._call(call, names[0], chain)
+        if set(candidates(call, self._prototypes, self._targets, self._functions)) <= set(chain):
+            raise _recursive(call, names[0])
+        done: list[Statement] = []
+        address, differs = (Register(self._fresh(hint)) for hint in ("function", "other"))
+        self._registers |= {address.name: "b64", differs.name: "pred"}
+        end = self._fresh("called")
+
+        def write(opcode: str, modifiers: tuple[str, ...], *operands: Operand, guard: Guard | None = None) -> None:
+            done.append(Instruction(opcode, modifiers, operands, guard, call.line, call.source))
+
+        for name in (name for name in names if name not in chain):
+            following = self._fresh("next")
+            direct = tuple(Symbol(name) if item is pointer else item for item in call.operands[:-1])
+            write("mov", ("b64",), address, Symbol(name))
+            write("setp", ("ne", "u64"), differs, pointer, address)
+            write("bra", (), Symbol(following), guard=Guard(differs, False))
+            done += self._call(replace(call, operands=direct), name, chain)
+            write("bra", (), Symbol(end))
+            done.append(Label(following, call.line))
+        return [*done, call, Label(end, call.line)]
 
     def _fresh(self, hint: str) -> str:
         self._count += 1
@@ -113,11 +156,7 @@ class _Inliner:
     def _call(self, call: Instruction, name: str, chain: tuple[str, ...]) -> list[Statement]:
         callee = self._functions[name]
         if name in chain:
-            raise KernelError(
-                f"PTX line {call.line}: function {name} must not call itself, because it waits for other threads; "
-                "use a loop",
-                line=call.line,
-            )
+            raise _recursive(call, name)
         groups = [operand for operand in call.operands if isinstance(operand, Group)]
         given = [operand for group in groups for operand in group.elements]
         formal = [*callee.results, *callee.parameters]
@@ -167,6 +206,13 @@ class _Inliner:
             else:
                 before.append(Instruction("st", kind, (place, operand), None, call.line, call.source))
         return before, after
+
+
+def _recursive(call: Instruction, name: str) -> KernelError:
+    return KernelError(
+        f"PTX line {call.line}: function {name} must not call itself, because it waits for other threads; use a loop",
+        line=call.line,
+    )
 
 
 def _renamed(item: Statement, names: dict[str, str], registers: dict[str, str], suffix: str, end: str) -> Statement:

@@ -30,11 +30,16 @@ RUN = "ptr noalias %launch, ptr noalias %params, ptr noalias %worker, i64 %first
 
 @dataclass(frozen=True)
 class TranslatedKernel:
-    """LLVM text of a kernel; `scratch_bytes` is the memory each worker must have for saved registers."""
+    """LLVM text of a kernel.
+
+    `scratch_bytes` is the memory that each worker must have for saved registers. A kernel that `spins` has loops in
+    which a thread waits for others, perhaps of other thread blocks.
+    """
 
     name: str
     text: str
     scratch_bytes: int
+    spins: bool
 
 
 def translate_kernel(
@@ -44,8 +49,7 @@ def translate_kernel(
 
     `flushes`: the processor flushes subnormal f32 while the kernel runs.
     """
-    kernel = inline_suspending(module.functions[signature.name], module.functions)
-    functions = dict(module.functions) | {kernel.name: kernel}
+    kernel, functions = inline_suspending(module.functions[signature.name], module.functions)
     used = [item for item in reachable(kernel, functions, module.variables) if item.name != kernel.name]
     shared = shared_layout(shared_variables(kernel, functions, module.variables))[0]
     visible = {name: item for name, item in module.variables.items() if item.space != "shared"}
@@ -67,11 +71,12 @@ def translate_kernel(
         body, scratch_bytes = suspension.translate(kernel, layout, callees, flow)
     else:
         body, scratch_bytes = _plain(kernel, layout, callees, flow)
+    spins = any(item.opcode == "wl" and item.modifiers == ("yield",) for item in kernel.instructions)
     if used:
         scratch_bytes = -(-scratch_bytes // 64) * 64 + abi.CALL_BYTES
     if flushes:
         body = flushing_entry(f"run.{kernel.name}", RUN, body)
-    return TranslatedKernel(kernel.name, "\n".join([*text, body]), scratch_bytes)
+    return TranslatedKernel(kernel.name, "\n".join([*text, body]), scratch_bytes, spins)
 
 
 def _with_turns(kernel: Function, layout: Layout) -> Function:

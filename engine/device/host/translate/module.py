@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.device.host.translate import loose, resolvers, runtime
+from engine.device.host.translate import loose, resolvers, runtime, special
 from engine.device.host.translate.body import quoted
+from engine.device.host.translate.flow import used
 from engine.device.host.translate.kernel import translate_kernel
 from engine.device.host.translate.lowering import lowered
 from engine.device.host.translate.opcodes import half, mbarriers, rounding
@@ -19,6 +20,7 @@ from engine.ptx.tree import Float, InitialValue, PtxModule, SymbolValue, Variabl
 
 FIRST_FUNCTION = 0x10000
 FUNCTION_STEP = 16
+GRID_BARRIER_BYTES = 64
 #: A module variable is part of the object code.
 MAX_VARIABLE_BYTES = 256 << 20
 _CALLED = re.compile(r"@(wl\.[\w.]+)\(")
@@ -26,7 +28,8 @@ _CALLED = re.compile(r"@(wl\.[\w.]+)\(")
 
 @dataclass(frozen=True)
 class TranslatedModule:
-    """LLVM text, and what a launcher must know: scratch bytes by kernel, and module variables with their sizes.
+    """LLVM text, and what a launcher must know: scratch bytes by kernel, module variables with their sizes,
+    and the kernels that spin.
 
     `kernels` is the text of each kernel alone, in which the module's variables are declared and not defined.
     """
@@ -35,11 +38,12 @@ class TranslatedModule:
     kernels: dict[str, str]
     scratch_bytes: dict[str, int]
     variables: dict[str, int]
+    spinning: list[str]
 
 
 def translate_module(module: PtxModule, triple: str, cpu: str, features: str) -> TranslatedModule:
     """Return a module as LLVM text; KernelError with its line for what the host cannot run."""
-    module = replace(module, functions=lowered(module.functions))
+    module = _with_grid_barrier(replace(module, functions=lowered(module.functions)))
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
     flushes = loose.flushes_in_hardware(module.functions.values(), triple)
     signatures = module.signatures.values()
@@ -66,7 +70,17 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
         {kernel.name: complete(kernel.text, defines=False) for kernel in kernels},
         {kernel.name: kernel.scratch_bytes for kernel in kernels},
         {name: item.size_bytes for name, item in variables.items() if item.size_bytes},
+        [kernel.name for kernel in kernels if kernel.spins],
     )
+
+
+def _with_grid_barrier(module: PtxModule) -> PtxModule:
+    """Return a module with the memory in which cooperative groups let all thread blocks of a grid wait."""
+    functions = module.functions.values()
+    if not any(special.GRID_BARRIER_AT & used(item) for function in functions for item in function.instructions):
+        return module
+    memory = Variable(special.GRID_BARRIER, "global", "b8", GRID_BARRIER_BYTES, 16, 0)
+    return replace(module, variables=module.variables | {memory.name: memory})
 
 
 def _metadata(features: str) -> str:

@@ -16,7 +16,8 @@ from engine.device.host.translate.types import TYPES
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
 
-BARRIER, WARP, YIELD = 1, 2, 3
+#: At a YIELD a thread waits for a value that others write, at a TURN it only lets them go as far.
+BARRIER, WARP, YIELD, TURN = 1, 2, 3, 4
 #: Exchange arrays for operands (as many as the largest fragments need), then those for the barrier's number and count;
 #: a warp's member mask is where a barrier's count is.
 NUMBER, COUNT, MEMBERS = 34, 35, 35
@@ -47,7 +48,7 @@ class Point:
     @property
     def is_idle(self) -> bool:
         """Whether a thread that comes to the point leaves nothing there."""
-        return self.is_plain_barrier or self.kind == YIELD
+        return self.is_plain_barrier or self.kind in (YIELD, TURN)
 
     @property
     def names_members(self) -> bool:
@@ -90,8 +91,8 @@ def point_of(instruction: Instruction) -> Point:
 
 
 def _wl(instruction: Instruction) -> Point:
-    if instruction.modifiers[0] == "yield":
-        return Point(YIELD, (), (), "")
+    if instruction.modifiers[0] in ("yield", "turn"):
+        return Point(YIELD if instruction.modifiers[0] == "yield" else TURN, (), (), "")
     _, mode, count, *rest = instruction.modifiers
     words = tensors.permutation(mode, int(count[1:]), transposed="trans" in rest)
     target, source = (tensors.registers_of(operand) for operand in instruction.operands)

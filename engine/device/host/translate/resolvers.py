@@ -270,7 +270,7 @@ done:
 """
 
 
-DECLARATIONS = "declare i32 @clock_gettime(i32, ptr)\n"
+DECLARATIONS = "declare i32 @clock_gettime(i32, ptr)\ndeclare i32 @sched_yield()\n"
 # CLOCK_REALTIME is 0 on every system that has it.
 _NANOSECONDS = """
 define internal i64 @wl.nanoseconds() nounwind {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.body import quoted
-from engine.device.host.translate.points import BARRIER, COUNT, MEMBERS, NUMBER, WARP, YIELD, Point, exchange
+from engine.device.host.translate.points import BARRIER, COUNT, MEMBERS, NUMBER, TURN, WARP, YIELD, Point, exchange
 from engine.device.host.translate.resolvers import ARRIVED, BARRIERS, STATE, element
 from engine.device.host.translate.threads import launch_i32
 from engine.ptx.tree import Integer
@@ -543,7 +543,7 @@ look:
   %kind = call i32 {function(kernel, "kind")}(i32 %s)
   %bit = shl i32 1, %kind
   %kinds.next = or i32 %kinds, %bit
-  %turns = icmp eq i32 %kind, {YIELD}
+  %turns = icmp uge i32 %kind, {YIELD}
   %marked = or i32 %s, {_RELEASED}
   %s.next = select i1 %turns, i32 %marked, i32 %s
   store i32 %s.next, ptr %s.at
@@ -551,8 +551,9 @@ look:
   %more = icmp ult i32 %t.next, %threads
   br i1 %more, label %look, label %looked
 looked:
-  %yields.bit = and i32 %kinds.next, {1 << YIELD}
-  %yields = icmp ne i32 %yields.bit, 0
+  %yields.bits = and i32 %kinds.next, {1 << YIELD | 1 << TURN}
+  %yields = icmp ne i32 %yields.bits, 0
+  %spins = icmp eq i32 %yields.bits, {1 << YIELD}
   %waits.bits = and i32 %kinds.next, {1 << WARP | 1 << BARRIER}
   %waits = icmp ne i32 %waits.bits, 0
   br i1 %waits, label %waiting, label %judge
@@ -567,7 +568,14 @@ force:
 judge:
   %released = phi i1 [false, %looked], [true, %waiting], [%forced, %force]
   %any = or i1 %released, %yields
-  br i1 %any, label %go, label %stuck
+  br i1 %any, label %move, label %stuck
+move:
+  %moves = xor i1 %released, true
+  %waits.only = and i1 %spins, %moves
+  br i1 %waits.only, label %give.way, label %go
+give.way:
+  %given = call i32 @sched_yield()
+  br label %go
 go:
   call void {function(kernel, "advance")}({FRAME}, i32 %threads)
   ret i1 true

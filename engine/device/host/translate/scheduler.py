@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.body import quoted
-from engine.device.host.translate.points import WARP, YIELD
+from engine.device.host.translate.points import TURN, WARP, YIELD
 from engine.device.host.translate.resolvers import ARRIVED, BARRIERS, STATE, element
 from engine.device.host.translate.rounds import EXITED, FRAME, Phase, function
 from engine.device.host.translate.rounds import text as rounds_text
@@ -107,7 +107,7 @@ together:
 resolve:
   %settled = phi i32 [%scan.first, %together], [%ran.settled, %spread.done]
   %kind = call i32 {function(kernel, "kind")}(i32 %settled)
-  switch i32 %kind, label %{together} [i32 {WARP}, label %warps i32 {YIELD}, label %again]
+  switch i32 %kind, label %{together} [i32 {WARP}, label %warps i32 {YIELD}, label %yield i32 {TURN}, label %again]
 barrier:
   call void {function(kernel, "resolve.barrier")}(i32 %settled, ptr %scratch, i32 0, i32 %threads, i32 %settled)
   br label %again
@@ -121,6 +121,9 @@ warps:
   %w.next = add i32 %w, 32
   %w.more = icmp ult i32 %w.next, %threads
   br i1 %w.more, label %warps, label %again
+yield:
+  %yielded = call i32 @sched_yield()
+  br label %again
 again:
   br label %next
 mixed:

@@ -78,6 +78,15 @@ def _named(value: str) -> Value:
     return lambda _body: value
 
 
+#: The registers that hold the address of a grid's barrier, low half first, and the variable that it is.
+GRID_BARRIER_AT = {"%envreg2", "%envreg1"}
+GRID_BARRIER = "%wl$grid"
+
+
+def _grid_barrier(_body: Body) -> str:
+    return f'ptrtoint (ptr @"{GRID_BARRIER}" to i64)'
+
+
 #: Registers of 32 bits and less. A cluster has one thread block.
 SPECIAL: dict[str, Value] = {
     **{f"%tid.{axis}": _named(f"%tid.{axis}") for axis in "xyz"},
@@ -92,6 +101,8 @@ SPECIAL: dict[str, Value] = {
     **{f"%cluster_{kind}ctaid.w": _named("0") for kind in ("", "n")},
     **{f"%lanemask_{kind}": _lane_mask(kind) for kind in ("eq", "lt", "le", "gt", "ge")},
     **{f"%envreg{index}": _named("0") for index in range(32)},
+    "%envreg1": _half(_grid_barrier, 32),
+    "%envreg2": _half(_grid_barrier, 0),
     **{f"%pm{index}": _named("0") for index in range(8)},
     **{f"%reserved_smem_offset_{name}": _named("0") for name in ("begin", "end", "cap", "0", "1")},
     "%cluster_ctarank": _named("0"),

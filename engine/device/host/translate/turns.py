@@ -29,7 +29,7 @@ _RANGES = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"))
 
 
 def with_turns(kernel: Function, is_simple: Predicate) -> Function:
-    """Return the kernel with a `wl.yield` at loops that its threads go round together.
+    """Return the kernel with a `wl.turn` at loops that its threads go round together.
 
     `is_simple` says which instructions may run for many threads at once.
     """
@@ -68,7 +68,7 @@ def _first(flow: Flow, index: int) -> Instruction | None:
 
 
 def _is_turn(instruction: Instruction) -> bool:
-    return instruction.opcode == "wl" and instruction.modifiers == ("yield",)
+    return instruction.opcode == "wl" and instruction.modifiers == ("turn",)
 
 
 def _may_turn(flow: Flow, loop: Loop, is_simple: Predicate) -> bool:
@@ -92,7 +92,7 @@ def _marked(kernel: Function, flow: Flow, chosen: set[_Key]) -> Function:
     for item in kernel.body:
         before = places.get(id(item))
         if before is not None:
-            body.append(Instruction("wl", ("yield",), (), None, before.line, before.source))
+            body.append(Instruction("wl", ("turn",), (), None, before.line, before.source))
         body.append(item)
     return replace(kernel, body=tuple(body))
 

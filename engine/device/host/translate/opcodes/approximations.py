@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.floating import elementwise, finish
+from engine.device.host.translate.opcodes.elementwise import elementwise, finish
 from engine.device.host.translate.opcodes.half import HALVES
-from engine.device.host.translate.opcodes.rounding import flush, truncate
+from engine.device.host.translate.opcodes.rounding import double_constant, flush, truncate
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import PACKED, type_of
 from engine.ptx.tree import Instruction
@@ -29,9 +29,8 @@ _PI = (3.140625, 0.0009675025939941406, 1.509957990978376e-07)
 
 
 def constant(value: float) -> str:
-    """Return a float constant: LLVM writes it as the bits of the double with the same value."""
-    (single,) = struct.unpack("<f", struct.pack("<f", value))
-    return f"0x{struct.unpack('<Q', struct.pack('<d', single))[0]:016X}"
+    """Return the f32 next to a number as a constant."""
+    return double_constant(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
 def _fma(body: Body, a: str, b: str, c: str) -> str:

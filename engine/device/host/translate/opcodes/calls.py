@@ -6,6 +6,7 @@ from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import report
 from engine.device.host.translate.body import Body, quoted
 from engine.device.host.translate.opcodes import services
+from engine.device.host.translate.pointers import fitting
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, llvm_type
 from engine.diagnostics import KernelError
@@ -18,8 +19,8 @@ _FRAME = (
 
 
 def function_name(kernel: str, name: str) -> str:
-    """Return the LLVM name of a device function as one kernel uses it."""
-    return f"@{quoted(f'{kernel}|{name}')}"
+    """Return the LLVM name of a device function as one kernel uses it; parts of kernels have a single bar."""
+    return f"@{quoted(f'{kernel}||{name}')}"
 
 
 def frame() -> str:
@@ -68,8 +69,9 @@ def _pass(
             f"PTX line {instruction.line}: call must pass {len(formal)} values, got {len(given)}", line=instruction.line
         )
     for index, (operand, variable) in enumerate(zip(given, formal, strict=True)):
-        if isinstance(operand, Symbol) and operand.name in body.param_pointers:
-            pointers.append(body.param_pointers[operand.name])
+        place = services.variable_pointer(body, operand)
+        if place:
+            pointers.append(place)
             continue
         slot = body.code.slot(f"[{max(variable.size_bytes, 8)} x i8]", "argument", 16)
         if index < len(results.elements):
@@ -116,26 +118,19 @@ def _indirect(
     code = body.code
     last = rest[-1] if rest else None
     prototype = body.function.prototypes.get(last.name) if isinstance(last, Symbol) else None
-    names = body.targets.get(last.name) if isinstance(last, Symbol) else None
-    if prototype is None and not names:
+    listed = body.targets.get(last.name) if isinstance(last, Symbol) else None
+    if prototype is None and not listed:
         raise body.unsupported(instruction, "give a .callprototype")
-    shape = prototype or body.callees[(names or ("",))[0]]
+    shape = prototype or body.callees[(listed or ("",))[0]]
     pointers, after = _pass(body, instruction, results, arguments, shape.results, shape.parameters)
     number = body.read(target, "b64", instruction.line)
     done, unknown = code.name("called"), code.name("unknown")
-    wanted = [[item.size_bytes for item in items] for items in (shape.results, shape.parameters)]
-    fitting = [
-        (value, name)
-        for name, value in body.layout.functions.items()
-        if [
-            [item.size_bytes for item in items] for items in (body.callees[name].results, body.callees[name].parameters)
-        ]
-        == wanted
-    ]
-    labels = [code.name("callee") for _ in fitting]
-    cases = " ".join(f"i64 {value}, label %{label}" for (value, _), label in zip(fitting, labels, strict=True))
+    names = fitting(shape.results, shape.parameters, body.callees.values())
+    numbers = [(body.layout.functions[name], name) for name in names]
+    labels = [code.name("callee") for _ in numbers]
+    cases = " ".join(f"i64 {value}, label %{label}" for (value, _), label in zip(numbers, labels, strict=True))
     code.end(f"switch i64 {number}, label %{unknown} [{cases}]")
-    for (_, name), label in zip(fitting, labels, strict=True):
+    for (_, name), label in zip(numbers, labels, strict=True):
         code.label(label)
         _invoke(body, name, pointers)
         code.jump(done)

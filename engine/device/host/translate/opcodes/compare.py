@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.floating import sources, wide
+from engine.device.host.translate.opcodes.elementwise import sources, wide
 from engine.device.host.translate.opcodes.half import join, shrink, widen
 from engine.device.host.translate.opcodes.rounding import flush
 from engine.device.host.translate.table import opcode

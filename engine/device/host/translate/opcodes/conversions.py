@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.loose import is_arithmetic
 from engine.device.host.translate.opcodes import small_floats
-from engine.device.host.translate.opcodes.floating import put
+from engine.device.host.translate.opcodes.elementwise import put
 from engine.device.host.translate.opcodes.half import HALVES, join, shrink, widen
 from engine.device.host.translate.opcodes.rounding import (
     flush,

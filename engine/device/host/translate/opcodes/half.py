@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.rounding import QUIET_NAN, double_constant
+from engine.device.host.translate.body import Body, width
+from engine.device.host.translate.opcodes.rounding import QUIET_NAN, double_constant, stepped
 from engine.device.host.translate.types import PACKED, bits, llvm_type
 
 HALVES = ("f16", "bf16")
@@ -28,38 +28,29 @@ def shrink(body: Body, value: str, kind: str, mode: str = "", *, finite: bool = 
     """
     code = body.code
     raw = code.value(f"bitcast float {value} to i32")
-    rounded = _shrink_f16(body, value, raw, mode) if kind == "f16" else _shrink_bf16(body, raw, mode)
+    rounded = _shrink_f16(body, value, mode) if kind == "f16" else _shrink_bf16(body, raw, mode)
     if finite:
-        magnitude = code.value(f"and i16 {rounded}, 32767")
-        limited = code.value(f"call i16 @llvm.umin.i16(i16 {magnitude}, i16 {_HIGHEST[kind]})")
-        rounded = code.value(f"or i16 {limited}, {code.value(f'and i16 {rounded}, -32768')}")
+        rounded = limit_magnitude(body, rounded, "i16", _HIGHEST[kind])
     is_nan = code.value(f"fcmp uno float {value}, {value}")
     return code.value(f"select i1 {is_nan}, i16 {QUIET_NAN[kind]}, i16 {rounded}")
 
 
-def _shrink_f16(body: Body, value: str, raw: str, mode: str) -> str:
+def limit_magnitude(body: Body, raw: str, integer: str, highest: int) -> str:
+    """Return the bits of a float, its magnitude limited to that with the bits `highest`."""
+    code, sign = body.code, 1 << (width(integer) - 1)
+    magnitude = code.value(f"and {integer} {raw}, {sign - 1}")
+    limited = code.value(f"call {integer} @llvm.umin.{integer}({integer} {magnitude}, {integer} {highest})")
+    return code.value(f"or {integer} {limited}, {code.value(f'and {integer} {raw}, {-sign}')}")
+
+
+def _shrink_f16(body: Body, value: str, mode: str) -> str:
     code = body.code
     half = code.value(f"fptrunc float {value} to half")
-    nearest = code.value(f"bitcast half {half} to i16")
-    if not mode:
-        return nearest
-    back = code.value(f"fpext half {half} to float")
-    below = code.value(f"fcmp olt float {value}, {back}")
-    above = code.value(f"fcmp ogt float {value}, {back}")
-    negative = code.value(f"icmp slt i32 {raw}, 0")
-    # As for f32: a step in the bits is a step in magnitude.
-    shrinks = code.value(f"select i1 {negative}, i1 {above}, i1 {below}")
-    grows = code.value(f"select i1 {negative}, i1 {below}, i1 {above}")
-    if mode == "rm":
-        shrinks = code.value(f"and i1 {shrinks}, {below}")
-        grows = code.value(f"and i1 {grows}, {below}")
-    elif mode == "rp":
-        shrinks = code.value(f"and i1 {shrinks}, {above}")
-        grows = code.value(f"and i1 {grows}, {above}")
-    else:
-        grows = "false"
-    nearest = code.value(f"sub i16 {nearest}, {code.value(f'zext i1 {shrinks} to i16')}")
-    return code.value(f"add i16 {nearest}, {code.value(f'zext i1 {grows} to i16')}")
+    if mode:
+        back = code.value(f"fpext half {half} to float")
+        below, above = (code.value(f"fcmp {test} float {value}, {back}") for test in ("olt", "ogt"))
+        half = stepped(body, half, "f16", below, above, mode)
+    return code.value(f"bitcast half {half} to i16")
 
 
 def _shrink_bf16(body: Body, raw: str, mode: str) -> str:
@@ -113,11 +104,6 @@ def join(body: Body, values: list[str], packed: str) -> str:
         part = code.value(f"shl {whole} {body.convert(value, llvm_type(element), whole)}, {index * bits(element)}")
         result = code.value(f"or {whole} {result}, {part}")
     return result
-
-
-def scaled(body: Body, value: str, factor: float) -> str:
-    """Return an f32 times a constant."""
-    return body.code.value(f"fmul float {value}, {double_constant(factor)}")
 
 
 def library(triple: str, features: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.floating import binary, elementwise
+from engine.device.host.translate.opcodes.elementwise import elementwise
+from engine.device.host.translate.opcodes.floating import binary
 from engine.device.host.translate.opcodes.rounding import narrow, rounded64, rounding
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import llvm_type, type_of

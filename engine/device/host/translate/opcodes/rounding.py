@@ -12,6 +12,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.types import bits, is_signed, llvm_type
 from engine.ptx.tree import Instruction
 
+_FLOATS = {"f16": "half", "f32": "float", "f64": "double"}
 DIRECTED = ("rz", "rm", "rp")
 QUIET_NAN = {"f16": "32767", "bf16": "32767", "f32": "bitcast (i32 2147483647 to float)",
              "f64": "bitcast (i64 9223372036854775807 to double)"}  # fmt: skip
@@ -82,32 +83,29 @@ def truncate(body: Body, value: str, have: str, wanted: str) -> str:
     return result
 
 
-def directed(body: Body, nearest: str, error: str, mode: str) -> str:
-    """Return an f32 moved by at most one step, given exact minus nearest as f64, to round in `mode`.
+def stepped(body: Body, value: str, kind: str, below: str, above: str, mode: str) -> str:
+    """Return an f16, f32 or f64 moved by one step at most to round in `mode`, from whether the exact value is below it.
 
-    Floats of one sign are ordered as their bits are, so a step is an integer step: an infinity that finite values were
-    rounded to steps back to the greatest finite value, and a zero steps up to the least subnormal.
+    "odd" makes the last bit of all inexact values one. Floats of one sign are ordered as their bits are, so a step is
+    an integer step: an infinity that finite values were rounded to steps back to the greatest finite value, and a zero
+    steps up to the least subnormal.
     """
-    code = body.code
-    raw = code.value(f"bitcast float {nearest} to i32")
-    below = code.value(f"fcmp olt double {error}, 0.0")
-    above = code.value(f"fcmp ogt double {error}, 0.0")
-    negative = code.value(f"icmp slt i32 {raw}, 0")
-    positive = code.value(f"xor i1 {negative}, true")
-    toward_zero = code.value(
-        f"or i1 {code.value(f'and i1 {positive}, {below}')}, {code.value(f'and i1 {negative}, {above}')}"
-    )
-    if mode == "rz":
-        shrink, grow = toward_zero, "false"
-    elif mode == "rm":
-        shrink = code.value(f"and i1 {positive}, {below}")
-        grow = code.value(f"and i1 {negative}, {below}")
+    code, llvm, integer = body.code, _FLOATS[kind], f"i{bits(kind)}"
+    raw = code.value(f"bitcast {llvm} {value} to {integer}")
+    negative = code.value(f"icmp slt {integer} {raw}, 0")
+    if mode in ("rz", "odd"):
+        shrinks = code.value(f"select i1 {negative}, i1 {above}, i1 {below}")
     else:
-        shrink = code.value(f"and i1 {negative}, {above}")
-        grow = code.value(f"and i1 {positive}, {above}")
-    down = code.value(f"sub i32 {raw}, {code.value(f'zext i1 {shrink} to i32')}")
-    moved = code.value(f"add i32 {down}, {code.value(f'zext i1 {grow} to i32')}")
-    return code.value(f"bitcast i32 {moved} to float")
+        off = below if mode == "rm" else above
+        outward = negative if mode == "rm" else code.value(f"xor i1 {negative}, true")
+        grows = code.value(f"and i1 {outward}, {off}")
+        raw = code.value(f"add {integer} {raw}, {code.value(f'zext i1 {grows} to {integer}')}")
+        shrinks = code.value(f"xor i1 {grows}, {off}")
+    raw = code.value(f"sub {integer} {raw}, {code.value(f'zext i1 {shrinks} to {integer}')}")
+    if mode == "odd":
+        inexact = code.value(f"or i1 {below}, {above}")
+        raw = code.value(f"or {integer} {raw}, {code.value(f'zext i1 {inexact} to {integer}')}")
+    return code.value(f"bitcast {integer} {raw} to {llvm}")
 
 
 def narrow(body: Body, value: str, mode: str, error: str = "") -> str:
@@ -123,11 +121,13 @@ def narrow(body: Body, value: str, mode: str, error: str = "") -> str:
     rest = code.value(f"fsub double {value}, {code.value(f'fpext float {nearest} to double')}")
     if error:  # NaN for infinities and for exact zeros, which then stay as they are
         rest = code.value(f"fadd double {rest}, {error}")
-    if mode != "odd":
-        return directed(body, nearest, rest, mode)
-    raw = code.value(f"bitcast float {directed(body, nearest, rest, 'rz')} to i32")
-    inexact = code.value(f"fcmp one double {rest}, 0.0")
-    return code.value(f"bitcast i32 {code.value(f'or i32 {raw}, ' + code.value(f'zext i1 {inexact} to i32'))} to float")
+    return _corrected(body, nearest, "f32", rest, mode)
+
+
+def _corrected(body: Body, nearest: str, kind: str, error: str, mode: str) -> str:
+    """Return a float rounded in `mode`, given the nearest one and an f64 of the sign of exact minus nearest."""
+    below, above = (body.code.value(f"fcmp {test} double {error}, 0.0") for test in ("olt", "ogt"))
+    return stepped(body, nearest, kind, below, above, mode)
 
 
 def sum_with_error(body: Body, a: str, b: str) -> tuple[str, str]:
@@ -144,7 +144,7 @@ def narrow_sum(body: Body, a: str, b: str, mode: str) -> str:
     code = body.code
     total, error = sum_with_error(body, a, b)
     if mode == "odd":
-        return narrow(body, odd64(body, total, error), mode)
+        return narrow(body, _corrected(body, total, "f64", error, mode), mode)
     value = narrow(body, total, mode, error)
     if mode == "rm":  # there an exact zero is -0 unless both terms are +0
         signs = [code.value(f"bitcast double {item} to i64") for item in (a, b)]
@@ -153,20 +153,6 @@ def narrow_sum(body: Body, a: str, b: str, mode: str) -> str:
         minus = code.value(f"and i1 {zero}, {negative}")
         value = code.value(f"select i1 {minus}, float -0.0, float {value}")
     return value
-
-
-def odd64(body: Body, total: str, error: str) -> str:
-    """Return an f64 rounded to odd, given what it lacks to the exact value; it never overflows here."""
-    code = body.code
-    raw = code.value(f"bitcast double {total} to i64")
-    negative = code.value(f"icmp slt i64 {raw}, 0")
-    below = code.value(f"fcmp olt double {error}, 0.0")
-    above = code.value(f"fcmp ogt double {error}, 0.0")
-    inexact = code.value(f"or i1 {below}, {above}")
-    too_far = code.value(f"select i1 {negative}, i1 {above}, i1 {below}")
-    shorter = code.value(f"sub i64 {raw}, {code.value(f'zext i1 {too_far} to i64')}")
-    marked = code.value(f"or i64 {shorter}, {code.value(f'zext i1 {inexact} to i64')}")
-    return code.value(f"bitcast i64 {marked} to double")
 
 
 # The rounding modes as LLVM numbers them.

@@ -35,16 +35,28 @@ def call(body: Body, instruction: Instruction, name: str, results: tuple[Operand
     for operand in results:
         kind = "u64" if name == "malloc" else "u32"
         value = body.convert(answer, "i64", llvm_type(kind))
-        if isinstance(operand, Symbol):
-            code.do(f"store {llvm_type(kind)} {value}, ptr {body.param_pointers[operand.name]}")
+        place = variable_pointer(body, operand)
+        if place:
+            code.do(f"store {llvm_type(kind)} {value}, ptr {place}")
         else:
             body.write(operand, kind, value, line)
 
 
+def variable_pointer(body: Body, operand: Operand) -> str:
+    """Return the pointer to a `.param` variable that a call passes, "" for other operands.
+
+    Those that were also passed to a function which has been inlined are local variables now.
+    """
+    if not isinstance(operand, Symbol):
+        return ""
+    if operand.name in body.local:
+        return body.code.value(f"getelementptr i8, ptr %local, i64 {body.local[operand.name]}")
+    return body.param_pointers.get(operand.name, "")
+
+
 def _argument(body: Body, operand: Operand, kind: str, line: int) -> str:
-    if isinstance(operand, Symbol) and operand.name in body.param_pointers:
-        return body.code.value(f"load {llvm_type(kind)}, ptr {body.param_pointers[operand.name]}")
-    return body.read(operand, kind, line)
+    place = variable_pointer(body, operand)
+    return body.code.value(f"load {llvm_type(kind)}, ptr {place}") if place else body.read(operand, kind, line)
 
 
 def _serve(body: Body, wanted: int, a: str, b: str) -> str:

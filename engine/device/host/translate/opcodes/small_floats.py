@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.half import cut, join, shrink, split, widen
+from engine.device.host.translate.opcodes.half import cut, join, limit_magnitude, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import double_constant, relu, rounding
 from engine.device.host.translate.types import llvm_type, types_of
 from engine.ptx.tree import Instruction
@@ -80,9 +80,7 @@ def _tf32(body: Body, instruction: Instruction, value: str) -> str:
     raw = code.value(f"bitcast float {value} to i32")
     rounded = code.value(f"and i32 {cut(body, raw, 13, 'rna' if 'rna' in modifiers else rounding(instruction))}, -8192")
     if "satfinite" in modifiers:
-        magnitude = code.value(f"and i32 {rounded}, 2147483647")
-        limited = code.value(f"call i32 @llvm.umin.i32(i32 {magnitude}, i32 2139086848)")
-        rounded = code.value(f"or i32 {limited}, {code.value(f'and i32 {rounded}, -2147483648')}")
+        rounded = limit_magnitude(body, rounded, "i32", 0x7F7FE000)
     is_nan = code.value(f"fcmp uno float {value}, {value}")
     return code.value(f"select i1 {is_nan}, i32 2147483647, i32 {rounded}")
 

@@ -1,0 +1,111 @@
+"""Floating-point instructions element by element: sources read, results flushed, saturated, rounded and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.loose import settled
+from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
+from engine.device.host.translate.opcodes.rounding import double_constant, flush, relu, saturate
+from engine.device.host.translate.table import Emit
+from engine.device.host.translate.types import PACKED, is_float, llvm_type, type_of
+from engine.ptx.tree import Instruction, Operand, Register
+
+#: Computes one element: the instruction, the element's type and its sources, in the LLVM type of `wide(type)`.
+Compute = Callable[[Body, Instruction, str, list[str]], str]
+
+
+def wide(kind: str) -> str:
+    """Return the PTX type in which an element of a type is computed: f32 for both half types."""
+    return "f32" if kind in HALVES else kind
+
+
+def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Operand, ...]) -> list[list[str]]:
+    """Return the sources of each element, as they are kept, flushed when the instruction says so."""
+    packed = kind in PACKED
+    element = PACKED.get(kind, kind)
+    flushes = "ftz" in instruction.modifiers and element in ("f32", "f16")  # rcp.ftz.f64 names a form of rcp
+    if body.layout.flushes and element == "f32" and instruction.opcode in _FLUSHING:
+        flushes = False
+    columns = []
+    for operand in operands:
+        value = (body.read_loose if kind == "f32" else body.read)(operand, kind, instruction.line)
+        values = split(body, value, kind) if packed else [value]
+        if flushes and not (isinstance(operand, Register) and operand.name in body.flushed):
+            values = [flush(body, item) if element == "f32" else flush_half(body, item) for item in values]
+        columns.append(values)
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def finish(body: Body, instruction: Instruction, kind: str, value: str) -> None:
+    """Write an f32 or f64 result, flushed and saturated when the instruction says so."""
+    if "ftz" in instruction.modifiers and kind == "f32" and not body.layout.flushes:
+        value = flush(body, value)
+    put(body, instruction, kind, limited(body, instruction, kind, value))
+
+
+def put(body: Body, instruction: Instruction, kind: str, value: str) -> None:
+    """Write the result of arithmetic: an f32 is settled, unless its register need not be."""
+    target = instruction.operands[0]
+    if kind == "f32" and not (isinstance(target, Register) and target.name in body.loose):
+        value = settled(body.code, value, flush=body.layout.flushes and "ftz" in instruction.modifiers)
+    body.write(target, kind, value, instruction.line)
+
+
+def limited(body: Body, instruction: Instruction, kind: str, value: str) -> str:
+    """Return an f32 or f64 clamped as the instruction says."""
+    if "sat" in instruction.modifiers:
+        value = saturate(body, value, llvm_type(kind))
+    return relu(body, value, kind) if "relu" in instruction.modifiers else value
+
+
+def elementwise(count: int, compute: Compute) -> Emit:
+    """Return the emitter of an instruction that computes each element from `count` sources."""
+
+    def emit(body: Body, instruction: Instruction) -> None:
+        kind = type_of(instruction)
+        if not is_float(kind):
+            raise body.unsupported(instruction, "use a floating-point type")
+        element = PACKED.get(kind, kind)
+        results = []
+        for values in sources(body, instruction, kind, instruction.operands[1 : 1 + count]):
+            widened = [widen(body, value, element) for value in values]
+            value = compute(body, instruction, element, widened)
+            if "ftz" in instruction.modifiers and element in ("f32", "f16"):
+                value = _flushed(body, instruction, element, compute, widened, value)
+            value = limited(body, instruction, wide(element), value)
+            results.append(shrink(body, value, element) if element in HALVES else value)
+        put(body, instruction, kind, join(body, results, kind) if kind in PACKED else results[0])
+
+    return emit
+
+
+# What gives an f32 of which the processor flushes sources and result, when it flushes at all.
+_FLUSHING = ("add", "sub", "mul", "mad", "fma", "div", "rcp", "sqrt", "rsqrt")
+# Of flushed sources these give no subnormal.
+_NEVER_SUBNORMAL = ("min", "max", "abs", "neg", "sqrt", "rsqrt")
+# Factors of the sources that double the result; other operations give no result that rounds up to the least normal.
+_DOUBLED = {"mul": (2.0, 1.0), "fma": (2.0, 1.0, 2.0), "mad": (2.0, 1.0, 2.0), "div": (2.0, 1.0), "rcp": (0.5,)}
+
+
+def _flushed(body: Body, instruction: Instruction, kind: str, compute: Compute, values: list[str], value: str) -> str:
+    """Return a result with zeros in the place of what a GPU counts as subnormal.
+
+    That is what lies below the least normal number after rounding to the precision of normal numbers. What rounds up
+    to the least normal number only because subnormals have fewer bits is subnormal, too. For f16 `value` is not rounded
+    yet; for f32 the same operation with a doubled result, which is rounded where it is normal, tells.
+    """
+    code = body.code
+    if instruction.opcode in _NEVER_SUBNORMAL or (kind == "f32" and body.layout.flushes):
+        return value
+    if kind == "f16":
+        return flush(body, value, 2.0**-14 * (1 - 2.0**-12))
+    factors = _DOUBLED.get(instruction.opcode)
+    if factors is None or {"approx", "full"} & set(instruction.modifiers):
+        return flush(body, value)
+    double = [
+        item if factor == 1 else code.value(f"fmul float {item}, {double_constant(factor)}")
+        for item, factor in zip(values, factors, strict=True)
+    ]
+    return flush(body, value, 2.0**-125, compute(body, instruction, kind, double))

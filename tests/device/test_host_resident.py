@@ -1,0 +1,56 @@
+"""Thread blocks that wait for each other."""
+
+import time
+
+import numpy as np
+import pytest
+
+from engine.device.host import HostDevice
+from engine.diagnostics import KernelFault
+
+SYNC = """
+__device__ void everyone(unsigned* arrived, unsigned round) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(arrived, 1u);
+    while (*(volatile unsigned*)arrived < round * gridDim.x) { }
+    __threadfence();
+  }
+  __syncthreads();
+}
+extern "C" __global__ void ring(int* x, unsigned* arrived, int rounds) {
+  for (int k = 0; k < rounds; k++) {
+    int next = x[(blockIdx.x + 1) % gridDim.x * blockDim.x + threadIdx.x];
+    everyone(arrived, 2 * k + 1);
+    x[blockIdx.x * blockDim.x + threadIdx.x] = next + 1;
+    everyone(arrived, 2 * k + 2);
+  }
+}"""
+
+
+@pytest.mark.parametrize("blocks", [2, 5, 40])
+def test_a_barrier_across_thread_blocks(run, blocks):
+    """More thread blocks than cores wait for each other, round after round."""
+    x = np.arange(blocks * 33, dtype=np.int32)
+    out = run(SYNC, "ring", blocks, 33, x, np.zeros(1, np.uint32), 3)[0]
+    assert np.array_equal(out, np.roll(x.reshape(blocks, 33), -3, 0).ravel() + 3)
+
+
+FAILING = """
+extern "C" __global__ void wait_for_last(int* flag, int* nowhere) {
+  if (blockIdx.x == gridDim.x - 1) { nowhere[1 << 28] = 1; atomicExch(flag, 1); }
+  else while (*(volatile int*)flag == 0) { }
+}"""
+
+
+def test_waiting_for_a_thread_block_that_failed_ends(cuda_ptx):
+    """The fault is the failed thread block's, and the others do not wait for the time limit."""
+    host = HostDevice(cores=2)
+    kernel = host.load_module(cuda_ptx(FAILING)).kernel("wait_for_last")
+    given = [host.upload(np.zeros(4, np.int32)), host.upload(np.zeros(4, np.int32))]
+    start = time.monotonic()
+    with pytest.raises(KernelFault, match=r"thread block \(5, 0, 0\)"):
+        host.launch(kernel, (6,), (32,), given)
+    assert time.monotonic() - start < 2
+    host.close()
