@@ -80,3 +80,80 @@ def test_spaces_of_generic_addresses(run):
     )
     out = run(ptx, "k", 1, 1, np.zeros(12, np.int32))[0]
     assert list(out) == [7, 8, 0, 0, 1, 1, 0, 1, 8, 6, 0, 0]
+
+
+WINDOWS = """.version 8.0
+.target sm_90
+.address_size 64
+.global .align 8 .b32 gv[4];
+.const .align 8 .b32 cv[4];
+.visible .entry k(.param .u64 out, .param .align 8 .b8 given[16]) {
+  .reg .b64 %x, %o; .reg .b32 %r; .reg .pred %p; .local .b32 lc[4]; .shared .b32 sh[4];
+  ld.param.u64 %o, [out]; st.local.u32 [lc], 1; st.shared.u32 [sh], 1;
+  BODY
+  ret; }"""
+SPACES = ("const", "global", "local", "shared", "shared::cta", "shared::cluster", "param", "param::entry")
+VARIABLES = {"gv": "global", "cv": "const", "lc": "local", "sh": "shared", "given": "param"}
+
+
+def test_windows_of_generic_addresses(run):
+    """As an H200 has them: parameters of a kernel lie in the window of global memory, and so does the null pointer."""
+    body, index = [], 0
+    for name in (*VARIABLES, "0"):
+        space = VARIABLES.get(name)
+        body.append(f"mov.u64 %x, {name};" + (f"cvta.{space}.u64 %x, %x; add.u64 %x, %x, 8;" if space else ""))
+        for window in SPACES:
+            body.append(f"isspacep.{window} %p, %x; selp.u32 %r, 1, 0, %p; st.global.u32 [%o+{4 * index}], %r;")
+            index += 1
+    out = run(WINDOWS.replace("BODY", "\n".join(body)), "k", 1, 1, np.zeros((6, 8), np.uint32), np.zeros(1, "V16")[0])
+    expected = [
+        [0, 1, 0, 0, 0, 0, 0, 0],
+        [1, 0, 0, 0, 0, 0, 0, 0],
+        [0, 0, 1, 0, 0, 0, 0, 0],
+        [0, 0, 0, 1, 1, 1, 0, 0],
+        [0, 1, 0, 0, 0, 0, 1, 1],
+        [0, 1, 0, 0, 0, 0, 0, 0],
+    ]
+    assert np.array_equal(out[0], expected)
+
+
+ELEMENTS = """.version 7.0
+.target sm_75
+.address_size 64
+.global .b32 words[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+.const .b8 bytes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+.global .u16 table[2][4] = {{10, 11, 12, 13}, {20, 21, 22, 23}};
+.visible .entry k(.param .u64 out, .param .b32 given[4]) {
+  .reg .b64 %o, %x, %y; .reg .b32 %r, %i; .reg .s32 %n; .reg .u16 %h; .shared .b32 sh[8]; .local .b32 lc[8];
+  ld.param.u64 %o, [out]; mov.u32 %i, 3; mov.s32 %n, -1; mov.u64 %y, 4;
+  LINES
+  ret; }"""
+READS = {
+    "ld.global.u32 %r, words[2];": 2,
+    "ld.global.u32 %r, words[%i];": 3,
+    "ld.global.u32 %r, words[%i+1];": 4,
+    "ld.global.u32 %r, words[%n+5];": 4,
+    "ld.global.u32 %r, words[%y];": 4,
+    "ld.global.u32 %r, words[2*3-1];": 5,
+    "ld.global.u8 %r, words[7];": 7,
+    "ld.global.u16 %h, table[5]; cvt.u32.u16 %r, %h;": 21,
+    "ld.const.u8 %r, bytes[5];": 5,
+    "ld.const.u32 %r, bytes[8];": 0x0B0A0908,
+    "ld.param.u32 %r, given[1];": 77,
+    "st.shared.u32 sh[1], 9; ld.shared.u32 %r, [sh+4];": 9,
+    "st.local.u32 lc[%i], 8; ld.local.u32 %r, [lc+12];": 8,
+    "mov.u32 %r, sh[2]; mov.u32 %i, sh; sub.u32 %r, %r, %i; mov.u32 %i, 3;": 8,
+    "mov.u64 %x, words[%i]; ld.global.u32 %r, [%x+4];": 4,
+    "atom.global.add.u32 %r, words[9], 0;": 9,
+    "st.shared.u32 [sh], 5; ld.u32 %r, [sh];": 5,
+    "st.u32 [lc+4], 6; ld.local.u32 %r, [lc+4];": 6,
+    "ld.u32 %r, [words+12];": 3,
+}
+
+
+def test_elements_of_arrays_and_variables_without_a_space(run):
+    """An index counts elements as the array declares them; an instruction without a space means the variable's own."""
+    lines = "\n".join(f"{text} st.global.u32 [%o+{4 * index}], %r;" for index, text in enumerate(READS))
+    given = np.frombuffer(np.array([0, 77, 0, 0], np.uint32).tobytes(), "V16")[0]
+    out = run(ELEMENTS.replace("LINES", lines), "k", 1, 1, np.zeros(len(READS), np.uint32), given)[0]
+    assert dict(zip(READS, out, strict=True)) == READS

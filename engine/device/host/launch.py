@@ -84,7 +84,13 @@ class Launch:
         is_small = self._blocks * self._threads <= INLINE_THREADS
         if self.kernel.block_ns is not None:
             is_small = self._blocks * self.kernel.block_ns < INLINE_NS
-        failed, workers = pool.run(self._work, self._blocks, is_small=is_small, spins=self.kernel.spins)
+        failed, workers = pool.run(
+            self._work,
+            self._blocks,
+            is_small=is_small,
+            spins=self.kernel.spins,
+            in_parts=self.kernel.job is not None,
+        )
         self.kernel.block_ns = (time.perf_counter_ns() - start_ns) * workers / self._blocks
         pool.services.finish()
         if failed is not None:

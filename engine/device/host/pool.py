@@ -124,16 +124,20 @@ class Pool:
         self._job: _Job | None = None
         self._threads: list[threading.Thread] = []
 
-    def run(self, work: Work, blocks: int, *, is_small: bool, spins: bool = False) -> tuple[Worker | None, int]:
+    def run(
+        self, work: Work, blocks: int, *, is_small: bool, spins: bool = False, in_parts: bool = False
+    ) -> tuple[Worker | None, int]:
         """Run every thread block, on this thread alone when the work is small.
 
-        Thread blocks that `spins` says may wait for each other get more threads when they seem to.
+        Thread blocks that `spins` says may wait for each other get more threads when they seem to. Work that changes
+        meanwhile is taken up again `in_parts`.
         Return the worker that met a fault, None when all is well, and how many workers there were.
         """
         with self._lock:
             spins = spins and blocks > 1
             inline = blocks == 1 or self.cores == 1 or is_small
-            chunk = blocks if inline else max(1, -(-blocks // (self.cores * CHUNKS_PER_WORKER)))
+            parts = (1 if inline else self.cores) * (1 if inline and not in_parts else CHUNKS_PER_WORKER)
+            chunk = max(1, -(-blocks // parts))
             job = _Job(work, blocks, 1 if spins else chunk, self.watchdog.interrupt if spins else _nothing)
             reserve = _Reserve(job, blocks) if spins else None
             self.watchdog.start()

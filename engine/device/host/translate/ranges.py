@@ -125,12 +125,13 @@ class Ranges:
     def fine(self) -> str:
         """Write the test of all conditions and return its i1 value.
 
-        One comparison: a long chain of them takes the optimiser longer than all the rest of a kernel.
+        One comparison, of the least: a long chain of them, or of logic on their signs, takes the optimiser longer than
+        all the rest of a kernel.
         """
-        violated = self.conditions[0]
+        least = self.conditions[0]
         for condition in self.conditions[1:]:
-            violated = self.value(f"or i64 {violated}, {condition}")
-        return self.value(f"icmp sge i64 {violated}, 0")
+            least = self.value(f"call i64 @llvm.smin.i64(i64 {least}, i64 {condition})")
+        return self.value(f"icmp sge i64 {least}, 0")
 
     def decided(self, comparison: Guard) -> str | None:
         """Return the i1 value that says how a comparison comes out in all threads, required to be the same in all.

@@ -92,8 +92,6 @@ _plain_fma = elementwise(3, _fma)
 @opcode("fma")
 def fma(body: Body, instruction: Instruction) -> None:
     """Fused multiply-add."""
-    if "oob" in instruction.modifiers:
-        raise body.unsupported(instruction, "use fma without .oob")
     if len(types_of(instruction)) == 2:
         _mixed(body, instruction, lambda values, mode: fused(body, "f32", values[0], values[1], values[2], mode))
     else:
