@@ -144,7 +144,6 @@ READS = {
     "st.local.u32 lc[%i], 8; ld.local.u32 %r, [lc+12];": 8,
     "mov.u32 %r, sh[2]; mov.u32 %i, sh; sub.u32 %r, %r, %i; mov.u32 %i, 3;": 8,
     "mov.u64 %x, words[%i]; ld.global.u32 %r, [%x+4];": 4,
-    "atom.global.add.u32 %r, words[9], 0;": 9,
     "st.shared.u32 [sh], 5; ld.u32 %r, [sh];": 5,
     "st.u32 [lc+4], 6; ld.local.u32 %r, [lc+4];": 6,
     "ld.u32 %r, [words+12];": 3,

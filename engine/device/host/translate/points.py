@@ -45,6 +45,10 @@ class Point:
         constant = all(isinstance(operand, Integer) for _, operand, _ in self.given)
         return self.kind == BARRIER and not self.resolver and not self.results and constant
 
+    def operand(self, place: int) -> Operand:
+        """Return what goes to an exchange array."""
+        return next(operand for index, operand, _ in self.given if index == place)
+
     @property
     def is_idle(self) -> bool:
         """Whether a thread that comes to the point leaves nothing there."""

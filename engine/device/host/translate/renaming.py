@@ -1,7 +1,8 @@
-"""Registers that are written several times, given a name of their own for each write as far as a block goes.
+"""Registers that are written several times, given a name of their own for each write.
 
-`add %r1, %r1, 4` with `%r1` read again below becomes `add %t, %r1, 4; mov %r1, %t` with `%t` read below. So what a
-block computes from the registers it starts with can be told, and so can the first values of loop variables.
+`add %r1, %r1, 4` becomes `add %t, %r1, 4; mov %r1, %t`, and wherever no other write of `%r1` can be the last one, `%t`
+is read in its place. So most registers are written once, and what they hold can be told from that one instruction:
+the start value of a loop's index, a pointer before the loop moves it on.
 """
 
 from __future__ import annotations
@@ -9,63 +10,106 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.device.host.translate.facts import writes
-from engine.device.host.translate.flow import Flow, defined
-from engine.device.host.translate.recompute import PURE
+from engine.device.host.translate.flow import Block, Flow, defined
 from engine.device.host.translate.types import TYPES
-from engine.ptx.tree import Address, Function, Guard, Instruction, Label, Negated, Operand, Register, Statement
+from engine.device.host.translate.uniformity import PURE
+from engine.ptx.tree import Address, Function, Guard, Instruction, Negated, Operand, Register, Statement
 
 
 def renamed(function: Function, flow: Flow) -> Function:
-    """Return a function with the integer registers and predicates of its blocks renamed."""
+    """Return a function with its integer registers and predicates renamed."""
     assert function.body is not None
     several = {name for name, items in writes(function).items() if len(items) > 1}
     if not several:
         return function
-    starts = {id(block.instructions[0]) for block in flow.blocks if block.instructions}
+    fresh = _fresh_names(function, several)
+    reaching = _Reaching(flow, several)
     registers = dict(function.registers)
+    registers |= {name: function.registers[item.operands[0].name] for item, name in fresh.values()}  # type: ignore[union-attr]
+    written: dict[int, list[Instruction]] = {}
+    for block in flow.blocks:
+        last = reaching.at_start(block)
+        for item in block.instructions:
+            names: dict[str, str] = {}
+            for name, definitions in last.items():
+                if len(definitions) == 1:
+                    (only,) = definitions
+                    if only in fresh:
+                        names[name] = fresh[only][1]
+            written[id(item)] = _instruction(item, names, fresh.get(id(item)), registers)
+            reaching.step(last, item)
     body: list[Statement] = []
-    names: dict[str, str] = {}
     for statement in function.body:
-        if isinstance(statement, Label):
-            names = {}
-            body.append(statement)
-            continue
-        item = statement
-        if id(item) in starts:
-            names = {}
-        again = defined(item) & several
-        operands = tuple(
-            operand if index == 0 and again else _read(operand, names) for index, operand in enumerate(item.operands)
-        )
-        guard = item.guard and Guard(
-            Register(names.get(item.guard.register.name, item.guard.register.name)), item.guard.negated
-        )
-        item = replace(item, operands=operands, guard=guard)
-        for name in again:
-            names.pop(name, None)
-        target = item.operands[0] if item.operands else None
-        if again and isinstance(target, Register) and _is_plain(item, registers.get(target.name, "")):
-            fresh = Register(f"{target.name}${len(body)}")
-            kind = registers[fresh.name] = registers[target.name]
-            names[target.name] = fresh.name
-            body.append(replace(item, operands=(fresh, *item.operands[1:])))
-            body.append(Instruction("mov", (kind,), (target, fresh), None, item.line, item.source))
-        else:
-            body.append(item)
+        body += written.get(id(statement), [statement])
     return replace(function, body=tuple(body), registers=registers)
 
 
-def _is_plain(instruction: Instruction, kind: str) -> bool:
-    return (
-        instruction.guard is None
-        and (instruction.opcode in PURE - {"mov"} or instruction.opcode == "setp")
-        and "cc" not in instruction.modifiers
-        and (kind == "pred" or (kind[:1] in ("b", "u", "s") and TYPES[kind] in (32, 64)))
+def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instruction, str]]:
+    """Return the writes that get a name of their own, with it, by the identity of the instruction."""
+    found: dict[int, tuple[Instruction, str]] = {}
+    for item in function.instructions:
+        target = item.operands[0] if item.operands else None
+        if isinstance(target, Register) and target.name in defined(item) & several:
+            kind = function.registers.get(target.name, "")
+            may_be = kind == "pred" or (kind[:1] in ("b", "u", "s") and TYPES[kind] in (32, 64))
+            is_pure = item.guard is None and item.opcode in PURE and "cc" not in item.modifiers
+            if may_be and is_pure:
+                found[id(item)] = (item, f"{target.name}${len(found)}")
+    return found
+
+
+class _Reaching:
+    """Which writes of some registers may be the last ones before a place; 0 stands for none."""
+
+    def __init__(self, flow: Flow, names: set[str]) -> None:
+        self._names = names
+        self._starts: dict[int, dict[str, frozenset[int]]] = {0: dict.fromkeys(names, frozenset((0,)))}
+        pending = [0]
+        while pending:
+            index = pending.pop()
+            last = dict(self._starts[index])
+            for item in flow.blocks[index].instructions:
+                self.step(last, item)
+            for following in flow.blocks[index].successors:
+                before = self._starts.get(following)
+                after = last if before is None else {name: before[name] | last[name] for name in names}
+                if before != after:
+                    self._starts[following] = dict(after)
+                    pending.append(following)
+
+    def at_start(self, block: Block) -> dict[str, frozenset[int]]:
+        """Return the writes that reach a block, by register."""
+        return dict(self._starts.get(block.index, {}))
+
+    def step(self, last: dict[str, frozenset[int]], item: Instruction) -> None:
+        """Go on behind an instruction."""
+        for name in defined(item) & self._names:
+            kept = frozenset[int]() if item.guard is None else last.get(name, frozenset())
+            last[name] = kept | {id(item)}
+
+
+def _instruction(
+    item: Instruction, names: dict[str, str], fresh: tuple[Instruction, str] | None, registers: dict[str, str]
+) -> list[Instruction]:
+    """Return what stands for an instruction when registers are read by other names and its result has a fresh one."""
+    written = defined(item)
+    operands = tuple(
+        operand if index == 0 and written else _read(operand, names) for index, operand in enumerate(item.operands)
     )
+    guard = item.guard
+    if guard is not None and guard.register.name in names:
+        guard = Guard(Register(names[guard.register.name]), guard.negated)
+    if operands != item.operands or guard != item.guard:
+        item = replace(item, operands=operands, guard=guard)
+    if fresh is None:
+        return [item]
+    target, result = item.operands[0], Register(fresh[1])
+    copy = Instruction("mov", (registers[result.name],), (target, result), None, item.line, item.source)
+    return [replace(item, operands=(result, *item.operands[1:])), copy]
 
 
 def _read(operand: Operand, names: dict[str, str]) -> Operand:
-    """Return an operand with the newest names of its registers; only forms that address and integer code has."""
+    """Return an operand with other names of its registers; only forms that address and integer code has."""
     if isinstance(operand, Register):
         return Register(names.get(operand.name, operand.name))
     if isinstance(operand, Negated):

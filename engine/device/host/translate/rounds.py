@@ -1,8 +1,8 @@
 """LLVM text of the scheduler's rounds, for threads of a thread block that have parted.
 
-One round marks all threads that may go on: every warp whose members have all arrived, every barrier that is complete,
-and threads that take turns. Then the marked threads run, neighbours at the same point together. When a round marks
-none and a thread still waits, it will wait for ever.
+One round lets every warp go on whose members have all arrived, then marks the threads of every barrier that is
+complete, and threads that take turns. Marked threads run, neighbours at the same point together. When nothing moved
+in a round and a thread still waits, it will wait for ever.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from engine.ptx.tree import Integer
 
 EXITED = -1
 _RELEASED = 1 << 30
+#: How many operations a warp may do in one round before other threads have their turn.
+STEPS = 64
 # What runs only when threads part is kept small: it takes the optimiser longer than all the rest.
 RARE = "nounwind noinline minsize optsize"
 FRAME = "ptr %launch, ptr %params, ptr %worker, ptr %scratch, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z"
@@ -72,7 +74,7 @@ def text(kernel: str, phases: Sequence[Phase]) -> str:
             _advance(kernel),
             _scatter(kernel),
             _warps(kernel),
-            _barriers(kernel),
+            _barriers(kernel, phases),
             _round(kernel),
         )
     )
@@ -194,7 +196,7 @@ def _constant(point: Point | None, place: int) -> int:
     """Return a plain barrier's number or count; -1 where each thread says it."""
     if point is None or not point.is_plain_barrier:
         return -1
-    (operand,) = (operand for index, operand, _ in point.given if index == place)
+    operand = point.operand(place)
     assert isinstance(operand, Integer)
     return operand.value
 
@@ -283,14 +285,15 @@ none:
 
 
 def _advance(kernel: str) -> str:
-    """Return the function that runs all marked threads, neighbours in a row with one state and values together."""
+    """Return the function that runs the marked threads from `%from` to `%end`, like neighbours in a row together."""
     return f"""
-define internal void {function(kernel, "advance")}({FRAME}, i32 %threads) {RARE} {{
+define internal void {function(kernel, "advance")}({FRAME}, i32 %from, i32 %end) {RARE} {{
 entry:
-{launch_i32("nx", abi.THREAD_BLOCK[0])}  br label %thread
+{launch_i32("nx", abi.THREAD_BLOCK[0])}  %x.from = urem i32 %from, %nx
+  br label %thread
 thread:
-  %t = phi i32 [0, %entry], [%t.next, %next]
-  %x = phi i32 [0, %entry], [%x.next, %next]
+  %t = phi i32 [%from, %entry], [%t.next, %next]
+  %x = phi i32 [%x.from, %entry], [%x.next, %next]
 {element("s.at", STATE, "%t")}  %s = load i32, ptr %s.at
   %high = lshr i32 %s, 30
   %marked = icmp eq i32 %high, 1
@@ -298,10 +301,12 @@ thread:
 extend:
   %n = phi i32 [1, %thread], [%n.next, %compare]
   %x.here = add i32 %x, %n
-  %more = icmp ult i32 %x.here, %nx
+  %other = add i32 %t, %n
+  %in.row = icmp ult i32 %x.here, %nx
+  %in.range = icmp ult i32 %other, %end
+  %more = and i1 %in.row, %in.range
   br i1 %more, label %look, label %found
 look:
-  %other = add i32 %t, %n
 {element("o.at", STATE, "%other")}  %o = load i32, ptr %o.at
   %same = icmp eq i32 %o, %s
   br i1 %same, label %compare, label %found
@@ -319,7 +324,7 @@ next:
   %x.after = add i32 %x, %done
   %x.ended = icmp uge i32 %x.after, %nx
   %x.next = select i1 %x.ended, i32 0, i32 %x.after
-  %more.threads = icmp ult i32 %t.next, %threads
+  %more.threads = icmp ult i32 %t.next, %end
   br i1 %more.threads, label %thread, label %ended
 ended:
   ret void
@@ -341,16 +346,20 @@ mark:
   %more = icmp ult i32 %t.next, %threads
   br i1 %more, label %mark, label %marked.all
 marked.all:
-  call void {function(kernel, "advance")}({FRAME}, i32 %threads)
+  call void {function(kernel, "advance")}({FRAME}, i32 0, i32 %threads)
   ret void
 }}
 """
 
 
 def _warps(kernel: str) -> str:
-    """Return the function that marks every complete group of members of a warp; true when there was one."""
+    """Return the function that lets every complete group of members of a warp go on; true when there was one.
+
+    A warp whose members have all arrived goes on to its next operations at once: often the rest of the thread block
+    waits for it at a barrier.
+    """
     return f"""
-define internal i1 {function(kernel, "warps")}(ptr %scratch, i32 %threads, i1 %force) {RARE} {{
+define internal i1 {function(kernel, "warps")}({FRAME}, i32 %threads, i1 %force) {RARE} {{
 entry:
   br label %warp
 warp:
@@ -358,11 +367,16 @@ warp:
   %moved = phi i1 [false, %entry], [%moved.warp, %warp.next]
   %rest = sub i32 %threads, %first
   %count = call i32 @llvm.umin.i32(i32 %rest, i32 32)
+  %end = add i32 %first, %count
+  br label %again
+again:
+  %steps = phi i32 [0, %warp], [%steps.next, %advance]
+  %moved.before = phi i1 [%moved, %warp], [true, %advance]
   br label %lane
 lane:
-  %lane.index = phi i32 [0, %warp], [%lane.next, %lane.done]
-  %seen = phi i32 [0, %warp], [%seen.next, %lane.done]
-  %moved.lane = phi i1 [%moved, %warp], [%moved.next, %lane.done]
+  %lane.index = phi i32 [0, %again], [%lane.next, %lane.done]
+  %seen = phi i32 [0, %again], [%seen.next, %lane.done]
+  %moved.lane = phi i1 [false, %again], [%moved.next, %lane.done]
   %lead = add i32 %first, %lane.index
 {element("lead.at", STATE, "%lead")}  %state = load i32, ptr %lead.at
   %kind = call i32 {function(kernel, "kind")}(i32 %state)
@@ -431,9 +445,18 @@ lane.done:
   %moved.next = phi i1 [%moved.lane, %skip], [%moved.lane, %wait], [true, %ran]
   %lane.next = add i32 %lane.index, 1
   %lane.more = icmp ult i32 %lane.next, %count
-  br i1 %lane.more, label %lane, label %warp.next
+  br i1 %lane.more, label %lane, label %tried
+tried:
+  br i1 %moved.next, label %advance, label %warp.next
+advance:
+  call void {function(kernel, "advance")}({FRAME}, i32 %first, i32 %end)
+  %steps.next = add i32 %steps, 1
+  %steps.left = icmp ult i32 %steps.next, {STEPS}
+  %steps.free = xor i1 %force, true
+  %steps.more = and i1 %steps.left, %steps.free
+  br i1 %steps.more, label %again, label %warp.next
 warp.next:
-  %moved.warp = phi i1 [%moved.next, %lane.done]
+  %moved.warp = phi i1 [%moved.before, %tried], [true, %advance]
   %first.next = add i32 %first, 32
   %warp.more = icmp ult i32 %first.next, %threads
   br i1 %warp.more, label %warp, label %done
@@ -443,8 +466,12 @@ done:
 """
 
 
-def _barriers(kernel: str) -> str:
+def _barriers(kernel: str, phases: Sequence[Phase]) -> str:
     """Return the function that marks the threads of a complete barrier; true when there was one."""
+    points = [phase.point for phase in phases if phase.point is not None and phase.point.kind == BARRIER]
+    numbers = [point.operand(NUMBER) for point in points]
+    known = [item.value for item in numbers if isinstance(item, Integer)]
+    first, end = (min(known), max(known) + 1) if known and len(known) == len(numbers) else (0, BARRIERS)
     own = _barrier_operand(kernel, "n", "number", NUMBER, "%s", "%t")
     own += _barrier_operand(kernel, "k", "count", COUNT, "%s", "%t")
     return f"""
@@ -452,7 +479,7 @@ define internal i1 {function(kernel, "barriers")}(ptr %scratch, i32 %threads) {R
 entry:
   br label %number
 number:
-  %id = phi i32 [0, %entry], [%id.next, %number.next]
+  %id = phi i32 [{first}, %entry], [%id.next, %number.next]
   br label %count
 count:
   %t = phi i32 [0, %number], [%t.next, %count.next]
@@ -513,7 +540,7 @@ moved:
   ret i1 true
 number.next:
   %id.next = add i32 %id, 1
-  %id.more = icmp ult i32 %id.next, {BARRIERS}
+  %id.more = icmp ult i32 %id.next, {end}
   br i1 %id.more, label %number, label %none
 none:
   ret i1 false
@@ -558,12 +585,12 @@ looked:
   %waits = icmp ne i32 %waits.bits, 0
   br i1 %waits, label %waiting, label %judge
 waiting:
-  %warps = call i1 {function(kernel, "warps")}(ptr %scratch, i32 %threads, i1 false)
+  %warps = call i1 {function(kernel, "warps")}({FRAME}, i32 %threads, i1 false)
   %barriers = call i1 {function(kernel, "barriers")}(ptr %scratch, i32 %threads)
   %some = or i1 %warps, %barriers
   br i1 %some, label %judge, label %force
 force:
-  %forced = call i1 {function(kernel, "warps")}(ptr %scratch, i32 %threads, i1 true)
+  %forced = call i1 {function(kernel, "warps")}({FRAME}, i32 %threads, i1 true)
   br label %judge
 judge:
   %released = phi i1 [false, %looked], [true, %waiting], [%forced, %force]
@@ -577,7 +604,7 @@ give.way:
   %given = call i32 @sched_yield()
   br label %go
 go:
-  call void {function(kernel, "advance")}({FRAME}, i32 %threads)
+  call void {function(kernel, "advance")}({FRAME}, i32 0, i32 %threads)
   ret i1 true
 stuck:
   ret i1 false

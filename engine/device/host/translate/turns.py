@@ -16,7 +16,6 @@ from engine.device.host.translate.facts import writes
 from engine.device.host.translate.flow import Block, Flow, build, defined
 from engine.device.host.translate.loops import Loop, loops
 from engine.device.host.translate.points import is_point
-from engine.device.host.translate.renaming import renamed
 from engine.device.host.translate.uniformity import Uniform, uniformity
 from engine.device.host.translate.ways import Ways
 from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Statement
@@ -33,11 +32,6 @@ def with_turns(kernel: Function, is_simple: Predicate) -> Function:
 
     `is_simple` says which instructions may run for many threads at once.
     """
-    flow = build(kernel, is_point)
-    known = loops(flow)
-    if not known:
-        return kernel
-    kernel = renamed(kernel, flow)
     flow = build(kernel, is_point)
     chosen = {_key(flow, loop) for loop in loops(flow) if _may_turn(flow, loop, is_simple)}
     while chosen:

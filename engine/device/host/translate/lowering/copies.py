@@ -8,7 +8,8 @@ from engine.device.host.translate.lowering.writer import Writer, lowers, moved, 
 from engine.ptx.tree import Address, Guard, Instruction, Integer, Negated, Operand, Register, Vector
 
 #: Bytes of what asynchronous stores and reductions move.
-_BYTES = {"f16": 2, "bf16": 2} | {f"{letter}{bits}": bits // 8 for letter in "busf" for bits in (8, 16, 32, 64)}
+_BYTES = {f"{letter}{bits}": bits // 8 for letter in "busf" for bits in (8, 16, 32, 64)}
+_BYTES |= {"bf16": 2, "b128": 16}
 _OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 
 

@@ -23,5 +23,14 @@ def _refusal(instead: str) -> Lower:
     return refuse
 
 
+@lowers("cvt")
+def _convert(writer: Writer, instruction: Instruction) -> None:
+    if any(item == "s2f6x2" or item.startswith("scaled") for item in instruction.modifiers):
+        raise refused(instruction, "multiply by the scale in .f32 and convert to .s8 or to an unscaled type")
+    if "rs" in instruction.modifiers:
+        raise refused(instruction, "use .rn or .rz")
+    writer.done.append(instruction)
+
+
 for _text, _opcodes in _INSTEAD.items():
     lowers(*_opcodes)(_refusal(_text))
