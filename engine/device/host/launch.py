@@ -79,6 +79,7 @@ class Launch:
         self._record[abi.ALLOCATIONS] = pairs.ctypes.data
         self._record[abi.ALLOCATION_COUNT] = len(pairs)
         self._record[abi.SERVICES] = pool.services.address
+        self._record[abi.NEXT] = 0
         pool.services.begin(pairs)
         start_ns = time.perf_counter_ns()
         is_small = self._blocks * self._threads <= INLINE_THREADS
@@ -96,10 +97,10 @@ class Launch:
         if failed is not None:
             raise self._error(failed, pool, pairs)
 
-    def _work(self, worker: Worker, first: int, last: int) -> bool:
+    def _work(self, worker: Worker, blocks: int, chunk: int) -> bool:
         address = self._arguments.address
         worker.prepare(self._shared_bytes, self.kernel.scratch_bytes, address)
-        return bool(self.kernel.function(self._record_address, address, worker.address, first, last) == 0)
+        return bool(self.kernel.function(self._record_address, address, worker.address, blocks, chunk) == 0)
 
     def _error(self, worker: Worker, pool: Pool, pairs: Any) -> KernelFault:
         name, config, record, lines = self.kernel.name, self.config, worker.record, self.kernel.lines

@@ -127,7 +127,7 @@ class HostModule:
 
 
 def _symbol(kernel: str) -> str:
-    return f"run.{kernel}"
+    return f"share.{kernel}"
 
 
 def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -18,7 +17,8 @@ CHUNKS_PER_WORKER = 8
 MOST_AT_ONCE = 128
 PATIENCE_S = 0.003
 
-#: Runs thread blocks first to last on one worker; false when a fault ended them.
+#: Runs thread blocks on one worker, so many at a time, until as many as this have been taken by any worker; false when
+#: a fault ended them.
 Work = Callable[["Worker", int, int], bool]
 
 
@@ -46,26 +46,23 @@ class Worker:
 
 
 class _Job:
-    """One launch, shared by the workers: they take the next chunk of thread blocks until none is left."""
+    """One launch, shared by the workers: each takes the next chunk of thread blocks until none is left."""
 
-    def __init__(self, work: Work, blocks: int, chunk: int, give_up: Callable[[], None]) -> None:
+    def __init__(self, work: Work, blocks: int, chunk: int, parts: int, give_up: Callable[[], None]) -> None:
         self.work = work
-        self.give_up = give_up  # stops the thread blocks that wait for one that has failed
-        self.blocks = blocks
         self.chunk = chunk
-        self.starts = itertools.count(0, chunk)
+        self.limits = [-(-blocks * part // parts) for part in range(1, parts + 1)]
+        self.give_up = give_up  # stops the thread blocks that wait for one that has failed
         self.failed: Worker | None = None
         self.error: BaseException | None = None
 
     def run(self, worker: Worker) -> None:
-        """Take chunks until none is left or a worker has failed."""
-        while self.failed is None and self.error is None:
-            # `count` hands out each start once, whichever thread asks.
-            first = next(self.starts)
-            if first >= self.blocks:
+        """Run thread blocks until none is left or a worker has failed."""
+        for limit in self.limits:
+            if self.failed is not None or self.error is not None:
                 return
             try:
-                if not self.work(worker, first, min(first + self.chunk, self.blocks)) and self.failed is None:
+                if not self.work(worker, limit, self.chunk) and self.failed is None:
                     self.failed = worker
                     self.give_up()
             except BaseException as error:  # noqa: BLE001 - handed to the thread that launched
@@ -129,16 +126,16 @@ class Pool:
     ) -> tuple[Worker | None, int]:
         """Run every thread block, on this thread alone when the work is small.
 
-        Thread blocks that `spins` says may wait for each other get more threads when they seem to. Work that changes
-        meanwhile is taken up again `in_parts`.
+        Thread blocks that `spins` says may wait for each other get more threads when they seem to. Work that may be
+        replaced by better meanwhile is asked for `in_parts`.
         Return the worker that met a fault, None when all is well, and how many workers there were.
         """
         with self._lock:
             spins = spins and blocks > 1
             inline = blocks == 1 or self.cores == 1 or is_small
-            parts = (1 if inline else self.cores) * (1 if inline and not in_parts else CHUNKS_PER_WORKER)
-            chunk = max(1, -(-blocks // parts))
-            job = _Job(work, blocks, 1 if spins else chunk, self.watchdog.interrupt if spins else _nothing)
+            chunk = 1 if spins else blocks if inline else max(1, -(-blocks // (self.cores * CHUNKS_PER_WORKER)))
+            parts = min(CHUNKS_PER_WORKER, blocks) if in_parts else 1
+            job = _Job(work, blocks, chunk, parts, self.watchdog.interrupt if spins else _nothing)
             reserve = _Reserve(job, blocks) if spins else None
             self.watchdog.start()
             if inline:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-# The launch record: 64-bit fields, read-only while a kernel runs.
+# The launch record: 64-bit fields, read-only while a kernel runs but for NEXT.
 GRID = (0, 1, 2)
 THREAD_BLOCK = (3, 4, 5)
 SHARED_BYTES = 6
@@ -14,7 +14,8 @@ ALLOCATION_COUNT = 8
 ARGUMENT_BYTES = 9
 STOP = 10  # address of a number that is not 0 when kernels must end
 SERVICES = 11  # address of the function that prints and gives memory
-LAUNCH_FIELDS = 12
+NEXT = 12  # the first thread block that no worker has taken
+LAUNCH_FIELDS = 13
 
 # The worker record: 64-bit fields, one record for each thread of the pool.
 SHARED = 0  # address of shared memory

@@ -151,7 +151,7 @@ class _Inliner:
 
     def _fresh(self, hint: str) -> str:
         self._count += 1
-        return f"${hint}${self._count}"
+        return f"~{hint}~{self._count}"  # no name of PTX has a tilde
 
     def _call(self, call: Instruction, name: str, chain: tuple[str, ...]) -> list[Statement]:
         callee = self._functions[name]

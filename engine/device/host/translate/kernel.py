@@ -17,7 +17,7 @@ from engine.device.host.translate.phase_values import PhaseValues
 from engine.device.host.translate.provenance import Root, roots
 from engine.device.host.translate.ranges import Ranges
 from engine.device.host.translate.renaming import renamed
-from engine.device.host.translate.threads import block_loop, memory_prologue, thread_loop
+from engine.device.host.translate.threads import block_loop, memory_prologue, share, thread_loop
 from engine.device.host.translate.turns import with_turns
 from engine.diagnostics import KernelError
 from engine.ptx.signature import KernelSignature
@@ -77,7 +77,7 @@ def translate_kernel(
         scratch_bytes = -(-scratch_bytes // 64) * 64 + abi.CALL_BYTES
     if flushes:
         body = flushing_entry(f"run.{kernel.name}", RUN, body)
-    return TranslatedKernel(kernel.name, "\n".join([*text, body]), scratch_bytes, spins)
+    return TranslatedKernel(kernel.name, "\n".join([*text, body, share(kernel.name)]), scratch_bytes, spins)
 
 
 def _with_turns(kernel: Function, layout: Layout) -> Function:

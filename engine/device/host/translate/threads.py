@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.body import Body, Layout
+from engine.device.host.translate.body import Body, Layout, quoted
 
 
 def launch_i32(name: str, index: int) -> str:
@@ -153,4 +153,42 @@ block.ok:
   br i1 %block.more, label %blocks, label %finished
 finished:
   ret i32 0
+"""
+
+
+def share(kernel: str) -> str:
+    """Return the function `share.KERNEL`, by which workers take `%chunk` thread blocks at a time until all are taken.
+
+    After a fault nobody takes more.
+    """
+    return f"""
+define i32 @{quoted("share." + kernel)}(ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk) nounwind {{
+entry:
+  %next = getelementptr i64, ptr %launch, i64 {abi.NEXT}
+  %seen = load atomic i64, ptr %next monotonic, align 8
+  br label %take
+take:
+  %first = phi i64 [%seen, %entry], [%other, %try], [%fresh, %again]
+  %any = icmp slt i64 %first, %blocks
+  br i1 %any, label %try, label %done
+try:
+  %end = add i64 %first, %chunk
+  %last = call i64 @llvm.smin.i64(i64 %end, i64 %blocks)
+  %pair = cmpxchg ptr %next, i64 %first, i64 %last monotonic monotonic
+  %other = extractvalue {{i64, i1}} %pair, 0
+  %mine = extractvalue {{i64, i1}} %pair, 1
+  br i1 %mine, label %run, label %take
+run:
+  %result = call i32 @{quoted("run." + kernel)}(ptr %launch, ptr %params, ptr %worker, i64 %first, i64 %last)
+  %fine = icmp eq i32 %result, 0
+  br i1 %fine, label %again, label %failed
+again:
+  %fresh = load atomic i64, ptr %next monotonic, align 8
+  br label %take
+failed:
+  store atomic i64 {2**62}, ptr %next monotonic, align 8
+  ret i32 1
+done:
+  ret i32 0
+}}
 """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
-from engine.device.host.translate.lowering.spins import with_yields
+from engine.device.host.translate.lowering.lockstep import generic_functions, in_lockstep
+from engine.device.host.translate.lowering.spins import racy_functions, with_yields
 from engine.device.host.translate.lowering.writer import LOWERED, Writer
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Function, Guard, Label
@@ -13,10 +14,11 @@ from engine.ptx.tree import Function, Guard, Label
 
 def lowered(functions: Mapping[str, Function]) -> dict[str, Function]:
     """Return functions in which nothing is left that a table of this package rewrites, and spin loops yield."""
-    return {name: _lowered(function) for name, function in functions.items()}
+    racy, generic = racy_functions(functions), generic_functions(functions)
+    return {name: _lowered(function, racy, generic=name in generic) for name, function in functions.items()}
 
 
-def _lowered(function: Function) -> Function:
+def _lowered(function: Function, racy: Set[str], *, generic: bool) -> Function:
     if function.body is None:
         return function
     if max(function.directives.get("reqnctapercluster", ()), default=1) > 1:
@@ -38,11 +40,10 @@ def _lowered(function: Function) -> Function:
         lower(writer, replace(item, guard=None))
         if item.guard is not None:
             writer.place(after)
-    return with_yields(
-        replace(
-            function,
-            body=(*writer.prologue, *writer.done),
-            registers=writer.registers,
-            variables=(*function.variables, *writer.variables),
-        )
+    rewritten = replace(
+        function,
+        body=(*writer.prologue, *writer.done),
+        registers=writer.registers,
+        variables=(*function.variables, *writer.variables),
     )
+    return with_yields(in_lockstep(rewritten, generic=generic), racy)

@@ -2,30 +2,43 @@
 
 The threads of a thread block take turns on one core, so a thread that spins must let the others run. A back edge gets
 a `wl.yield` when a branch in its loop depends on a value that other threads may change: the result of an atomic, of a
-volatile, relaxed or acquire load, or of a test of an mbarrier. A retry loop around compare-and-swap, whose compared
-value is made in the loop, needs none: it fails only when another thread has got on.
+volatile, relaxed or acquire load, of a test of an mbarrier, or of a function that does such a thing. None is needed by
+a retry loop around compare-and-swap whose compared value is made in the loop, which fails only when another thread has
+got on, nor by a loop that such values do not end and that counts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from engine.device.host.translate.flow import Flow, build, defined, registers, used
-from engine.device.host.translate.loops import loops
-from engine.ptx.tree import Function, Guard, Instruction, Integer, Label, Register, Statement, Symbol
+from engine.device.host.translate.loops import Loop, loops
+from engine.device.host.translate.lowering.counted import counts
+from engine.ptx.tree import Address, Function, Group, Guard, Instruction, Integer, Label, Register, Statement, Symbol
 
 #: How often a thread goes round before it lets others run: most loops that might spin do not.
 ROUNDS = 32
 _ORDERED = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 
 
-def with_yields(function: Function) -> Function:
-    """Return the function with a `wl.yield` at the back edges of loops that may spin."""
+def racy_functions(functions: Mapping[str, Function]) -> frozenset[str]:
+    """Return the functions that read what other threads may change, themselves or in a function that they call."""
+    found: frozenset[str] = frozenset()
+    while True:
+        more = {name for name, item in functions.items() if any(_is_racy(entry, found) for entry in item.instructions)}
+        if more <= found:
+            return found
+        found |= more
+
+
+def with_yields(function: Function, racy: Set[str]) -> Function:
+    """Return the function with a `wl.yield` at the back edges of loops that may spin; `racy` are `racy_functions`."""
     assert function.body is not None
-    if not any(_is_racy(item) for item in function.instructions):
+    if not any(_is_racy(item, racy) for item in function.instructions):
         return function
     flow = build(function, lambda _instruction: False)
-    found = [loop.latch for loop in loops(flow) if _may_spin(sorted(loop.blocks), flow)]
+    found = [loop.latch for loop in loops(flow) if _may_spin(loop, flow, racy)]
     if not found:
         return function
     branches = {id(flow.blocks[source].instructions[-1]) for source in found}
@@ -47,30 +60,53 @@ def with_yields(function: Function) -> Function:
     return replace(function, body=tuple(body), registers=known)
 
 
-def _is_racy(instruction: Instruction) -> bool:
+def _is_racy(instruction: Instruction, racy: Set[str]) -> bool:
     if instruction.opcode == "atom":
         return True
     if instruction.opcode == "mbarrier":
         return instruction.modifiers[0] in ("test_wait", "try_wait")
+    if instruction.opcode == "call":
+        return any(isinstance(item, Symbol) and item.name in racy for item in instruction.operands[:2])
     return instruction.opcode == "ld" and bool(_ORDERED & set(instruction.modifiers))
 
 
-def _may_spin(loop: list[int], flow: Flow) -> bool:
-    body = [item for index in loop for item in flow.blocks[index].instructions]
+def _may_spin(loop: Loop, flow: Flow, racy: Set[str]) -> bool:
+    body = [item for index in sorted(loop.blocks) for item in flow.blocks[index].instructions]
     made = {name for item in body if not _is_constant(item) for name in defined(item)}
     tainted: set[str] = set()
     for item in body:
-        if _is_racy(item) and not (item.opcode == "atom" and "cas" in item.modifiers and _retries(item, made)):
-            tainted |= defined(item)
+        is_retry = item.opcode == "atom" and "cas" in item.modifiers and _retries(item, made)
+        if _is_racy(item, racy) and not is_retry:
+            tainted |= _results(item)
     changed = True
     while changed:
         changed = False
         for item in body:
             names = defined(item)
-            if not names <= tainted and used(item) & tainted:
+            if not names <= tainted and _sources(item) & tainted:
                 tainted |= names
                 changed = True
-    return any(item.guard is not None and item.guard.register.name in tainted for item in body)
+    decided = [item for item in body if item.guard is not None and item.guard.register.name in tainted]
+    leaving = {id(flow.blocks[index].instructions[-1]) for index, _ in loop.exits(flow)}
+    ends = any(id(item) in leaving or item.opcode in ("ret", "exit") for item in decided)
+    return bool(decided) and (ends or not counts(loop, flow))
+
+
+def _results(instruction: Instruction) -> set[str]:
+    """Return the registers that an instruction writes, or the variables that take a call's results."""
+    first = instruction.operands[0] if instruction.operands else None
+    if instruction.opcode == "call" and isinstance(first, Group):
+        return {item.name for item in first.elements if isinstance(item, Symbol | Register)}
+    return defined(instruction)
+
+
+def _sources(instruction: Instruction) -> set[str]:
+    """Return the registers that an instruction reads, and the variable that it loads from."""
+    found = used(instruction)
+    for operand in instruction.operands[1:] if instruction.opcode == "ld" else ():
+        if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+            found.add(operand.base.name)
+    return found
 
 
 def _is_constant(instruction: Instruction) -> bool:

@@ -1,7 +1,7 @@
 """Extended-precision integer arithmetic: add.cc, addc, sub.cc, subc, mad.cc and madc, with the carry in a slot.
 
-A subtraction that borrows clears the flag, as a - b is a + ~b + 1 in the hardware. The PTX manual leaves the mix of both
-families open; NVRTC's 128-bit division reads the borrow of `subc.cc` with `addc`.
+A subtraction that borrows clears the flag, as a - b is a + ~b + 1 in the hardware. The PTX manual leaves the mix of
+both families open; NVRTC's 128-bit division reads the borrow of `subc.cc` with `addc`.
 """
 
 from __future__ import annotations
