@@ -20,6 +20,7 @@ from tests.gpu.differential.departures import DEPARTURES
 from tests.gpu.differential.execute import Runner
 from tests.gpu.differential.programs import generate
 from tests.gpu.differential.tables import FORMS
+from tests.gpu.differential.unoptimised import unoptimised
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(1800)]
 
@@ -67,6 +68,8 @@ def test_random_programs_give_what_the_gpu_gives(
     forms = [count.form for count in counts.values() if not count.mismatches]
     seeds = range(SEED, SEED + _PROGRAMS * COUNT)
     compile_ahead([generate(forms, seed).ptx for seed in seeds])
-    values, wrong = run_programs.compare(forms, host, cuda, seeds)
-    _say(capsys, "\n".join([f"programs: {len(seeds)}, values {values}, programs that differ {len(wrong)}", *wrong]))
-    assert not wrong
+    outcome = run_programs.compare(forms, host, cuda, seeds, unoptimised)
+    lines = [f"programs: {len(seeds)}, values {outcome.values}, programs that differ {len(outcome.wrong)}"]
+    lines += [*outcome.wrong, f"only where the GPU's compiler optimises: {len(outcome.optimised)}", *outcome.optimised]
+    _say(capsys, "\n".join(lines))
+    assert not outcome.wrong

@@ -15,7 +15,7 @@ from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelParameter, KernelSignature
 
 #: A launch that is expected to take longer than this waits for optimised code, unless it is the kernel's first.
-WORTH_WAITING_NS = 1_000_000
+WORTH_WAITING_NS = 50_000_000
 _LOG = logging.getLogger(__name__)
 
 

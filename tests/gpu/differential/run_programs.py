@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,9 +40,24 @@ def difference(program: Program, host: tuple[Bits, Bits], device: tuple[Bits, Bi
     return ""
 
 
-def compare(forms: Sequence[Form], host: Device, device: Device, seeds: Iterable[int]) -> tuple[int, list[str]]:
-    """Run the programs of some seeds on both; return how many values were compared, and what went wrong."""
-    values, wrong = 0, []
+@dataclass
+class Outcome:
+    """How many values were compared, what went wrong, and what differs only where the GPU's compiler optimises."""
+
+    values: int = 0
+    wrong: list[str] = field(default_factory=list)
+    optimised: list[str] = field(default_factory=list)
+
+
+def compare(
+    forms: Sequence[Form],
+    host: Device,
+    device: Device,
+    seeds: Iterable[int],
+    plainly: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Outcome:
+    """Run the programs of some seeds on both; inside `plainly`, the device runs what its compiler has not optimised."""
+    outcome = Outcome()
     for seed in seeds:
         program = generate(forms, seed)
         try:
@@ -48,10 +65,12 @@ def compare(forms: Sequence[Form], host: Device, device: Device, seeds: Iterable
         except (DeviceError, KernelError) as error:
             if isinstance(error, DeviceError) and "CUDA_ERROR" in str(error):
                 raise  # nothing runs on the GPU any more
-            wrong.append(f"program {seed} does not run: {str(error)[:300]}")
+            outcome.wrong.append(f"program {seed} does not run: {str(error)[:300]}")
             continue
-        values += pair[0][0].size + ZONE_WORDS
+        outcome.values += pair[0][0].size + ZONE_WORDS
         found = difference(program, *pair)
         if found:
-            wrong.append(found)
-    return values, wrong
+            with plainly():
+                again = difference(program, pair[0], run(device, program))
+            (outcome.wrong if again else outcome.optimised).append(found)
+    return outcome

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from engine.device.host.translate.lowering.lockstep import generic_functions, in_lockstep
+from engine.device.host.translate.lowering.parameters import with_own_parameters
 from engine.device.host.translate.lowering.spins import racy_functions, with_yields
 from engine.device.host.translate.lowering.writer import LOWERED, Writer
 from engine.diagnostics import KernelError
@@ -27,8 +28,9 @@ def _lowered(function: Function, racy: Set[str], *, generic: bool) -> Function:
             "device; use global memory between thread blocks",
             line=function.line,
         )
+    function = with_own_parameters(function)
     writer = Writer(dict(function.registers))
-    for item in function.body:
+    for item in function.body or ():
         lower = None if isinstance(item, Label) else LOWERED.get(item.opcode)
         if lower is None or isinstance(item, Label):
             writer.done.append(item)
