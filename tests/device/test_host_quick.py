@@ -1,0 +1,245 @@
+"""Kernels that run before they are optimised: the same results, one state, and no wait that is not worth it."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from engine.device.host import HostDevice, build, cache, modules, native, optimiser
+from engine.diagnostics import KernelError
+from tests.gpu.differential import run_programs
+from tests.gpu.differential.tables import FORMS
+
+SOURCE = """
+__device__ unsigned calls = 5;
+extern "C" __global__ void mixed(const float* x, float* y, unsigned* count, int n) {
+  __shared__ float s[64];
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  float v = i < n ? x[i] : 0;
+  s[t] = v * v;
+  __syncthreads();
+  for (int half = 32; half > 0; half >>= 1) { if (t < half) s[t] += s[t + half]; __syncthreads(); }
+  for (int step = 1; step < 32; step <<= 1) v += __shfl_xor_sync(~0u, v, step);
+  if (i < n) y[i] = sqrtf(s[0]) + sinf(v) / (1 + fabsf(x[i])) + (float)(int)(x[i] * 7) + rsqrtf(1 + v * v);
+  if (t == 0) count[blockIdx.x] = atomicAdd(&calls, 1);
+}
+extern "C" __global__ void other(unsigned* x) { x[threadIdx.x] = calls; }
+"""
+SAXPY = """extern "C" __global__ void saxpy(const float* x, const float* y, float* out, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i] = a * x[i] + y[i]; }"""
+N = 64 * 5 - 9
+
+
+@pytest.fixture
+def queue(monkeypatch):
+    """Jobs that the optimiser would do, which stay where they are."""
+    jobs = []
+    monkeypatch.setattr(optimiser, "QUEUE", optimiser.Queue())
+    monkeypatch.setattr(optimiser.QUEUE, "add", jobs.append)
+    return jobs
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A cache of its own."""
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def device():
+    """A device whose kernels run before they are optimised."""
+    device = HostDevice(cores=2)
+    yield device
+    device.close()
+
+
+def mixed(device, kernel):
+    """Launch the kernel on the same values as ever; return its floats and its counts."""
+    x = np.linspace(-3, 3, N, dtype=np.float32)
+    arguments = [device.upload(x), device.upload(np.zeros(N, np.float32)), device.upload(np.zeros(5, np.uint32)), N]
+    device.launch(kernel, (5,), (64,), arguments)
+    return arguments[1].download(), arguments[2].download()
+
+
+def test_optimised_code_gives_the_same_bits_and_keeps_the_variables(folder, queue, device, cuda_ptx):
+    """Floats are equal in every bit, and a variable of the module goes on from where it was."""
+    kernel = device.load_module(cuda_ptx(SOURCE)).kernel("mixed")
+    first, quick_counts = mixed(device, kernel)
+    quick = kernel.function
+    assert queue == [kernel.job]
+    queue[0].run()
+    assert kernel.job is None
+    assert kernel.function is not quick
+    second, best_counts = mixed(device, kernel)
+    assert first.tobytes() == second.tobytes()
+    assert sorted(quick_counts) == [5, 6, 7, 8, 9]
+    assert sorted(best_counts) == [10, 11, 12, 13, 14]
+
+
+def test_random_programs_give_the_same_bits_before_and_after(folder, queue, device):
+    """Branches, loops, barriers, warp operations and atomics."""
+    best = HostDevice(cores=2, quick_first=False)
+    values, differing = run_programs.compare(FORMS, device, best, range(3))
+    assert values > 10_000
+    assert not differing
+    best.close()
+
+
+def test_what_is_optimised_is_optimised_once(folder, queue, device, cuda_ptx):
+    """The next load finds the optimised kernel, and of the other kernel the quick code and its text."""
+    ptx = cuda_ptx(SOURCE)
+    module = device.load_module(ptx)
+    assert build.build(ptx).texts.keys() == {"mixed", "other"}
+    module.kernel("mixed").job.run()
+    entry = build.build(ptx)
+    assert (entry.texts.keys(), entry.optimised.keys()) == ({"other"}, {"mixed"})
+    again = device.load_module(ptx)
+    assert again.kernel("mixed").job is None
+    assert (mixed(device, again.kernel("mixed"))[1] >= 5).all()
+    assert again.kernel("other").job is not None
+    values = device.upload(np.zeros(3, np.uint32))
+    device.launch(again.kernel("other"), (1,), (3,), [values])
+    assert (values.download() == 10).all()
+
+
+def test_two_loads_of_one_module_optimise_it_once(folder, queue, device, cuda_ptx, monkeypatch):
+    """The second takes what the first has put into the cache."""
+    ptx = cuda_ptx(SOURCE)
+    one, two = (device.load_module(ptx).kernel("mixed") for _ in range(2))
+    one.job.run()
+    monkeypatch.setattr(native, "compile_object", lambda _text: pytest.fail("compiled again"))
+    two.job.run()
+    assert two.job is None
+
+
+def test_a_slow_launch_waits_unless_it_is_the_first(folder, queue, device, cuda_ptx):
+    """The first launch never waits, a short one neither."""
+    kernel = device.load_module(cuda_ptx(SOURCE)).kernel("mixed")
+    mixed(device, kernel)
+    assert kernel.job is not None
+    kernel.block_ns = modules.WORTH_WAITING_NS / 10
+    mixed(device, kernel)
+    assert kernel.job is not None
+    kernel.block_ns = modules.WORTH_WAITING_NS / 4
+    mixed(device, kernel)
+    assert kernel.job is None
+
+
+def test_a_launch_that_goes_on_changes_to_optimised_code(folder, queue, device, cuda_ptx):
+    """Thread blocks that are not begun when the code is ready run in it."""
+    kernel = device.load_module(cuda_ptx(SOURCE)).kernel("other")
+    quick, job, calls = kernel.function, kernel.job, []
+
+    def first(*arguments):
+        calls.append(arguments)
+        job.run()
+        return quick(*arguments)
+
+    kernel.function = first
+    kernel.block_ns = modules.WORTH_WAITING_NS / 100
+    values = device.upload(np.zeros(1, np.uint32))
+    device.launch(kernel, (64,), (1,), [values])
+    assert 1 <= len(calls) <= 2  # one chunk a worker, of many
+    assert (values.download() == 5).all()
+
+
+def test_a_kernel_that_cannot_be_optimised_goes_on_as_it_is(folder, queue, device, cuda_ptx, monkeypatch, caplog):
+    """The log says so."""
+
+    def refuse(_text):
+        raise KernelError("too large")
+
+    monkeypatch.setattr(native, "compile_object", refuse)
+    kernel = device.load_module(cuda_ptx(SOURCE)).kernel("mixed")
+    kernel.job.run()
+    assert "kernel mixed stays as it was compiled first" in caplog.text
+    assert sorted(mixed(device, kernel)[1]) == [5, 6, 7, 8, 9]
+
+
+def test_what_nobody_uses_any_more_is_not_optimised(folder, queue, device, cuda_ptx, monkeypatch):
+    """A module that was unloaded costs nothing."""
+    module = device.load_module(cuda_ptx(SOURCE))
+    job = module.kernel("mixed").job
+    module.unload()
+    del module
+    monkeypatch.setattr(native, "compile_object", lambda _text: pytest.fail("compiled for nobody"))
+    job.run()
+
+
+def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
+    """Then loading takes as long as that takes."""
+    device = HostDevice(cores=1, quick_first=False)
+    module = device.load_module(cuda_ptx(SOURCE))
+    assert [module.kernel(name).job for name in module.kernel_names] == [None, None]
+    assert build.build(cuda_ptx(SOURCE)).optimised.keys() == {"mixed", "other"}
+    device.close()
+
+
+def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
+    """A job that another thread has begun is waited for, and one that is added twice is done once."""
+    queue, done, go = optimiser.Queue(), [], threading.Event()
+    jobs = [
+        optimiser.Job(lambda: (go.wait(5), done.append(0))),
+        *(optimiser.Job(lambda i=i: done.append(i)) for i in (1, 2)),
+    ]
+    for job in (*jobs, jobs[1]):
+        queue.add(job)
+    jobs[2].run()
+    assert done == [2]
+    go.set()
+    jobs[1].run()
+    jobs[0].run()
+    assert sorted(done) == [0, 1, 2]
+    for thread in threading.enumerate():
+        if thread.name == "warploom-optimiser":
+            thread.join(5)
+    assert sorted(done) == [0, 1, 2]
+    queue.add(optimiser.Job(lambda: done.append(3)))
+    for _ in range(500):
+        if done[-1] == 3:
+            return
+        time.sleep(0.01)
+    pytest.fail("a queue that was empty does nothing")
+
+
+def test_threads_compile_at_once_and_get_the_same_code(queue, folder, cuda_ptx):
+    """LLVM keeps what it works on apart."""
+    text = build.build(cuda_ptx(SOURCE)).texts["mixed"]
+    expected, found = native.compile_object(text), []
+    threads = [threading.Thread(target=lambda: found.append(native.compile_object(text))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(10):
+        native.quick_object(text)
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 3
+
+
+def test_a_first_load_is_fast(folder, queue, device, cuda_ptx):
+    """Under 60 ms from PTX to a kernel that can run."""
+    ptx, times = cuda_ptx(SAXPY), []
+    for index in range(6):
+        start = time.perf_counter()
+        device.load_module(ptx.replace("saxpy", f"saxpy{index}")).kernel(f"saxpy{index}")
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.06
+
+
+def test_a_program_may_end_while_a_kernel_is_optimised(tmp_path, cuda_ptx):
+    """It ends well, and leaves the rest of the queue undone."""
+    (tmp_path / "kernel.ptx").write_text(cuda_ptx(SOURCE))
+    program = f"""
+from pathlib import Path
+from engine.device.host import HostDevice, cache
+cache.folder = lambda: Path({str(tmp_path / "cache")!r})
+ptx, device = Path({str(tmp_path / "kernel.ptx")!r}).read_text(), HostDevice()
+kept = [device.load_module(ptx.replace("mixed", f"mixed{{i}}")) for i in range(20)]
+kernels = [module.kernel(f"mixed{{i}}") for i, module in enumerate(kept)]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    assert len(list((tmp_path / "cache").iterdir())) == 20
