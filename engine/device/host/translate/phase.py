@@ -7,40 +7,42 @@ come to, -1 when all have ended, or 0 when each thread's state says where it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from engine.device.host.translate import blocks, parallel, resolvers, rounds
+from engine.device.host.translate import blocks, parallel, resolvers
 from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.body import Body, quoted
 from engine.device.host.translate.ends import Ends, Writer
 from engine.device.host.translate.guards import Guards
+from engine.device.host.translate.phase_plan import EXITED, PhasePlan
 from engine.device.host.translate.phase_values import phase_values
 from engine.device.host.translate.points import BARRIER, Point, is_point, result
 from engine.device.host.translate.ranges import Ranges
 from engine.device.host.translate.saves import element
 from engine.device.host.translate.threads import memory_prologue, thread_loop
 from engine.device.host.translate.uniformity import PURE, Uniform
+from engine.device.host.translate.waiting import WaitingKernel
 from engine.ptx.tree import Instruction
-
-if TYPE_CHECKING:
-    from engine.device.host.translate.suspension import Suspended
 
 
 class Phase:
-    """A phase of the kernel that `shared` is about: from block `start`, after `point` if it is not the first."""
+    """A phase of a kernel: number 0 runs from the start, any other from after the point of that number."""
 
-    def __init__(
-        self, shared: Suspended, number: int, start: int, point: Point | None, restored: frozenset[str], ends: Ends
-    ) -> None:
-        self._shared, self._number, self._start, self._point = shared, number, start, point
-        self._restored, self._ends = restored, ends
+    def __init__(self, shared: WaitingKernel, number: int) -> None:
+        self._shared, self._number = shared, number
+        self._start = 0
+        self._point: Point | None = None
+        self._restored = frozenset[str]()
+        if number:
+            waited = shared.waiting[number - 1].index
+            self._start, self._point = waited + 1, shared.points[waited]
+            self._restored = shared.flow.blocks[waited + 1].live_in - self._point.registers
+        self._ends = Ends(shared.flow, shared.points, shared.saves, self._start, self._restored)
 
-    def plan(self) -> rounds.Phase:
+    def plan(self) -> PhasePlan:
         """Return what the scheduler must know."""
         saves, body = self._shared.saves, self._shared.body()
         waiting = self._shared.waiting
         common = [saves.array(body, name) for name in self._ends.shared()]
-        return rounds.Phase(
+        return PhasePlan(
             self._name(),
             self._point,
             waiting[self._number - 1].instructions[-1].line if self._number else 0,
@@ -86,7 +88,7 @@ class Phase:
         fold = parallel.fault_fold(body, "phase.ran") if is_parallel else parallel.FaultFold(done="phase.ran")
         choice = parallel.choice(body, self._name("|checked"), "phase.done") if is_hoisted else ""
         edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
-        after = "" if settled else f"  store i32 {rounds.EXITED}, ptr %state.at{body.accesses.suffix}\n"
+        after = "" if settled else f"  store i32 {EXITED}, ptr %state.at{body.accesses.suffix}\n"
         kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if is_hoisted else ""
         loop = thread_loop(body, self._thread() + fold.begin, after, edges, fold.done, fold.finish, kind, bounds)
         entry = "\n".join(body.code.entry)
@@ -106,7 +108,7 @@ class Phase:
         """Return the text that says where all threads are after the phase; nothing when that may differ."""
         shared, ends = self._shared, self._ends
         if ends.is_last:
-            return f"  %settled.now = add i32 {rounds.EXITED}, 0\n"
+            return f"  %settled.now = add i32 {EXITED}, 0\n"
         if not ends.is_single or shared.parts_at_barriers:
             return ""
         (site,) = ends.sites

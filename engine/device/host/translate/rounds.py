@@ -8,68 +8,23 @@ in a round and a thread still waits, it will wait for ever.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.body import quoted
-from engine.device.host.translate.points import BARRIER, COUNT, MEMBERS, NUMBER, TURN, WARP, YIELD, Point, exchange
+from engine.device.host.translate.phase_plan import EXITED, FRAME, RARE, PhasePlan, function
+from engine.device.host.translate.points import BARRIER, COUNT, MEMBERS, NUMBER, TURN, WARP, YIELD, exchange
 from engine.device.host.translate.resolvers import ARRIVED, BARRIERS, STATE, element
 from engine.device.host.translate.threads import launch_i32
 from engine.ptx.tree import Integer
 
-EXITED = -1
 _RELEASED = 1 << 30
 #: How many operations a warp may do in one round before other threads have their turn.
 STEPS = 64
-# What runs only when threads part is kept small: it takes the optimiser longer than all the rest.
-RARE = "nounwind noinline minsize optsize"
-FRAME = "ptr %launch, ptr %params, ptr %worker, ptr %scratch, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z"
 
 
-Array = tuple[int, str]
-"""Where an array of saved values lies in scratch memory, and the LLVM type of its elements."""
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One phase as the scheduler sees it.
-
-    `name` is its function. `point` is where its threads waited before, None at the start, at PTX line `line`. It reads
-    `shared` from its first thread only, writes `once` for its first thread only, and `each` for every thread.
-    """
-
-    name: str
-    point: Point | None
-    line: int
-    shared: Sequence[Array]
-    once: Sequence[Array]
-    each: Sequence[Array]
-
-
-def function(kernel: str, name: str) -> str:
-    """Return the LLVM name of a kernel's own helper."""
-    return "@" + quoted(f"{kernel}|{name}")
-
-
-def text(kernel: str, phases: Sequence[Phase]) -> str:
-    """Return the helpers of a kernel that its entry calls.
-
-    `resolve.groups` and `resolve.barrier` compute what points hand over; `kind` and `line` tell about a point; `alike`
-    counts threads with the same shared values; `spread` and `part` hand on what is kept once, after a phase and when
-    threads part; `scatter` runs all threads from one point and `round` those that may go on, neighbours together.
-    """
+def text(kernel: str, phases: Sequence[PhasePlan]) -> str:
+    """Return `scatter`, which runs all threads from one point, and `round`, which runs those that may go on."""
     return "\n".join(
         (
-            _resolve(kernel, phases, "resolve.warp", WARP),
-            _resolve(kernel, phases, "resolve.barrier", BARRIER),
-            _table(kernel, "kind", [phase.point.kind if phase.point else 0 for phase in phases]),
-            _table(kernel, "line", [phase.line for phase in phases]),
-            _table(kernel, "number", [_constant(phase.point, NUMBER) for phase in phases]),
-            _table(kernel, "count", [_constant(phase.point, COUNT) for phase in phases]),
-            _groups(kernel, phases),
-            _alike(kernel, phases),
-            _hand_on(kernel, "spread", [phase.once for phase in phases]),
-            _hand_on(kernel, "part", _kept_once(phases)),
             _run(kernel, phases),
             _advance(kernel),
             _scatter(kernel),
@@ -80,170 +35,7 @@ def text(kernel: str, phases: Sequence[Phase]) -> str:
     )
 
 
-def _table(kernel: str, name: str, values: Sequence[int]) -> str:
-    """Return a function from state to a constant; 0 for threads that have ended or are marked."""
-    known = values[1:]
-    content = ", ".join(f"i32 {value}" for value in (0, *known))
-    table = function(kernel, f"{name}s")
-    return f"""{table} = internal constant [{len(known) + 1} x i32] [{content}]
-define internal i32 {function(kernel, name)}(i32 %state) nounwind {{
-entry:
-  %known = icmp ule i32 %state, {len(known)}
-  %index = select i1 %known, i32 %state, i32 0
-  %at = getelementptr i32, ptr {table}, i32 %index
-  %value = load i32, ptr %at
-  ret i32 %value
-}}
-"""
-
-
-def _resolve(kernel: str, phases: Sequence[Phase], name: str, kind: int) -> str:
-    points = {number: phase.point for number, phase in enumerate(phases) if phase.point is not None}
-    numbers = [number for number, point in points.items() if point.kind == kind and point.resolver]
-    resolvers = list(dict.fromkeys(points[number].resolver for number in numbers))
-    cases = " ".join(f"i32 {number}, label %s{resolvers.index(points[number].resolver)}" for number in numbers)
-    bodies = "".join(
-        f"s{index}:\n  call void @{resolver}(ptr %scratch, i32 %first, i32 %count, i32 %mask)\n  ret void\n"
-        for index, resolver in enumerate(resolvers)
-    )
-    return (
-        f"define internal void {function(kernel, name)}(i32 %state, ptr %scratch, i32 %first, i32 %count, i32 %mask)"
-        f" nounwind {{\nentry:\n  switch i32 %state, label %none [{cases}]\n{bodies}none:\n  ret void\n}}\n"
-    )
-
-
-def _groups(kernel: str, phases: Sequence[Phase]) -> str:
-    """Return the function that resolves one warp whose threads are all at one point.
-
-    Where threads name their members themselves, each group of them is resolved by itself.
-    """
-    named = [number for number, phase in enumerate(phases) if phase.point is not None and phase.point.names_members]
-    cases = " ".join(f"i32 {number}, label %group" for number in named)
-    return f"""
-define internal void {function(kernel, "resolve.groups")}(i32 %state, ptr %scratch, i32 %first, i32 %count, i32 %all)
- nounwind {{
-entry:
-  switch i32 %state, label %whole [{cases}]
-whole:
-  call void {function(kernel, "resolve.warp")}(i32 %state, ptr %scratch, i32 %first, i32 %count, i32 %all)
-  ret void
-group:
-  %rest = phi i32 [%rest.next, %group]{", [%all, %entry]" * len(named)}
-  %lead = call i32 @llvm.cttz.i32(i32 %rest, i1 false)
-  %thread = add i32 %first, %lead
-{element("m.at", exchange(MEMBERS), "%thread")}  %members = load i32, ptr %m.at
-  %open = icmp eq i32 %members, 0
-  %lead.bit = shl i32 1, %lead
-  %named = and i32 %members, %rest
-  %with.lead = or i32 %named, %lead.bit
-  %mask = select i1 %open, i32 %rest, i32 %with.lead
-  call void {function(kernel, "resolve.warp")}(i32 %state, ptr %scratch, i32 %first, i32 %count, i32 %mask)
-  %others = xor i32 %mask, -1
-  %rest.next = and i32 %rest, %others
-  %more = icmp ne i32 %rest.next, 0
-  br i1 %more, label %group, label %done
-done:
-  ret void
-}}
-"""
-
-
-def _alike(kernel: str, phases: Sequence[Phase]) -> str:
-    """Return the function that says how many threads from `%first` on, of `%count`, have the same shared values."""
-    cases, bodies = "", ""
-    for number, phase in enumerate(phases):
-        if not phase.shared:
-            continue
-        cases += f" i32 {number}, label %s{number}"
-        tests, all_equal = "", "true"
-        for index, (offset, kind) in enumerate(phase.shared):
-            raw = {"float": "i32", "double": "i64"}.get(kind, kind)
-            name = f"s{number}.{index}"
-            tests += f"""  %{name}.all = getelementptr i8, ptr %scratch, i64 {offset}
-  %{name}.at = getelementptr {raw}, ptr %{name}.all, i32 %s{number}.thread
-  %{name}.own = load {raw}, ptr %{name}.at
-  %{name}.first.at = getelementptr {raw}, ptr %{name}.all, i32 %first
-  %{name}.first = load {raw}, ptr %{name}.first.at
-  %{name}.same = icmp eq {raw} %{name}.own, %{name}.first
-  %{name}.so = and i1 {all_equal}, %{name}.same
-"""
-            all_equal = f"%{name}.so"
-        bodies += f"""s{number}:
-  %s{number}.n = phi i32 [1, %entry], [%s{number}.next, %s{number}.on]
-  %s{number}.more = icmp ult i32 %s{number}.n, %count
-  br i1 %s{number}.more, label %s{number}.test, label %s{number}.done
-s{number}.test:
-  %s{number}.thread = add i32 %first, %s{number}.n
-{tests}  br i1 {all_equal}, label %s{number}.on, label %s{number}.done
-s{number}.on:
-  %s{number}.next = add nuw i32 %s{number}.n, 1
-  br label %s{number}
-s{number}.done:
-  ret i32 %s{number}.n
-"""
-    return f"""
-define internal i32 {function(kernel, "alike")}(ptr %scratch, i32 %state, i32 %first, i32 %count)
- nounwind {{
-entry:
-  switch i32 %state, label %all [{cases}]
-{bodies}all:
-  ret i32 %count
-}}
-"""
-
-
-def _constant(point: Point | None, place: int) -> int:
-    """Return a plain barrier's number or count; -1 where each thread says it."""
-    if point is None or not point.is_plain_barrier:
-        return -1
-    operand = point.operand(place)
-    assert isinstance(operand, Integer)
-    return operand.value
-
-
-def _kept_once(phases: Sequence[Phase]) -> list[list[Array]]:
-    """Return what only the first thread has when threads part after a phase."""
-    everywhere = dict.fromkeys(array for phase in phases for array in phase.once)
-    return [[array for array in everywhere if array not in phase.each] for phase in phases]
-
-
-def _hand_on(kernel: str, name: str, arrays: Sequence[Sequence[Array]]) -> str:
-    """Return a function that gives all of `%count` threads the first one's elements of arrays, by phase."""
-    cases, bodies = "", ""
-    for number, items in enumerate(arrays):
-        if not items:
-            continue
-        cases += f" i32 {number}, label %s{number}"
-        loads, stores = "", ""
-        for index, (offset, kind) in enumerate(items):
-            at = f"s{number}.{index}"
-            loads += f"""  %{at}.all = getelementptr i8, ptr %scratch, i64 {offset}
-  %{at}.first = getelementptr {kind}, ptr %{at}.all, i32 %first
-  %{at}.value = load {kind}, ptr %{at}.first
-"""
-            stores += f"""  %{at}.to = getelementptr {kind}, ptr %{at}.all, i32 %s{number}.thread
-  store {kind} %{at}.value, ptr %{at}.to
-"""
-        bodies += f"""s{number}:
-{loads}  br label %s{number}.on
-s{number}.on:
-  %s{number}.n = phi i32 [0, %s{number}], [%s{number}.next, %s{number}.on]
-  %s{number}.thread = add i32 %first, %s{number}.n
-{stores}  %s{number}.next = add i32 %s{number}.n, 1
-  %s{number}.more = icmp ult i32 %s{number}.next, %count
-  br i1 %s{number}.more, label %s{number}.on, label %done
-"""
-    return f"""
-define internal void {function(kernel, name)}(ptr %scratch, i32 %phase, i32 %first, i32 %count) {RARE} {{
-entry:
-  switch i32 %phase, label %done [{cases}]
-{bodies}done:
-  ret void
-}}
-"""
-
-
-def _run(kernel: str, phases: Sequence[Phase]) -> str:
+def _run(kernel: str, phases: Sequence[PhasePlan]) -> str:
     """Return the function that runs `%count` neighbours from their state to their next points."""
     cases = " ".join(f"i32 {index}, label %s{index}" for index in range(len(phases)))
     results = "".join(f", [%settled.{index}, %s{index}]" for index in range(len(phases)))
@@ -466,7 +258,7 @@ done:
 """
 
 
-def _barriers(kernel: str, phases: Sequence[Phase]) -> str:
+def _barriers(kernel: str, phases: Sequence[PhasePlan]) -> str:
     """Return the function that marks the threads of a complete barrier; true when there was one."""
     points = [phase.point for phase in phases if phase.point is not None and phase.point.kind == BARRIER]
     numbers = [point.operand(NUMBER) for point in points]

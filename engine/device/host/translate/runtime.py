@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from engine.device.host.translate import abi
 
-#: How far from its own frame an address still counts as local memory in a device function.
-STACK_BYTES = abi.CALL_BYTES
-
 
 def text() -> str:
     """Return `wl.allocation`, `wl.find`, `wl.fault` and `wl.overflow`."""

@@ -8,30 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.device.host.translate import abi
+from engine.device.host.translate import abi, common_values, resolving, rounds
 from engine.device.host.translate.body import quoted
+from engine.device.host.translate.phase_plan import EXITED, FRAME, PhasePlan, function
 from engine.device.host.translate.points import TURN, WARP, YIELD
 from engine.device.host.translate.resolvers import ARRIVED, BARRIERS, STATE, element
-from engine.device.host.translate.rounds import EXITED, FRAME, Phase, function
-from engine.device.host.translate.rounds import text as rounds_text
 from engine.device.host.translate.threads import block_loop, launch_i32
-
-__all__ = ["EXITED", "Phase", "text"]
 
 RUN = "ptr noalias %launch, ptr noalias %params, ptr noalias %worker, i64 %first, i64 %last"
 
 
-def text(kernel: str, phases: Sequence[Phase], limits: str, *, parts_at_barriers: bool) -> str:
+def text(kernel: str, phases: Sequence[PhasePlan], limits: str, *, parts_at_barriers: bool) -> str:
     """Return the entry of a waiting kernel, with its helpers.
 
     `parts_at_barriers` when its threads may be at one barrier instruction without being at one barrier.
 
     `limits` is the text that notes the limits of buffers before any thread block runs.
     """
-    return rounds_text(kernel, phases) + "\n" + _entry(kernel, phases, limits, parts_at_barriers=parts_at_barriers)
+    helpers = [part.text(kernel, phases) for part in (resolving, common_values, rounds)]
+    return "\n".join(helpers) + "\n" + _entry(kernel, phases, limits, parts_at_barriers=parts_at_barriers)
 
 
-def _entry(kernel: str, phases: Sequence[Phase], limits: str, *, parts_at_barriers: bool) -> str:
+def _entry(kernel: str, phases: Sequence[PhasePlan], limits: str, *, parts_at_barriers: bool) -> str:
     cases = " ".join(f"i32 {index}, label %phase.{index}" for index in range(len(phases)))
     calls = "".join(
         f"phase.{index}:\n  %settled.{index} = call i32 {phase.name}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import space_of
 from engine.device.host.translate.body import Body, quoted
-from engine.device.host.translate.runtime import STACK_BYTES
 from engine.device.host.translate.table import opcode
 from engine.device.host.translate.types import bits, types_of
 from engine.ptx.tree import Instruction
@@ -62,9 +62,12 @@ def _is_own(body: Body, value: str, space: str) -> str:
         return _within(body, value, "%shared", "%shared.bytes")
     if body.is_entry:
         return _within(body, value, "%local", str(body.local_bytes))
-    here = code.value("ptrtoint ptr %local to i64")
-    distance = code.value(f"sub i64 {value}, {code.value(f'sub i64 {here}, {STACK_BYTES}')}")
-    return code.value(f"icmp ult i64 {distance}, {2 * STACK_BYTES}")
+    # Local memory of the kernel and of every device function lies in the worker's scratch memory.
+    first, size = (
+        code.value(f"load i64, ptr {code.value(f'getelementptr i64, ptr %worker, i64 {index}')}")
+        for index in (abi.SCRATCH, abi.SCRATCH_BYTES)
+    )
+    return code.value(f"icmp ult i64 {code.value(f'sub i64 {value}, {first}')}, {size}")
 
 
 def _is_constant(body: Body, value: str) -> str:
