@@ -67,6 +67,10 @@ class Accesses:
         self._roots = roots
         self.branch_free = branch_free
         self._is_entry = body.is_entry
+        self._has_generic_parameters = any(
+            item.opcode == "cvta" and "param" in item.modifiers and "to" not in item.modifiers
+            for item in body.function.instructions
+        )
         self._limits_at = limits
         self._ranges_of_threads: Ranges | None = None
         self._hoisted: dict[tuple[Root | str, Operand, tuple[Guard, ...]], _Span] = {}
@@ -238,6 +242,10 @@ class Accesses:
         address = body.address(operand, instruction.line)
         if not self._is_entry:
             return self._parameter_of_caller(instruction, address, size)
+        if self._has_generic_parameters:  # NVRTC, after a compile with -G, writes `ld.param` of what cvta.param gives
+            distance = body.code.value(f"sub i64 {address}, {body.code.value('ptrtoint ptr %params to i64')}")
+            is_generic = body.code.value(f"icmp ult i64 {distance}, {body.layout.parameter_bytes}")
+            address = body.code.value(f"select i1 {is_generic}, i64 {distance}, i64 {address}")
         last = max(body.layout.parameter_bytes - size, 0)
         clamped = body.code.value(f"call i64 @llvm.umin.i64(i64 {address}, i64 {last})")
         return body.code.value(f"getelementptr i8, ptr %params, i64 {clamped}")

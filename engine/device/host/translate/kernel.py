@@ -16,7 +16,7 @@ from engine.device.host.translate.opcodes.calls import frame, function_name
 from engine.device.host.translate.phase_values import PhaseValues
 from engine.device.host.translate.provenance import Root, roots
 from engine.device.host.translate.ranges import Ranges
-from engine.device.host.translate.renaming import renamed
+from engine.device.host.translate.renaming import renamed, without_repeats
 from engine.device.host.translate.threads import block_loop, memory_prologue, share, thread_loop
 from engine.device.host.translate.turns import with_turns
 from engine.diagnostics import KernelError
@@ -66,6 +66,7 @@ def translate_kernel(
         layout.fixed_shared = signature.shared_bytes
     device_functions = Layout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
     text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
+    kernel = without_repeats(kernel, build(kernel, suspension.suspends))
     kernel = _with_turns(renamed(kernel, build(kernel, suspension.suspends)), layout)
     flow = build(kernel, suspension.suspends)
     if any(block.suspends for block in flow.blocks):

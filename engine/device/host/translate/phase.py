@@ -166,7 +166,7 @@ def _acts(instruction: Instruction) -> bool:
     """Whether an instruction does more than compute registers."""
     return not (
         instruction.opcode in PURE
-        or instruction.opcode == "bra"
+        or instruction.opcode in ("bra", "ret", "exit")
         or (instruction.opcode == "ld" and "param" in instruction.modifiers)
         or is_point(instruction)
     )

@@ -13,7 +13,7 @@ from engine.device.host.translate.facts import writes
 from engine.device.host.translate.flow import Block, Flow, defined
 from engine.device.host.translate.types import TYPES
 from engine.device.host.translate.uniformity import PURE
-from engine.ptx.tree import Address, Function, Guard, Instruction, Negated, Operand, Register, Statement
+from engine.ptx.tree import Address, Function, Guard, Instruction, Integer, Negated, Operand, Register, Statement
 
 
 def renamed(function: Function, flow: Flow) -> Function:
@@ -42,6 +42,40 @@ def renamed(function: Function, flow: Flow) -> Function:
     for statement in function.body:
         body += written.get(id(statement), [statement])
     return replace(function, body=tuple(body), registers=registers)
+
+
+def without_repeats(function: Function, flow: Flow) -> Function:
+    """Return a function without the moves that give a register what it has already.
+
+    CUDA compilers write such a move on each way to a loop; where threads part there, it would look as if they had
+    different values.
+    """
+    assert function.body is not None
+    written = writes(function)
+    moves = {id(item): item for items in written.values() if len(items) > 1 for item in items if item.opcode == "mov"}
+    reaching = _Reaching(flow, {name for name, items in written.items() if len(items) > 1})
+    repeated: set[int] = set()
+    for block in flow.blocks:
+        last = reaching.at_start(block)
+        for item in block.instructions:
+            target = item.operands[0] if item.operands else None
+            if id(item) in moves and isinstance(target, Register) and item.guard is None:
+                before = last.get(target.name, frozenset())
+                source = item.operands[1]
+                is_settled = isinstance(source, Integer) or (
+                    isinstance(source, Register) and len(written.get(source.name, ())) == 1
+                )
+                if is_settled and before and all(_is_same(moves.get(definition), item) for definition in before):
+                    repeated.add(id(item))
+                    continue
+            reaching.step(last, item)
+    if not repeated:
+        return function
+    return replace(function, body=tuple(item for item in function.body if id(item) not in repeated))
+
+
+def _is_same(before: Instruction | None, item: Instruction) -> bool:
+    return before is not None and before.guard is None and before.operands == item.operands
 
 
 def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instruction, str]]:

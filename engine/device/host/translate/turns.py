@@ -22,8 +22,9 @@ from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, S
 
 Predicate = Callable[[Instruction], bool]
 
-#: A step of a loop index from which on all threads of a warp leave the loop within one round of each other.
-_STRIDE = 32
+#: A step of a loop index from which on threads are taken to leave the loop at nearly the same time: it is most often as
+#: wide as a side of the thread block.
+_STRIDE = 8
 _RANGES = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"))
 
 
@@ -149,20 +150,14 @@ class _Choice:
             leaves = last is not None and last.opcode in ("ret", "exit", "trap")
             following.append([*onward, end] if leaves or not onward else onward)
         ways = Ways([*following, []])
-        always = ways.always(end)
-        choosing = [
-            block.index
+        apart = {
+            block.index: ways.apart(block.index, end)
             for block in self._flow.blocks
             if len(following[block.index]) > 1 and not self._is_range(block.instructions[-1])
-        ]
+        }
 
         def test(loop: Loop) -> bool:
-            return any(
-                source not in loop.blocks
-                and ways.reach(source) >> loop.header & 1
-                and not always.get(source, 0) >> loop.header & 1
-                for source in choosing
-            )
+            return any(source not in loop.blocks and blocks >> loop.header & 1 for source, blocks in apart.items())
 
         return test
 

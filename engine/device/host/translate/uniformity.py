@@ -156,17 +156,5 @@ def _skipped(flow: Flow, ways: Ways, parting: set[int]) -> set[int]:
                 shared |= way & other
         for point in members(shared):
             if flow.blocks[point].suspends:
-                found |= _between(ways, source, point)
+                found |= ways.apart(source, point)
     return set(members(found))
-
-
-def _between(ways: Ways, source: int, point: int) -> int:
-    """Return the blocks on ways from a branch to a point, without those on all of these ways."""
-    always = ways.always(point)
-    on_way = 0
-    for following in ways.following[source]:
-        if following in always:
-            on_way |= ways.reach(following)
-    leading = sum(1 << index for index in always)
-    comes_back = on_way >> source & 1
-    return on_way & leading & ~(always[source] & ~(comes_back << source))

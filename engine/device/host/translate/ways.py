@@ -50,6 +50,21 @@ class Ways:
         self._always[end] = always
         return always
 
+    def apart(self, source: int, end: int) -> int:
+        """Return the blocks on ways from a branch to `end`, up to where all of these ways meet again."""
+        always = self.always(end)
+        if source not in always:
+            return 0
+        meeting = always[source] & ~(1 << source)
+        found = 0
+        pending = [following for following in self.following[source] if following in always]
+        while pending:
+            index = pending.pop()
+            if not (found | meeting) >> index & 1:
+                found |= 1 << index
+                pending += [following for following in self.following[index] if following in always]
+        return found
+
 
 def members(bits: int) -> Iterator[int]:
     """Yield the blocks of a set."""
