@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Mapping
 
 from engine.ptx.constants import term
@@ -11,6 +12,7 @@ from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
 from engine.ptx.elements import with_elements
 from engine.ptx.lexer import PtxSyntaxError
 from engine.ptx.operands import instruction_operands
+from engine.ptx.scopes import Scope, declared_registers
 from engine.ptx.tree import (
     Guard,
     Instruction,
@@ -24,76 +26,42 @@ from engine.ptx.tree import (
     Vector,
 )
 
-_FAMILY = re.compile(r"(.*?)(\d+)$")
-#: Component names of vector registers, by position and by colour.
-_COMPONENTS = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": "z", "a": "w"}
-
-#: More registers than a compiler ever declares at once; what is over it is a mistake, not a kernel.
-MAX_REGISTERS = 1 << 18
 #: More places than a jump table has.
 MAX_TARGETS = 1 << 16
-
-
-class Scope:
-    """The names declared between one pair of braces."""
-
-    def __init__(self, parent: Scope | None, suffix: str) -> None:
-        self.parent = parent
-        self.suffix = suffix
-        #: Exact register names and, for `%r<10>`, the family's prefix with its count.
-        self.registers: set[str] = set()
-        self.families: dict[str, int] = {}
-        self.names: set[str] = set()
-        #: Vector registers with their number of components; each component is a register of its own.
-        self.vectors: dict[str, int] = {}
-
-    def holds_register(self, name: str) -> bool:
-        """Whether this scope declares the register."""
-        if name in self.registers:
-            return True
-        match = _FAMILY.match(name)
-        if match is None or (match[2][0] == "0" and len(match[2]) > 1):
-            return False
-        return int(match[2]) < self.families.get(match[1], 0)
-
-    def find(self, name: str) -> Register | Symbol | Vector | None:
-        """Return what a name stands for, None when this scope does not declare it."""
-        if self.holds_register(name):
-            return Register(name + self.suffix)
-        if name in self.names:
-            return Symbol(name + self.suffix)
-        if name in self.vectors:
-            return Vector(tuple(Register(f"{name}.{part}{self.suffix}") for part in "xyzw"[: self.vectors[name]]))
-        base, _, part = name.rpartition(".")
-        if base in self.vectors and part in _COMPONENTS:
-            return Register(f"{base}.{_COMPONENTS[part]}{self.suffix}")
-        return None
 
 
 class BodyParser:
     """Parses one body into flat lists; read the attributes when `parse` has returned."""
 
-    def __init__(self, cursor: Cursor, files: dict[int, str], reachable: Mapping[str, Variable]) -> None:
-        """`reachable` are the variables of the module and the function's parameters."""
+    def __init__(self, cursor: Cursor, files: dict[int, str], name: str, reachable: ChainMap[str, Variable]) -> None:
+        """`name` is the function's; `reachable` are the variables of the module and the function's parameters."""
         self._cursor = cursor
         self._files = files
-        self._types = {name: found.ptx_type for name, found in reachable.items()}
+        self._name = name
+        self._own: dict[str, Variable] = {}
+        self._reachable = reachable.new_child(self._own)
         self._location: SourceLocation | None = None
         self._scope: Scope | None = None
         self._scopes = 0
         self.body: list[Statement] = []
         self.registers: dict[str, str] = {}
         self.variables: list[Variable] = []
+        #: Global and constant variables that only this function names.
+        self.statics: list[Variable] = []
         self.prototypes: dict[str, Prototype] = {}
         self.targets: dict[str, tuple[str, ...]] = {}
 
-    def parse(self, formal: Mapping[str, str] | None = None) -> None:
-        """Parse from the opening brace to the closing one; `formal` are parameters that are registers, with types."""
+    def parse(self, formal: Mapping[str, str] | None = None, outer: Scope | None = None) -> None:
+        """Parse from the opening brace to the closing one.
+
+        `formal` are parameters that are registers, with types; `outer` is the scope of the module's own registers.
+        """
         cursor = self._cursor
         cursor.expect("{")
-        suffix = f"${self._scopes}" if self._scopes else ""
+        suffix = f"~{self._scopes}" if self._scopes else ""  # no name of PTX has a tilde
         self._scopes += 1
-        outer, self._scope = self._scope, Scope(self._scope, suffix)
+        before = self._scope
+        self._scope = Scope(before or outer, suffix)
         if formal:
             for name in formal:
                 base = name.rpartition(".")[0]
@@ -105,7 +73,7 @@ class BodyParser:
         self._collect_labels()
         while not cursor.accept("}"):
             self._statement()
-        self._scope = outer
+        self._scope = before
 
     def _collect_labels(self) -> None:
         """Declare this scope's labels first: a branch may name one that comes later."""
@@ -120,7 +88,7 @@ class BodyParser:
                 if depth < 0:
                     return
             elif depth == 0 and token.kind == "word" and following.text == ":":
-                scope.names.add(token.text)
+                scope.names[token.text] = token.text + scope.suffix
 
     def _statement(self) -> None:
         cursor = self._cursor
@@ -189,11 +157,12 @@ class BodyParser:
         if name == "reg":
             self._registers()
         elif name in ("local", "shared", "param", "const", "global"):
+            is_static = name in ("const", "global")
             for found in variables(cursor, name, linkage):
-                scope.names.add(found.name)
-                unique = found.name + scope.suffix
-                self.variables.append(_renamed(found, unique))
-                self._types[unique] = found.ptx_type
+                unique = found.name + scope.suffix + (f"~{self._name}" if is_static else "")
+                scope.names[found.name] = unique
+                (self.statics if is_static else self.variables).append(_renamed(found, unique))
+                self._own[unique] = found
         elif name in ("pragma", "alias"):
             while not cursor.accept(";"):
                 cursor.take()
@@ -203,35 +172,9 @@ class BodyParser:
             raise PtxSyntaxError(f"PTX line {cursor.line}: .{name} must not stand in a function body", line=cursor.line)
 
     def _registers(self) -> None:
-        cursor, scope = self._cursor, self._scope
+        scope = self._scope
         assert scope is not None
-        components, ptx_type = 0, cursor.directive("a register type")
-        if ptx_type in ("v2", "v4"):
-            components, ptx_type = int(ptx_type[1:]), cursor.directive("a register type")
-        while True:
-            name = cursor.word("a register name")
-            names = [name]
-            if cursor.accept("<"):
-                count = term(cursor)
-                if not 0 <= count <= MAX_REGISTERS:
-                    raise PtxSyntaxError(
-                        f"PTX line {cursor.line}: registers must be at most {MAX_REGISTERS}, got {count}",
-                        line=cursor.line,
-                    )
-                cursor.expect(">")
-                names = [f"{name}{index}" for index in range(count)]
-                if not components:
-                    scope.families[name] = count
-            elif not components:
-                scope.registers.add(name)
-            for item in names:
-                if components:
-                    scope.vectors[item] = components
-                for part in "xyzw"[:components] or ("",):
-                    self.registers[item + (f".{part}" if part else "") + scope.suffix] = ptx_type
-            if cursor.accept(";"):
-                return
-            cursor.expect(",")
+        self.registers.update(declared_registers(self._cursor, scope))
 
     def _instruction(self) -> None:
         cursor = self._cursor
@@ -249,7 +192,7 @@ class BodyParser:
                 modifiers += cursor.directive("a modifier").split(".")
         operands = instruction_operands(cursor, self._resolve, groups=opcode == "call")
         plain = Instruction(opcode, tuple(modifiers), (), guard, line, self._location)
-        self.body += with_elements(plain, operands, self._types, self.registers)
+        self.body += with_elements(plain, operands, self._reachable, self.registers)
 
     def _resolve(self, name: str) -> Register | Symbol | Vector:
         scope = self._scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol, type_size
+from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol, Variable, type_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Element:
 def with_elements(
     instruction: Instruction,
     operands: tuple[Operand | Element, ...],
-    types: Mapping[str, str],
+    variables: Mapping[str, Variable],
     registers: dict[str, str],
 ) -> list[Instruction]:
     """Return an instruction with its operands, after the instructions that compute where its elements lie.
 
-    `types` are the element types of the variables in reach; `registers` is given what new registers there are. A mov
-    takes an element's address and everything else accesses what is there.
+    `variables` are those in reach; `registers` is given what new registers there are. A mov takes an element's address
+    and everything else accesses what is there.
     """
     done: list[Instruction] = []
     plain: list[Operand] = []
@@ -34,7 +34,8 @@ def with_elements(
         if not isinstance(operand, Element):
             plain.append(operand)
             continue
-        size = type_size(types.get(operand.array.name, "b8"))
+        declared = variables.get(operand.array.name)
+        size = type_size(declared.ptx_type) if declared else 1
         first = Symbol(operand.array.name, operand.number * size)
         base: Register | Symbol = first
         if operand.register is not None:

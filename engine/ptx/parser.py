@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from dataclasses import replace
 
 from engine.ptx.body import BodyParser, parameter_list
@@ -11,7 +12,8 @@ from engine.ptx.cursor import Cursor
 from engine.ptx.declarations import LINKAGES, SPACES, skip, variables
 from engine.ptx.lexer import PtxSyntaxError, tokenize
 from engine.ptx.register_parameters import formal_registers, moved, renamed
-from engine.ptx.signatures import signatures
+from engine.ptx.scopes import Scope, declared_registers
+from engine.ptx.signatures import signatures, symbols
 from engine.ptx.tree import Function, PtxModule, Variable
 
 _LIST_DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "reqnctapercluster")
@@ -34,6 +36,9 @@ class _ModuleParser:
         self._functions: dict[str, Function] = {}
         self._variables: dict[str, Variable] = {}
         self._aliases: dict[str, str] = {}
+        #: Registers of the module, as PTX had them before version 3: every function has its own.
+        self._scope = Scope(None, "")
+        self._registers: dict[str, str] = {}
 
     def parse(self) -> PtxModule:
         cursor = self._cursor
@@ -47,9 +52,27 @@ class _ModuleParser:
         for name, target in self._aliases.items():
             if target in self._functions:
                 self._functions[name] = replace(self._functions[target], name=name)
+        self._place_locals()
         return PtxModule(
             self._version, self._target, self._functions, self._variables, signatures(self._functions, self._variables)
         )
+
+    def _place_locals(self) -> None:
+        """Give each local variable of the module, as PTX had them before version 3, to the function that names it."""
+        shared = {name: found for name, found in self._variables.items() if found.space == "local"}
+        users: dict[str, str] = {}
+        for name, function in self._functions.items() if shared else ():
+            own = [shared[symbol] for symbol in symbols(function) if symbol in shared]
+            for variable in own:
+                if users.setdefault(variable.name, name) != name:
+                    raise PtxSyntaxError(
+                        f"PTX line {variable.line}: local variable {variable.name} must be used in one function only, "
+                        f"got {users[variable.name]} and {name}; declare it in one and pass its address",
+                        line=variable.line,
+                    )
+            self._functions[name] = replace(function, variables=(*function.variables, *own))
+        for name in shared:
+            del self._variables[name]
 
     def _directive(self) -> None:
         cursor, linkage = self._cursor, ""
@@ -79,6 +102,8 @@ class _ModuleParser:
                 previous = self._variables.get(found.name)
                 if previous is None or previous.linkage == "extern":
                     self._variables[found.name] = found
+        elif name == "reg":
+            self._registers |= declared_registers(cursor, self._scope)
         elif name == "alias":
             self._alias()
         elif name == "pragma":
@@ -105,9 +130,11 @@ class _ModuleParser:
                 )
             return
         own = {variable.name: variable for variable in (*results, *parameters)}
-        body = BodyParser(cursor, self._files, self._variables | own)
+        body = BodyParser(cursor, self._files, name, ChainMap(own, self._variables))
+        body.registers.update(self._registers)
         taken, given = formal_registers(parameters), formal_registers(results)
-        body.parse(taken | given)
+        body.parse(taken | given, self._scope)
+        self._variables |= {found.name: found for found in body.statics}
         self._functions[name] = Function(
             name,
             is_entry,

@@ -1,6 +1,7 @@
 """Calls: structures, registers, tables of functions, aliases, and functions that wait."""
 
 import numpy as np
+import pytest
 
 SOURCE = """
 struct Big { int a; double b; float c[5]; };
@@ -58,3 +59,38 @@ def test_registers_and_numbers_as_arguments(run):
     out = run(REGISTERS, "k", 1, 32, np.zeros(32, np.int32))[0]
     t = np.arange(32)
     assert np.array_equal(out, t + 5 - 2 - 1 - (t < 16))
+
+
+TAKEN = """.version 8.3
+.target sm_90
+.address_size 64
+.func (.param .b32 r) pick(.param .align 8 .b8 s[24], .param .b32 which) {
+  .reg .b64 %p, %q; .reg .b32 %i, %v, %w;
+  ld.param.b32 %i, [which]; mov.b64 %p, s; mad.wide.u32 %p, %i, 4, %p;
+  READ
+  st.local.b32 [%p], 99; ld.local.b32 %w, [%p]; add.u32 %v, %v, %w;
+  WAIT
+  st.param.b32 [r], %v; ret; }
+.visible .entry k(.param .u64 out) {
+  .reg .b64 %o; .reg .b32 %t, %v; .param .align 8 .b8 s[24]; .param .b32 which; .param .b32 r;
+  mov.u32 %t, %tid.x; ld.param.u64 %o, [out]; mad.wide.u32 %o, %t, 8, %o;
+  st.param.v2.b32 [s], {10, 11}; st.param.v2.b32 [s+8], {12, 13}; st.param.v2.b32 [s+16], {14, %t};
+  st.param.b32 [which], %t; call (r), pick, (s, which); ld.param.b32 %v, [r]; st.global.b32 [%o], %v;
+  call (r), pick, (s, which); ld.param.b32 %v, [r]; st.global.b32 [%o+4], %v; ret; }"""
+
+
+@pytest.mark.parametrize("wait", ["", "bar.sync 0;"], ids=["called", "inlined"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        "ld.local.b32 %v, [%p];",
+        "cvta.local.u64 %q, %p; ld.b32 %v, [%q];",
+        "ld.param.b32 %v, [%p];",
+        "ld.param::func.b32 %v, [%p];",
+        "cvta.param.u64 %q, s; mad.wide.u32 %q, %i, 4, %q; ld.b32 %v, [%q];",
+    ],
+)
+def test_a_parameter_whose_address_is_taken_is_local(run, read, wait):
+    """It is a copy: what the function writes there, neither its caller nor the next call sees."""
+    out = run(TAKEN.replace("READ", read).replace("WAIT", wait), "k", 1, 6, np.zeros((6, 2), np.uint32))[0]
+    assert np.array_equal(out, np.array([10, 11, 12, 13, 14, 5])[:, None].repeat(2, 1) + 99)

@@ -156,3 +156,24 @@ def test_elements_of_arrays_and_variables_without_a_space(run):
     given = np.frombuffer(np.array([0, 77, 0, 0], np.uint32).tobytes(), "V16")[0]
     out = run(ELEMENTS.replace("LINES", lines), "k", 1, 1, np.zeros(len(READS), np.uint32), given)[0]
     assert dict(zip(READS, out, strict=True)) == READS
+
+
+def test_a_device_function_tells_local_memory_of_its_caller(run):
+    """isspacep inside a function, of addresses that its caller, the function itself and others own."""
+    ptx = """.version 8.0
+    .target sm_80
+    .address_size 64
+    .func (.param .b32 r) tell(.param .b64 a) { .reg .b64 %a, %b; .reg .pred %p; .reg .b32 %x, %y; LOCAL
+      ld.param.b64 %a, [a]; isspacep.local %p, %a; selp.u32 %x, 1, 0, %p; isspacep.global %p, %a;
+      selp.u32 %y, 2, 0, %p; add.u32 %x, %x, %y; isspacep.shared %p, %a; selp.u32 %y, 4, 0, %p; add.u32 %x, %x, %y;
+      st.param.b32 [r], %x; ret; }
+    .visible .entry k(.param .u64 out) {
+      .reg .b64 %o, %a; .reg .b32 %v; .local .b32 lc[4]; .shared .b32 sh[4]; .param .b64 a; .param .b32 r;
+      ld.param.u64 %o, [out]; st.local.b32 [lc], 1; st.shared.b32 [sh], 1;
+      cvta.local.u64 %a, lc; st.param.b64 [a], %a; call (r), tell, (a); ld.param.b32 %v, [r]; st.global.b32 [%o], %v;
+      cvta.shared.u64 %a, sh; st.param.b64 [a], %a; call (r), tell, (a); ld.param.b32 %v, [r];
+      st.global.b32 [%o+4], %v;
+      st.param.b64 [a], %o; call (r), tell, (a); ld.param.b32 %v, [r]; st.global.b32 [%o+8], %v; ret; }"""
+    own = ".local .b32 mine[4]; cvta.local.u64 %b, mine; isspacep.local %p, %b; @!%p trap; st.u32 [%b], 1;"
+    for local in ("", own):
+        assert list(run(ptx.replace("LOCAL", local), "k", 1, 1, np.zeros(3, np.uint32))[0]) == [1, 4, 2]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.ptx import parse
-from engine.ptx.tree import Float, Integer, Register, SymbolValue, Vector
+from engine.ptx import PtxSyntaxError, parse
+from engine.ptx.tree import Address, Float, Integer, Register, Symbol, SymbolValue, Vector
 
 HEAD = ".version 8.3\n.target sm_80\n.address_size 64\n"
 
@@ -81,3 +81,53 @@ def test_masks_select_bytes_of_an_address():
     """`0xFF00(x)` is the second byte of the address of x."""
     variable = parse(HEAD + ".global .u8 b[] = {0xFF(x), 0xFF00(x+3)}; .global .u8 x;").variables["b"]
     assert variable.initial == (SymbolValue("x", mask=0xFF), SymbolValue("x", 3, mask=0xFF00))
+
+
+def test_elements_of_arrays_are_addresses():
+    """A number counts elements of the declared type, a register is multiplied; a mov takes the address itself."""
+    text = (
+        HEAD
+        + """.global .u16 table[2][4];
+    .entry k() { .reg .u64 x; .reg .s32 i; .local .b32 own[4];
+      ld.global.u16 x, table[3]; mov.u64 x, own[2]; st.local.b32 own[i+1], 5; }"""
+    )
+    load, move, start, wide, place, store = parse(text).functions["k"].instructions
+    assert load.operands[1] == Address(Symbol("table"), 6)
+    assert move.operands[1] == Symbol("own", 8)
+    assert (start.text, start.operands[1]) == ("mov.b64", Symbol("own", 4))
+    assert (wide.text, wide.operands[1]) == ("cvt.s64.s32", Register("i"))
+    assert (place.text, place.operands[1:]) == ("mad.lo.s64", (wide.operands[0], Integer(4), start.operands[0]))
+    assert store.operands[0] == Address(place.operands[0])
+
+
+def test_families_of_targets():
+    """`N<3>` stands for N0, N1 and N2, among other names."""
+    text = HEAD + ".entry k() { .reg .u32 r; all: .branchtargets N<3>, E; brx.idx r, all; N0: N1: N2: E: ret; }"
+    assert parse(text).functions["k"].targets["all"] == ("N0", "N1", "N2", "E")
+
+
+def test_variables_of_functions_and_registers_of_modules():
+    """Globals in functions become the module's under other names; what a module declares, functions have."""
+    text = (
+        HEAD
+        + """.reg .u32 common; .local .b32 own;
+    .func f() { .global .u32 g = 1; .const .u32 c; mov.u32 common, g; ret; }
+    .entry k() { .global .u32 g = 2; { .global .u32 g = 3; } st.local.b32 [own], common; }"""
+    )
+    module = parse(text)
+    values = {item.initial[0].value for item in module.variables.values() if item.initial}
+    assert values == {1, 2, 3}
+    assert "own" not in module.variables
+    assert [item.name for item in module.functions["k"].variables] == ["own"]
+    assert all(item.registers["common"] == "u32" for item in module.functions.values())
+    taken = module.functions["f"].instructions[0].operands[1]
+    assert module.variables[taken.name].initial == (Integer(1),)
+
+
+def test_a_local_variable_of_two_functions_is_refused():
+    """Each would have its own, while the text means one."""
+    text = HEAD + ".local .b32 own; .func f() { st.local.b32 [own], 1; } .entry k() { st.local.b32 [own], 2; }"
+    with pytest.raises(
+        PtxSyntaxError, match="line 4: local variable own must be used in one function only, got f and k"
+    ):
+        parse(text)

@@ -23,6 +23,10 @@ from engine.device.host.translate.waiting import WaitingKernel
 from engine.ptx.tree import Instruction
 
 
+#: A loop over threads, one after the other, is unrolled when its body has no more instructions than this.
+SHORT = 48
+
+
 class Phase:
     """A phase of a kernel: number 0 runs from the start, any other from after the point of that number."""
 
@@ -89,7 +93,8 @@ class Phase:
         choice = parallel.choice(body, self._name("|checked"), "phase.done") if is_hoisted else ""
         edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
         after = "" if settled else f"  store i32 {EXITED}, ptr %state.at{body.accesses.suffix}\n"
-        kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if is_hoisted else ""
+        count = sum(len(shared.flow.blocks[index].instructions) for index in ends.pieces)
+        kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if is_hoisted and count <= SHORT else ""
         loop = thread_loop(body, self._thread() + fold.begin, after, edges, fold.done, fold.finish, kind, bounds)
         entry = "\n".join(body.code.entry)
         prologue = memory_prologue(shared.layout) + _FIRST_THREAD + "\n".join([*lines, *body.accesses.prologue])

@@ -1,0 +1,86 @@
+"""Names of a function body: which register, variable or label a name stands for between one pair of braces."""
+
+from __future__ import annotations
+
+import re
+
+from engine.ptx.constants import term
+from engine.ptx.cursor import Cursor
+from engine.ptx.lexer import PtxSyntaxError
+from engine.ptx.tree import Register, Symbol, Vector
+
+_FAMILY = re.compile(r"(.*?)(\d+)$")
+#: Component names of vector registers, by position and by colour.
+_COMPONENTS = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": "z", "a": "w"}
+
+#: More registers than a compiler ever declares at once; what is over it is a mistake, not a kernel.
+MAX_REGISTERS = 1 << 18
+
+
+class Scope:
+    """The names declared between one pair of braces."""
+
+    def __init__(self, parent: Scope | None, suffix: str) -> None:
+        self.parent = parent
+        self.suffix = suffix
+        #: Exact register names and, for `%r<10>`, the family's prefix with its count.
+        self.registers: set[str] = set()
+        self.families: dict[str, int] = {}
+        #: Variables, labels and prototypes, with what they are called in the tree.
+        self.names: dict[str, str] = {}
+        #: Vector registers with their number of components; each component is a register of its own.
+        self.vectors: dict[str, int] = {}
+
+    def holds_register(self, name: str) -> bool:
+        """Whether this scope declares the register."""
+        if name in self.registers:
+            return True
+        match = _FAMILY.match(name)
+        if match is None or (match[2][0] == "0" and len(match[2]) > 1):
+            return False
+        return int(match[2]) < self.families.get(match[1], 0)
+
+    def find(self, name: str) -> Register | Symbol | Vector | None:
+        """Return what a name stands for, None when this scope does not declare it."""
+        if self.holds_register(name):
+            return Register(name + self.suffix)
+        if name in self.names:
+            return Symbol(self.names[name])
+        if name in self.vectors:
+            return Vector(tuple(Register(f"{name}.{part}{self.suffix}") for part in "xyzw"[: self.vectors[name]]))
+        base, _, part = name.rpartition(".")
+        if base in self.vectors and part in _COMPONENTS:
+            return Register(f"{base}.{_COMPONENTS[part]}{self.suffix}")
+        return None
+
+
+def declared_registers(cursor: Cursor, scope: Scope) -> dict[str, str]:
+    """Return the registers of a declaration, from after `.reg`, with their types, and enter them in a scope."""
+    components, ptx_type = 0, cursor.directive("a register type")
+    if ptx_type in ("v2", "v4"):
+        components, ptx_type = int(ptx_type[1:]), cursor.directive("a register type")
+    found: dict[str, str] = {}
+    while True:
+        name = cursor.word("a register name")
+        names = [name]
+        if cursor.accept("<"):
+            count = term(cursor)
+            if not 0 <= count <= MAX_REGISTERS:
+                raise PtxSyntaxError(
+                    f"PTX line {cursor.line}: registers must be at most {MAX_REGISTERS}, got {count}",
+                    line=cursor.line,
+                )
+            cursor.expect(">")
+            names = [f"{name}{index}" for index in range(count)]
+            if not components:
+                scope.families[name] = count
+        elif not components:
+            scope.registers.add(name)
+        for item in names:
+            if components:
+                scope.vectors[item] = components
+            for part in "xyzw"[:components] or ("",):
+                found[item + (f".{part}" if part else "") + scope.suffix] = ptx_type
+        if cursor.accept(";"):
+            return found
+        cursor.expect(",")
