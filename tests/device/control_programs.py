@@ -1,9 +1,10 @@
 """Random kernels of nested loops, branches and barriers, as CUDA C++ and as what they compute.
 
-A program works on the integers a, b, c, d of each thread, of which d is only given what all threads know. Its conditions are the same in all threads (they come from the
-parameters p and q and loop indices) or differ between them. Only where all threads of a thread block are, they wait
-and hand values over through shared memory; warp operations stand anywhere. The reference runs all threads of a thread
-block in step, in numpy, with a mask of those that take part, as a GPU without independent threads would.
+A program works on the integers a, b, c, d of each thread, of which d is only given what all threads know. Its
+conditions are the same in all threads (they come from the parameters p and q and loop indices) or differ between them.
+Only where all threads of a thread block are, they wait and hand values over through shared memory, or within a warp.
+The reference runs all threads of a thread block in step, in numpy, with a mask of those that take part, as a GPU
+without independent threads would.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from engine.device.host.translate.uniformity import PURE, Uniform
 from engine.device.host.translate.waiting import WaitingKernel
 from engine.ptx.tree import Instruction
 
-
 #: A loop over threads, one after the other, is unrolled when its body has no more instructions than this.
 SHORT = 48
 
