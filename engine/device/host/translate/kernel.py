@@ -135,7 +135,7 @@ def _parallel(body: Body, provenance: dict[str, Root | None], flow: Flow) -> str
         body, fold.begin, "", {axis: ("0", f"%n{axis}") for axis in "xyz"}, fold.done, fold.finish, parallel.VECTORS
     )
     entry = "\n".join(body.code.entry)
-    edges = "  %scratch = getelementptr i8, ptr null, i64 0\n" + "".join(
+    edges = "  %scratch = getelementptr i8, ptr null, i64 0\n  %together = add i1 true, 0\n" + "".join(
         f"  %{axis}0 = add i32 0, 0\n  %{axis}1 = add i32 %n{axis}, 0\n" for axis in "xyz"
     )
     prologue = memory_prologue(body.layout) + "\n".join([*body.accesses.prologue, edges])

@@ -141,10 +141,11 @@ VECTORS, UNROLLED = ", !llvm.loop !10", ", !llvm.loop !20"
 #: A checked twin runs for few thread blocks, so it is not worth the optimiser's time.
 TWIN = "noinline cold minsize optsize"
 
-#: The parameters of a piece that runs a range of threads of one thread block.
+#: The parameters of a piece that runs a range of threads of one thread block; `%together` when those are all threads
+#: and none has parted from the others so far.
 FRAME = (
     "ptr %launch, ptr %params, ptr %worker, ptr %scratch, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z, "
-    "i32 %x0, i32 %x1, i32 %y0, i32 %y1, i32 %z0, i32 %z1"
+    "i32 %x0, i32 %x1, i32 %y0, i32 %y1, i32 %z0, i32 %z1, i1 %together"
 )
 
 

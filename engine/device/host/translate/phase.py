@@ -2,12 +2,13 @@
 
 A phase without loops has two: one whose accesses are checked for all threads before they run, and its twin, which
 checks each and runs when one of them may be outside. Either returns the number of the point that all threads have
-come to, -1 when all have ended, or 0 when each thread's state says where it is.
+come to, -1 when all have ended, or 0 when each thread's state says where it is. A phase that is a loop's whole round
+runs until the threads leave the loop.
 """
 
 from __future__ import annotations
 
-from engine.device.host.translate import blocks, parallel, resolvers
+from engine.device.host.translate import abi, blocks, parallel, resolvers
 from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.body import Body, quoted
 from engine.device.host.translate.ends import Ends, Writer
@@ -103,7 +104,7 @@ class Phase:
             f"define internal i32 {self._name(suffix)}({parallel.FRAME}) #0 {rarity} {{\nentry:\n"
             f"  %settled = alloca i32\n  store i32 0, ptr %settled\n{fold.slots}{entry}\n"
             f"  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loop}{fold.judge}"
-            f"phase.ran:\n{writer.after}{settle}  br label %phase.done\n"
+            f"phase.ran:\n{writer.after}{settle}{self._repeat() if settled else '  br label %phase.done'}\n"
             "phase.done:\n  %settled.last = load i32, ptr %settled\n  ret i32 %settled.last\n}\n"
         )
         return text, bool(choice)
@@ -127,6 +128,31 @@ class Phase:
         comparison = guards.comparison(branch.guard) if guards is not None else None
         always = ranges.decided(comparison) if ranges is not None and comparison is not None else None
         return writer.decided_state(site, always) if always is not None else ""
+
+    def _repeat(self) -> str:
+        """Return the text that runs the phase again when all threads have come to where it starts: a loop's next round.
+
+        Only as long as the threads are together, since the scheduler looks after them otherwise.
+        """
+        if not any(
+            block is self._shared.waiting[self._number - 1]
+            for site in self._ends.sites
+            for block in self._ends.points(site)
+            if self._number
+        ):
+            return "  br label %phase.done"
+        return f"""  %round.same = icmp eq i32 %settled.now, {self._number}
+  %round.next = and i1 %round.same, %together
+  br i1 %round.next, label %round, label %phase.done
+round:
+  %round.fault.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_KIND}
+  %round.fault = load i64, ptr %round.fault.at
+  %round.stop.at = getelementptr i64, ptr %launch, i64 {abi.STOP}
+  %round.flag = load ptr, ptr %round.stop.at, !invariant.load !0
+  %round.stop = load volatile i64, ptr %round.flag, align 8
+  %round.any = or i64 %round.fault, %round.stop
+  %round.fine = icmp eq i64 %round.any, 0
+  br i1 %round.fine, label %start, label %phase.done"""
 
     def _bounds(self, body: Body, ranges: Ranges, guards: Guards) -> str:
         """Return the text that leaves out the threads which a comparison keeps from doing anything.

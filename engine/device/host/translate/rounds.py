@@ -41,7 +41,7 @@ def _run(kernel: str, phases: Sequence[PhasePlan]) -> str:
     results = "".join(f", [%settled.{index}, %s{index}]" for index in range(len(phases)))
     bodies = "".join(
         f"s{index}:\n  %settled.{index} = call i32 {phase.name}"
-        f"({FRAME}, i32 %x, i32 %x1, i32 %y, i32 %y1, i32 %z, i32 %z1)\n  br label %ran\n"
+        f"({FRAME}, i32 %x, i32 %x1, i32 %y, i32 %y1, i32 %z, i32 %z1, i1 false)\n  br label %ran\n"
         for index, phase in enumerate(phases)
     )
     return (

@@ -33,7 +33,7 @@ def _entry(kernel: str, phases: Sequence[PhasePlan], limits: str, *, parts_at_ba
     cases = " ".join(f"i32 {index}, label %phase.{index}" for index in range(len(phases)))
     calls = "".join(
         f"phase.{index}:\n  %settled.{index} = call i32 {phase.name}"
-        f"({FRAME}, i32 0, i32 %nx, i32 0, i32 %ny, i32 0, i32 %nz)\n  br label %ran\n"
+        f"({FRAME}, i32 0, i32 %nx, i32 0, i32 %ny, i32 0, i32 %nz, i1 %together)\n  br label %ran\n"
         for index, phase in enumerate(phases)
     )
     results = "".join(f", [%settled.{index}, %phase.{index}]" for index in range(len(phases)))
@@ -60,6 +60,7 @@ scatter:
   call void {function(kernel, "scatter")}({FRAME}, i32 %state, i32 %threads)
   br label %scan
 uniform:
+  %together = xor i1 %parted.before, true
   switch i32 %state, label %block.done [{cases}]
 {calls}ran:
   %ran.settled = phi i32 {results.removeprefix(", ")}
@@ -98,12 +99,12 @@ scan.loop:
   br i1 %scan.more, label %scan.loop, label %scanned
 scanned:
   %same = icmp eq i32 %scan.other.next, 0
-  br i1 %same, label %together, label %mixed
-together:
+  br i1 %same, label %all.same, label %mixed
+all.same:
   %over = icmp eq i32 %scan.first, {EXITED}
   br i1 %over, label %block.done, label %resolve
 resolve:
-  %settled = phi i32 [%scan.first, %together], [%ran.settled, %spread.done]
+  %settled = phi i32 [%scan.first, %all.same], [%ran.settled, %spread.done]
   %kind = call i32 {function(kernel, "kind")}(i32 %settled)
   switch i32 %kind, label %{together} [i32 {WARP}, label %warps i32 {YIELD}, label %yield i32 {TURN}, label %again]
 barrier:
