@@ -12,10 +12,12 @@ from typing import Any
 
 from engine.diagnostics import KernelError
 from engine.kernel_sources.compile_errors import compile_error
+from engine.kernel_sources.standard_headers import DIGEST, HEADERS
 from engine.kernel_sources.toolkit_headers import toolkit_include_folders
 
-# Helper functions in a kernel file need no __device__; line information costs nothing at run time.
-OPTIONS = ("--std=c++17", "-lineinfo", "-default-device")
+# Helper functions in a kernel file need no __device__; line information costs nothing at run time. What was compiled
+# with other headers is not the same.
+OPTIONS = ("--std=c++17", "-lineinfo", "-default-device", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def compile_cuda(source: str, path: Path, architecture: str, include_folders: Se
     """
     nvrtc = _nvrtc()
     options = [f"--gpu-architecture={architecture}", *OPTIONS, *(f"-I{folder}" for folder in include_folders)]
-    created, program = nvrtc.nvrtcCreateProgram(source.encode(), os.fsencode(path), 0, None, None)
+    names, texts = ([item.encode() for item in items] for items in (HEADERS, HEADERS.values()))
+    created, program = nvrtc.nvrtcCreateProgram(source.encode(), os.fsencode(path), len(names), texts, names)
     _check(nvrtc, created, "nvrtcCreateProgram")
     try:
         (result,) = nvrtc.nvrtcCompileProgram(program, len(options), [os.fsencode(option) for option in options])

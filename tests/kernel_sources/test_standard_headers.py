@@ -1,0 +1,48 @@
+"""Headers that other people's CUDA programs include."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.diagnostics import KernelError
+from engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
+from engine.kernel_sources.standard_headers import HEADERS
+
+PLAIN = [name for name, text in HEADERS.items() if "cuda/std" not in text]
+
+
+def compile_lines(includes: list[str], body: str) -> str:
+    """Return the PTX of a kernel `k(float* o)` with some includes."""
+    lines = "".join(f"#include <{name}>\n" for name in includes)
+    source = f'{lines}extern "C" __global__ void k(float* o) {{ {body} }}'
+    return compile_cuda(source, Path("k.cu"), "compute_75", toolkit_folders()).ptx
+
+
+def test_all_headers_of_c_go_together():
+    """Each, and all at once and twice, as large programs have them."""
+    assert "k" in compile_lines([*PLAIN, *PLAIN], "o[0] = 1;")
+
+
+@pytest.mark.parametrize(
+    ("header", "expression"),
+    [
+        ("cuda_runtime.h", "INFINITY + M_PI + INT_MAX + (uint32_t)5"),
+        ("stdint.h", "(int64_t)UINT32_MAX + (uint8_t)300"),
+        ("cfloat", "FLT_MAX + FLT_EPSILON + DBL_MIN"),
+        ("climits", "(float)UINT_MAX + LLONG_MIN"),
+        ("math_constants.h", "CUDART_INF_F + CUDART_PI_F"),
+        ("algorithm", "std::max(1.f, o[1]) + std::min(2, 3)"),
+        ("cmath", "std::sqrt(o[1]) + std::abs(-2.f) + M_PI"),
+        ("type_traits", "std::is_same<int, int>::value"),
+        ("cstdint", "(std::uint16_t)7"),
+    ],
+)
+def test_a_header_gives_its_names(header, expression):
+    """What a program expects of it is there."""
+    assert "st.global" in compile_lines([header], f"o[0] = {expression};")
+
+
+def test_a_header_of_the_host_is_still_missed():
+    """A header that makes no sense in a kernel is refused with its name."""
+    with pytest.raises(KernelError, match="iostream"):
+        compile_lines(["iostream"], "o[0] = 1;")
