@@ -1,4 +1,4 @@
-"""A typed view of one device allocation."""
+"""Views of a device allocation: a part of its bytes, and an array of some type and shape."""
 
 from __future__ import annotations
 
@@ -9,6 +9,31 @@ import numpy as np
 
 from engine.device.protocol import Device, Memory
 from engine.diagnostics import DeviceError
+
+
+@dataclass(frozen=True)
+class MemoryPart:
+    """Some bytes of an allocation, which can be used like one and lasts as long as the whole."""
+
+    whole: Memory
+    offset: int
+    size_bytes: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.offset <= self.offset + self.size_bytes <= self.whole.size_bytes:
+            raise DeviceError(
+                f"part must lie in the {self.whole.size_bytes} bytes of the whole, "
+                f"got {self.size_bytes} bytes from byte {self.offset} on"
+            )
+
+    @property
+    def pointer(self) -> int:
+        """Address on the device; DeviceError after the whole was freed."""
+        return self.whole.pointer + self.offset
+
+    def free(self) -> None:
+        """DeviceError: memory is freed as a whole."""
+        raise DeviceError("memory must be freed as a whole, got a part of it")
 
 
 @dataclass(frozen=True)

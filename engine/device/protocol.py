@@ -8,18 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NewType, Protocol
 
 import numpy as np
 
 from engine.device.arguments import KernelArguments
+from engine.diagnostics import DeviceError
 from engine.ptx.signature import KernelParameter
 
 if TYPE_CHECKING:
     from engine.device.memory import Buffer
 
 Node = NewType("Node", int)
-"""A node of one graph: an index that is valid for that graph and the executables made from it."""
+"""A node of one graph: an index that is valid for that graph and the executables made from it.
+
+Nodes are numbered in the order in which they were added to a graph and to any body in it, so that a number names one
+node of the whole.
+"""
+
+Condition = NewType("Condition", int)
+"""What a conditional node looks at: a handle of 64 bits that kernels take as an argument to set the value.
+
+A kernel sets it with `cudaGraphSetConditional(unsigned long long handle, unsigned value)`.
+"""
 
 Dim3 = tuple[int, int, int]
 
@@ -43,6 +55,31 @@ class DeviceInfo:
     architecture: str
     memory_bytes: int
     cores: int  # CPU threads used, or multiprocessors
+
+
+class ConditionalKind(Enum):
+    """What a conditional node does with its bodies when it is reached."""
+
+    IF = "IF"  #: one body, which runs once unless the condition is 0
+    IF_ELSE = "IF_ELSE"  #: two bodies: the first runs unless the condition is 0, else the second
+    WHILE = "WHILE"  #: one body, which runs again and again until the condition is 0; it is looked at before each turn
+
+
+@dataclass(frozen=True)
+class UpdateResult:
+    """What became of an update: when it was not `applied`, why not, and the node of the new graph where they part."""
+
+    applied: bool
+    reason: str = ""
+    node: Node | None = None
+
+
+class LoopStopped(DeviceError):
+    """A WHILE was ended from outside, as the host can; `node` is the outermost one that was running."""
+
+    def __init__(self, message: str, node: Node) -> None:
+        super().__init__(message)
+        self.node = node
 
 
 class Memory(Protocol):
@@ -107,14 +144,30 @@ class Executable(Protocol):
     def launch(self, stream: Stream) -> None: ...
 
     def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
-        """Give a kernel node new arguments, a new launch or another function; takes effect at the next launch."""
+        """Give a kernel node new arguments, a new launch or another function; takes effect at the next launch.
+
+        The node may be one of a body, or of a child graph (`Graph.add_child` says how those are numbered).
+        """
+        ...
+
+    def update_from(self, graph: Graph) -> UpdateResult:
+        """Give every node what its twin in `graph` does; nothing changes when the two are not built alike.
+
+        They are when nodes of the same kinds were added in the same order with the same dependencies. Kernels may
+        have other functions, launches and arguments; fills and copies other places and sizes; events and defaults of
+        conditions may be others. Nodes keep their numbers. The conditions are those of `graph` from then on.
+        """
         ...
 
     def destroy(self) -> None: ...
 
 
 class Graph(Protocol):
-    """A graph under construction. `after` lists the nodes that must finish first."""
+    """A graph under construction, or a body of a conditional node in one.
+
+    `after` lists the nodes that must finish first, which are of the same graph or body. A body is instantiated and
+    destroyed with its graph.
+    """
 
     def add_kernel(
         self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
@@ -126,8 +179,39 @@ class Graph(Protocol):
     def add_copy(
         self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[Node]
     ) -> Node: ...
-    def add_event_record(self, event: Event, after: Sequence[Node]) -> Node: ...
-    def instantiate(self) -> Executable: ...
+    def add_event_record(self, event: Event, after: Sequence[Node]) -> Node:
+        """Record an event at every launch; DeviceError in a body, where CUDA allows none."""
+        ...
+
+    def add_child(self, child: Graph, after: Sequence[Node]) -> Node:
+        """Add all nodes of another graph, as they are now, as one node; DeviceError when there are conditions in it.
+
+        Node `i` of `child` is node `added + 1 + i` of this graph, where `added` is the node that is returned.
+        """
+        ...
+
+    def create_condition(self, default: int) -> Condition:
+        """Make a condition for one conditional node of this graph or of a body in it.
+
+        Each launch of the whole graph sets it to `default` (0 to 2^32 - 1), and nothing but kernels does after that.
+        In a WHILE, a kernel must therefore set the condition of an inner one anew at each turn.
+        """
+        ...
+
+    def add_conditional(
+        self, kind: ConditionalKind, condition: Condition, after: Sequence[Node]
+    ) -> tuple[Node, tuple[Graph, ...]]:
+        """Add a conditional node; its bodies are empty graphs, to be filled before the whole is instantiated."""
+        ...
+
+    def instantiate(self) -> Executable:
+        """Make an executable; DeviceError when a condition has no conditional node."""
+        ...
+
+    def dot(self) -> str:
+        """Return the graph in the language of Graphviz."""
+        ...
+
     def destroy(self) -> None: ...
 
 
@@ -136,6 +220,10 @@ class Device(Protocol):
 
     @property
     def info(self) -> DeviceInfo: ...
+    @property
+    def memory_free_bytes(self) -> int:
+        """Bytes that can be allocated now."""
+        ...
 
     def activate(self) -> None:
         """Make the device usable on the calling thread (on CUDA: set the current context)."""

@@ -10,6 +10,9 @@ import pytest
 from cuda.bindings import nvrtc
 
 from engine.device.host import HostDevice, cache
+from engine.device.open import open_device
+from engine.device.protocol import Device
+from engine.diagnostics import DeviceError
 
 
 def compile_cuda(source: str, architecture: str = "compute_75", *options: str) -> str:
@@ -52,6 +55,17 @@ def host() -> Iterator[HostDevice]:
     device = HostDevice(cores=2, quick_first=False)
     yield device
     device.close()
+
+
+@pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn; the CUDA one is skipped, with the reason, where there is none."""
+    try:
+        opened = open_device(request.param)
+    except DeviceError as reason:
+        pytest.skip(str(reason))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from engine.device.arguments import KernelArguments
-from engine.device.open import open_device
 from engine.device.protocol import Device, Kernel, LaunchConfig
 from engine.diagnostics import DeviceError, KernelError, WarploomError
 
@@ -99,17 +97,6 @@ DONE:
     ret;
 }
 """
-
-
-@pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn; the CUDA one is skipped, with the reason, where there is none."""
-    try:
-        opened = open_device(request.param)
-    except DeviceError as reason:
-        pytest.skip(str(reason))
-    yield opened
-    opened.close()
 
 
 def ramp(data: np.ndarray, factor: float) -> np.ndarray:

@@ -45,6 +45,12 @@ class CudaDevice:
         self.activate()
         self._stream = self.create_stream()
 
+    @property
+    def memory_free_bytes(self) -> int:
+        """Bytes of the GPU that nobody uses."""
+        free, _ = check(driver.cuMemGetInfo(), "cuMemGetInfo")
+        return int(free)
+
     def activate(self) -> None:
         """Make the device's context current on the calling thread."""
         check(driver.cuCtxSetCurrent(self._context), "cuCtxSetCurrent")
@@ -137,7 +143,7 @@ class CudaDevice:
 
     def create_graph(self) -> CudaGraph:
         """Make an empty graph."""
-        return CudaGraph(self._resources, self._context)
+        return CudaGraph.create(self._resources, self._context)
 
     def close(self) -> None:
         """Wait for the work, give everything back and let go of the context. A second call does nothing."""

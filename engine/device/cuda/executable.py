@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from cuda.bindings import driver
 
 from engine.device.arguments import KernelArguments
+from engine.device.cuda.assembly import Assembly, own_assembly
 from engine.device.cuda.errors import check
 from engine.device.cuda.launch import KernelNodeParameters
-from engine.device.cuda.module import CudaKernel, own_kernel
-from engine.device.cuda.ownership import Resources, Shared
+from engine.device.cuda.module import own_kernel
 from engine.device.cuda.stream import own_stream
-from engine.device.protocol import Kernel, LaunchConfig, Node, Stream
+from engine.device.protocol import Graph, Kernel, LaunchConfig, Node, Stream, UpdateResult
+from engine.device.tree import difference
 from engine.diagnostics import DeviceError
-
-
-class KernelLaunch(NamedTuple):
-    """A kernel node as it was added to its graph; `node` is the driver's name for it."""
-
-    node: Any
-    kernel: CudaKernel
-    config: LaunchConfig
-    arguments: KernelArguments
 
 
 class CudaExecutable:
     """An instantiated graph, with prepared launch parameters for each kernel node that was updated once."""
 
-    def __init__(self, resources: Resources, handle: Any, graph: Shared, launches: Mapping[Node, KernelLaunch]) -> None:
+    def __init__(self, handle: Any, assembly: Assembly) -> None:
         # The driver names the nodes of an executable by those of the graph it came from, which so must outlive it.
-        graph.hold()
-        self._graph = graph
+        assembly.shared.hold()
+        self._graph = assembly.shared
         self._handle = handle
-        self._resources = resources
-        self._token = resources.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
-        self._launches = dict(launches)
+        self._resources = assembly.resources
+        self._token = self._resources.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
+        self._records = tuple(assembly.tree.nodes)
+        self._launches = dict(assembly.launches)
         self._prepared: dict[Node, KernelNodeParameters] = {}
-        self._images = {node: launch.kernel.image for node, launch in launches.items()}
+        self._images = {node: launch.kernel.image for node, launch in self._launches.items()}
         for image in self._images.values():
             image.hold()
         self._destroyed = False
@@ -69,6 +61,31 @@ class CudaExecutable:
         own.image.hold()
         self._images[node].drop()
         self._images[node] = own.image
+
+    def update_from(self, graph: Graph) -> UpdateResult:
+        """Give every node what its twin in `graph` does, or say why not; the graph is not needed afterwards."""
+        if self._destroyed:
+            raise DeviceError("executable must be updated before it is destroyed")
+        assembly = own_assembly(graph, "graph to update from")
+        if found := difference(self._records, assembly.tree.nodes):
+            return found
+        assembly.tree.check_conditions()
+        code, info = driver.cuGraphExecUpdate(self._handle, assembly.handles[0])
+        if code == driver.CUresult.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE:
+            # Which node, and why, the driver tells in a structure that cuda-bindings gives only without an error.
+            return UpdateResult(False, "CUDA cannot update the graph: some node needs other nodes of the driver")
+        check((code, info), "updating a graph")
+        for launch in assembly.launches.values():
+            launch.kernel.image.hold()
+        for image in self._images.values():
+            image.drop()
+        self._images = {node: launch.kernel.image for node, launch in assembly.launches.items()}
+        # The driver's names for the nodes stay those of the first graph.
+        self._launches = {
+            node: launch._replace(node=self._launches[node].node) for node, launch in assembly.launches.items()
+        }
+        self._prepared.clear()
+        return UpdateResult(True)
 
     def destroy(self) -> None:
         """Give it back; a launch that is running is finished first. A second call does nothing."""

@@ -14,9 +14,10 @@ import numpy as np
 
 from engine.device import memory as buffers
 from engine.device.arguments import KernelArguments
-from engine.device.host.graph import HostEvent, HostGraph, HostStream
+from engine.device.host.events import HostEvent, HostStream
+from engine.device.host.graph import HostGraph
 from engine.device.host.launch import Launch
-from engine.device.host.memory import AllocationTable, HostMemory, HostPinnedArray, bytes_of, copy
+from engine.device.host.memory import AllocationTable, HostMemory, HostPinnedArray, bytes_of, copy, free_bytes
 from engine.device.host.modules import HostKernel, HostModule
 from engine.device.host.pool import Pool
 from engine.device.host.watchdog import Watchdog
@@ -50,6 +51,11 @@ class HostDevice:
     def info(self) -> DeviceInfo:
         """Name, CPU model, what to compile for, memory and cores."""
         return self._info
+
+    @property
+    def memory_free_bytes(self) -> int:
+        """Bytes of this computer's memory that can be had without swapping."""
+        return free_bytes()
 
     def activate(self) -> None:
         """Do nothing: every thread may use the host."""
@@ -139,7 +145,7 @@ class HostDevice:
     def create_graph(self) -> HostGraph:
         """Return an empty graph."""
         self._check_open()
-        return HostGraph(self)
+        return HostGraph.create(self)
 
     def close(self) -> None:
         """Stop what still runs, free what is allocated and end the worker threads."""

@@ -1,154 +1,119 @@
-"""Graphs of the host device: nodes run one after the other in an order that is found once."""
+"""Graphs of the host device, under construction."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.device.arguments import KernelArguments
-from engine.device.host.launch import Launch
-from engine.device.host.memory import HostMemory, HostPinnedArray, bytes_of, copy
-from engine.device.host.modules import HostKernel
-from engine.device.protocol import Event, Kernel, LaunchConfig, Memory, Node, PinnedArray, Stream
+from engine.device.dot import dot
+from engine.device.host.assembly import HostAssembly, HostCondition, own_assembly
+from engine.device.host.executable import HostExecutable
+from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, Work
+from engine.device.protocol import (
+    Condition,
+    ConditionalKind,
+    Event,
+    Graph,
+    Kernel,
+    LaunchConfig,
+    Memory,
+    Node,
+    PinnedArray,
+)
+from engine.device.tree import ROOT
 from engine.diagnostics import DeviceError
 
 if TYPE_CHECKING:
     from engine.device.host.device import HostDevice
 
 
-class HostEvent:
-    """A time stamp, taken when the work before it is done."""
-
-    def __init__(self) -> None:
-        self.time_ns: int | None = None
-
-    def reach(self) -> None:
-        """Take the time."""
-        self.time_ns = time.perf_counter_ns()
-
-    def elapsed_ns(self, since: Event) -> int:
-        """Nanoseconds since another event; DeviceError when either has not been recorded."""
-        assert isinstance(since, HostEvent)
-        if self.time_ns is None or since.time_ns is None:
-            raise DeviceError("host: event must be recorded before its time is read")
-        return self.time_ns - since.time_ns
-
-    def destroy(self) -> None:
-        """Forget the time."""
-        self.time_ns = None
-
-
-class HostStream:
-    """Work in order: on the host it is done when the call that gave it returns."""
-
-    def record(self, event: Event) -> None:
-        """Take the event's time now."""
-        assert isinstance(event, HostEvent)
-        event.reach()
-
-    def synchronize(self) -> None:
-        """Return at once: nothing is pending."""
-
-    def destroy(self) -> None:
-        """Nothing is held."""
-
-
 class HostGraph:
-    """A graph under construction."""
+    """A graph, or a body of a conditional node in one."""
 
-    def __init__(self, device: HostDevice) -> None:
-        self._device = device
-        #: A node can only depend on earlier ones, so this order respects every dependency.
-        self._nodes: list[Callable[[], None] | Launch] = []
+    def __init__(self, assembly: HostAssembly, number: int) -> None:
+        self._assembly = assembly
+        self._number = number
 
-    def _add(self, action: Callable[[], None] | Launch, after: Sequence[Node]) -> Node:
-        for node in after:
-            if not 0 <= node < len(self._nodes):
-                raise DeviceError(f"host: node must depend on nodes of its own graph, got {node}")
-        self._nodes.append(action)
-        return Node(len(self._nodes) - 1)
+    @classmethod
+    def create(cls, device: HostDevice) -> HostGraph:
+        """Make an empty graph."""
+        return cls(HostAssembly(device), ROOT)
 
     def add_kernel(
         self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
     ) -> Node:
         """Add a kernel launch."""
-        assert isinstance(kernel, HostKernel)
-        return self._add(Launch(kernel, config, arguments), after)
+        return self._add(KernelWork(kernel, config, arguments), after)
 
     def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[Node]) -> Node:
         """Add a node that sets bytes."""
-        if not 0 <= value <= 255:
-            raise DeviceError(f"host: memset value must be 0 to 255, got {value}")
-        assert isinstance(target, HostMemory)
-        bytes_of(target, size_bytes, "memset target")
-        return self._add(lambda: bytes_of(target, size_bytes, "memset target").fill(value), after)
+        return self._add(MemsetWork(target, value, size_bytes), after)
 
     def add_copy(
         self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[Node]
     ) -> Node:
         """Add a node that copies bytes between device memory and pinned arrays in any direction."""
-        assert isinstance(target, HostMemory | HostPinnedArray)
-        assert isinstance(source, HostMemory | HostPinnedArray)
-
-        def run() -> None:
-            copy(bytes_of(target, size_bytes, "copy target"), bytes_of(source, size_bytes, "copy source"))
-
-        bytes_of(target, size_bytes, "copy target")
-        bytes_of(source, size_bytes, "copy source")
-        return self._add(run, after)
+        return self._add(CopyWork(target, source, size_bytes), after)
 
     def add_event_record(self, event: Event, after: Sequence[Node]) -> Node:
-        """Add a node that takes an event's time."""
-        assert isinstance(event, HostEvent)
-        return self._add(event.reach, after)
+        """Add a node that takes an event's time; DeviceError in a body, as on CUDA."""
+        return self._add(EventWork(event), after)
+
+    def add_child(self, child: Graph, after: Sequence[Node]) -> Node:
+        """Add all nodes of another graph as one; node `i` of it becomes node `added + 1 + i` of this graph."""
+        own = own_assembly(child, "child graph")
+        assembly = self._alive()
+        node = assembly.tree.add_child(self._number, own.tree, after)
+        assembly.make(node)
+        return node
+
+    def create_condition(self, default: int) -> Condition:
+        """Make a condition, which each launch of the whole graph sets to `default`."""
+        assembly = self._alive()
+        condition = HostCondition(assembly.device.table, default)
+        assembly.conditions[condition.handle] = condition
+        assembly.tree.add_condition(self._number, condition.handle)
+        return condition.handle
+
+    def add_conditional(
+        self, kind: ConditionalKind, condition: Condition, after: Sequence[Node]
+    ) -> tuple[Node, tuple[HostGraph, ...]]:
+        """Add a conditional node and return it with its empty bodies."""
+        assembly = self._alive()
+        node, bodies = assembly.tree.add_conditional(self._number, kind, condition, after)
+        return node, tuple(HostGraph(assembly, body) for body in bodies)
 
     def instantiate(self) -> HostExecutable:
         """Return an executable; later changes of this graph do not reach it."""
-        return HostExecutable(self._device, list(self._nodes))
+        assembly = self.assembly
+        assembly.tree.take_executable()
+        return HostExecutable(assembly)
+
+    def dot(self) -> str:
+        """Return the graph in the language of Graphviz."""
+        return dot(self._alive().tree, self._number)
 
     def destroy(self) -> None:
-        """Drop the nodes."""
-        self._nodes = []
+        """Let go of the graph; executables made from it stay valid. A second call does nothing."""
+        if self._number != ROOT:
+            raise DeviceError("host: body must be destroyed with its graph, got it alone")
+        self._assembly.is_destroyed = True
 
+    @property
+    def assembly(self) -> HostAssembly:
+        """The graph with everything in it; DeviceError for a body."""
+        if self._number != ROOT:
+            raise DeviceError("host: graph must be a whole one, got a body of a conditional node")
+        return self._alive()
 
-class HostExecutable:
-    """An instantiated graph."""
+    def _add(self, work: Work, after: Sequence[Node]) -> Node:
+        assembly = self._alive()
+        node = assembly.tree.add(self._number, work, after)
+        assembly.make(node)
+        return node
 
-    def __init__(self, device: HostDevice, actions: list[Callable[[], None] | Launch]) -> None:
-        self._device = device
-        self._actions: list[Callable[[], None] | Launch] | None = actions
-
-    def launch(self, stream: Stream) -> None:
-        """Run every node once, in the order in which they were added.
-
-        DeviceError when a kernel faults, and then the rest is not run.
-        """
-        actions = self._live()
-        pool, table, watchdog = self._device.pool, self._device.table, self._device.watchdog
-        watchdog.enter()
-        try:
-            for action in actions:
-                if isinstance(action, Launch):
-                    action.run(pool, table)
-                else:
-                    action()
-        finally:
-            watchdog.leave()
-
-    def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
-        """Give a kernel node new arguments, a new launch or another function."""
-        actions = self._live()
-        if not 0 <= node < len(actions) or not isinstance(actions[node], Launch):
-            raise DeviceError(f"host: updated node must be a kernel node of this graph, got {node}")
-        assert isinstance(kernel, HostKernel)
-        actions[node] = Launch(kernel, config, arguments)
-
-    def _live(self) -> list[Callable[[], None] | Launch]:
-        if self._actions is None:
-            raise DeviceError("host: executable must not be used after destroy")
-        return self._actions
-
-    def destroy(self) -> None:
-        """Drop the nodes."""
-        self._actions = None
+    def _alive(self) -> HostAssembly:
+        if self._assembly.is_destroyed:
+            raise DeviceError("host: graph must be used before it is destroyed")
+        return self._assembly

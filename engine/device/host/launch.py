@@ -58,54 +58,62 @@ class Launch:
             raise DeviceError(f"kernel {kernel.name}: arguments must have {size} bytes, got {arguments.block.size}")
         self.kernel = kernel
         self.config = config
-        self._arguments = arguments
+        self.arguments = arguments
         static = kernel.signature.shared_bytes
         if kernel.signature.uses_dynamic_shared:
             static = -(-static // 16) * 16
-        self._shared_bytes = static + config.shared_bytes
-        self._blocks = math.prod(config.grid)
+        self.shared_bytes = static + config.shared_bytes
+        self.blocks = math.prod(config.grid)
         self._threads = math.prod(config.thread_block)
-        self._record = np.zeros(abi.LAUNCH_FIELDS, np.int64)
-        self._record[list(abi.GRID)] = config.grid
-        self._record[list(abi.THREAD_BLOCK)] = config.thread_block
-        self._record[abi.SHARED_BYTES] = self._shared_bytes
-        self._record[abi.ARGUMENT_BYTES] = arguments.block.size
-        self._record_address = int(self._record.ctypes.data)
+        self.record = np.zeros(abi.LAUNCH_FIELDS, np.int64)
+        self.record[list(abi.GRID)] = config.grid
+        self.record[list(abi.THREAD_BLOCK)] = config.thread_block
+        self.record[abi.SHARED_BYTES] = self.shared_bytes
+        self.record[abi.ARGUMENT_BYTES] = arguments.block.size
+        self._record_address = int(self.record.ctypes.data)
 
     def run(self, pool: Pool, table: AllocationTable) -> None:
         """Run every thread block; KernelFault after a bad access, a trap or a stop."""
         pairs = table.snapshot()
-        self._record[abi.STOP] = pool.watchdog.address
-        self._record[abi.ALLOCATIONS] = pairs.ctypes.data
-        self._record[abi.ALLOCATION_COUNT] = len(pairs)
-        self._record[abi.SERVICES] = pool.services.address
-        self._record[abi.NEXT] = 0
+        self.record[abi.STOP] = pool.watchdog.address
+        self.record[abi.ALLOCATIONS] = pairs.ctypes.data
+        self.record[abi.ALLOCATION_COUNT] = len(pairs)
+        self.record[abi.SERVICES] = pool.services.address
+        self.record[abi.NEXT] = 0
         pool.services.begin(pairs)
         start_ns = time.perf_counter_ns()
-        is_small = self._blocks * self._threads <= INLINE_THREADS
+        is_small = self.blocks * self._threads <= INLINE_THREADS
         if self.kernel.block_ns is not None:
-            is_small = self._blocks * self.kernel.block_ns < INLINE_NS
+            is_small = self.blocks * self.kernel.block_ns < INLINE_NS
         failed, workers = pool.run(
             self._work,
-            self._blocks,
+            self.blocks,
             is_small=is_small,
             spins=self.kernel.spins,
             in_parts=self.kernel.job is not None,
         )
-        self.kernel.block_ns = (time.perf_counter_ns() - start_ns) * workers / self._blocks
+        self.kernel.block_ns = (time.perf_counter_ns() - start_ns) * workers / self.blocks
         pool.services.finish()
         if failed is not None:
-            raise self._error(failed, pool, pairs)
+            raise self.error(failed, pool, pairs)
 
     def _work(self, worker: Worker, blocks: int, chunk: int) -> bool:
-        address = self._arguments.address
-        worker.prepare(self._shared_bytes, self.kernel.scratch_bytes, address)
+        address = self.arguments.address
+        worker.prepare(self.shared_bytes, self.kernel.scratch_bytes, address)
         return bool(self.kernel.function(self._record_address, address, worker.address, blocks, chunk) == 0)
 
-    def _error(self, worker: Worker, pool: Pool, pairs: Any) -> KernelFault:
+    @property
+    def is_brief(self) -> bool:
+        """Whether it is known to take less time than it takes to wake other workers."""
+        block_ns = self.kernel.block_ns
+        waits = self.kernel.spins and self.blocks > 1
+        return block_ns is not None and self.blocks * block_ns < INLINE_NS and not waits
+
+    def error(self, worker: Worker, pool: Pool, pairs: Any) -> KernelFault:
+        """Return what a worker's fault record says; `pairs` are the allocations that the kernel was given."""
         name, config, record, lines = self.kernel.name, self.config, worker.record, self.kernel.lines
         if int(record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED:
             dog = pool.watchdog
             return faults.stopped(name, config, record, lines, pool.stop_reason, dog.limit_s)
         assertion, pool.services.assertion = pool.services.assertion, ""
-        return faults.fault(name, config, self._shared_bytes, record, lines, pairs, assertion)
+        return faults.fault(name, config, self.shared_bytes, record, lines, pairs, assertion)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from engine.device.memory import MemoryPart
 from engine.diagnostics import DeviceError
 
 #: What CUDA guarantees; it also keeps vector accesses aligned.
@@ -135,6 +138,8 @@ def bytes_of(memory: object, size_bytes: int, role: str) -> np.ndarray[Any, Any]
     """Return the first bytes of device memory or a pinned array; DeviceError when it has fewer."""
     if isinstance(memory, HostMemory):
         view = memory.view
+    elif isinstance(memory, MemoryPart):
+        view = bytes_of(memory.whole, memory.whole.size_bytes, role)[memory.offset : memory.offset + memory.size_bytes]
     elif isinstance(memory, HostPinnedArray):
         view = memory.array.reshape(-1).view(np.uint8)
     else:
@@ -147,3 +152,13 @@ def bytes_of(memory: object, size_bytes: int, role: str) -> np.ndarray[Any, Any]
 def copy(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
     """Copy bytes; source and target may overlap."""
     ctypes.memmove(target.ctypes.data, source.ctypes.data, target.size)
+
+
+def free_bytes() -> int:
+    """Return how many bytes of memory can be had without swapping."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    free = [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
+    return free[0] if free else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")

@@ -84,14 +84,14 @@ class _Reserve:
         self._thread.start()
 
     def _watch(self) -> None:
-        if self._over.wait(PATIENCE_S):
-            return
-        threads = [
-            threading.Thread(target=self._job.run, args=(Worker(),), name=f"warploom-host-reserve-{index}", daemon=True)
-            for index in range(self._count)
-        ]
-        for thread in threads:
-            thread.start()
+        threads: list[threading.Thread] = []
+        while len(threads) < self._count and not self._over.wait(PATIENCE_S):
+            # Twice as many each time: most launches that take long do not wait at all.
+            for _ in range(min(len(threads) + 2, self._count - len(threads))):
+                name = f"warploom-host-reserve-{len(threads)}"
+                thread = threading.Thread(target=self._job.run, args=(Worker(),), name=name, daemon=True)
+                thread.start()
+                threads.append(thread)
         for thread in threads:
             thread.join()
 
@@ -156,6 +156,16 @@ class Pool:
             if job.error is not None:
                 raise job.error
             return job.failed, 1 if inline else self.cores
+
+    def run_alone(self, work: Callable[[Worker], int]) -> int:
+        """Run something on this thread, within the time limit of one kernel, and return what it returns."""
+        with self._lock:
+            self.watchdog.start()
+            try:
+                return work(self._own)
+            finally:
+                self.watchdog.finish()
+                self.stop_reason = self.watchdog.reason
 
     def _start(self) -> None:
         if not self._threads:

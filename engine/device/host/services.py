@@ -70,6 +70,8 @@ class Services:
         self._lines: list[tuple[int, bytes]] = []
         self._printed = 0
         self._error: BaseException | None = None
+        #: How many calls there were: native code that runs many kernels looks at it after each.
+        self.served = np.zeros(1, np.int64)
         #: What the last failed assertion said.
         self.assertion = ""
 
@@ -103,6 +105,7 @@ class Services:
     def _serve(self, worker: int, wanted: int, block: int, thread: int, a: int, b: int) -> int:
         try:
             with self._lock:
+                self.served[0] += 1
                 return self._answer(worker, wanted, block, thread, a, b)
         except BaseException as error:  # noqa: BLE001 - raised by `finish`: it cannot pass through native code
             self._error = error

@@ -7,17 +7,18 @@ from engine.device.host.translate.loops import Loop
 from engine.ptx.tree import Instruction
 
 _STEPS = frozenset(("add", "sub"))
-#: Opcodes that compute a register from others; one loaded from memory may be what another thread writes.
-_PURE = frozenset(
-    ("mov", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "min", "max", "setp")
+#: Opcodes that compute a register from others, or load what no other thread is expected to write.
+_STEADY = frozenset(
+    ("mov", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "min", "max", "setp", "ld")
 )
+_ORDERED = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 
 Makers = dict[str, list[tuple[int, Instruction]]]
 """The instructions of a loop that write a register, with their blocks."""
 
 
 def counts(loop: Loop, flow: Flow) -> bool:
-    """Whether every round comes to an exit whose condition steps on in every round, by arithmetic alone."""
+    """Whether every round comes to an exit whose condition steps on, made by arithmetic and plain loads alone."""
     always = {index for index in loop.blocks if _is_on_every_way(loop, flow, index)}
     makers: Makers = {}
     for index in loop.blocks:
@@ -34,10 +35,19 @@ def _steps_on(condition: str, makers: Makers, always: set[int]) -> bool:
     steps = False
     for name in names & makers.keys():
         (index, item), *others = makers[name]
-        if others or index not in always or item.guard is not None or item.opcode not in _PURE:
+        if others or index not in always or item.guard is not None or not _is_steady(item):
             return False
         steps |= item.opcode in _STEPS and name in _sources(name, makers)
     return steps
+
+
+def is_ordered(instruction: Instruction) -> bool:
+    """Whether a load asks for what other threads have written."""
+    return instruction.opcode == "ld" and bool(_ORDERED.intersection(instruction.modifiers))
+
+
+def _is_steady(instruction: Instruction) -> bool:
+    return instruction.opcode in _STEADY and not is_ordered(instruction)
 
 
 def _sources(name: str, makers: Makers) -> set[str]:

@@ -2,9 +2,9 @@
 
 The threads of a thread block take turns on one core, so a thread that spins must let the others run. A back edge gets
 a `wl.yield` when a branch in its loop depends on a value that other threads may change: the result of an atomic, of a
-volatile, relaxed or acquire load, of a test of an mbarrier, or of a function that does such a thing. None is needed by
-a retry loop around compare-and-swap whose compared value is made in the loop, which fails only when another thread has
-got on, nor by a loop that such values do not end and that counts.
+volatile, relaxed or acquire load, of a test of an mbarrier, or of a function that does such a thing, or what a thread
+has made of it in shared memory. None is needed by a retry loop around compare-and-swap whose compared value is made in
+the loop, which fails only when another thread has got on, nor by a loop that such values do not end and that counts.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from dataclasses import replace
 
 from engine.device.host.translate.flow import Flow, build, defined, registers, used
 from engine.device.host.translate.loops import Loop, loops
-from engine.device.host.translate.lowering.counted import counts
+from engine.device.host.translate.lowering.counted import counts, is_ordered
 from engine.ptx.tree import Address, Function, Group, Guard, Instruction, Integer, Label, Register, Statement, Symbol
 
 #: How often a thread goes round before it lets others run: most loops that might spin do not.
 ROUNDS = 32
-_ORDERED = frozenset(("volatile", "relaxed", "acquire", "mmio"))
+_OTHER_SPACES = frozenset(("global", "local", "const", "param", "param::entry", "param::func"))
+_SHARED = "shared memory"
 
 
 def racy_functions(functions: Mapping[str, Function]) -> frozenset[str]:
@@ -67,7 +68,7 @@ def _is_racy(instruction: Instruction, racy: Set[str]) -> bool:
         return instruction.modifiers[0] in ("test_wait", "try_wait")
     if instruction.opcode == "call":
         return any(isinstance(item, Symbol) and item.name in racy for item in instruction.operands[:2])
-    return instruction.opcode == "ld" and bool(_ORDERED & set(instruction.modifiers))
+    return is_ordered(instruction)
 
 
 def _may_spin(loop: Loop, flow: Flow, racy: Set[str]) -> bool:
@@ -82,7 +83,7 @@ def _may_spin(loop: Loop, flow: Flow, racy: Set[str]) -> bool:
     while changed:
         changed = False
         for item in body:
-            names = defined(item)
+            names = _targets(item)
             if not names <= tainted and _sources(item) & tainted:
                 tainted |= names
                 changed = True
@@ -100,13 +101,27 @@ def _results(instruction: Instruction) -> set[str]:
     return defined(instruction)
 
 
+def _targets(instruction: Instruction) -> set[str]:
+    """Return the registers that an instruction writes, or shared memory as a whole."""
+    return {_SHARED} if instruction.opcode == "st" and _may_be_shared(instruction) else defined(instruction)
+
+
 def _sources(instruction: Instruction) -> set[str]:
-    """Return the registers that an instruction reads, and the variable that it loads from."""
+    """Return the registers whose values an instruction passes on, and the variable that it loads from."""
+    if instruction.opcode == "st":
+        return {name for operand in instruction.operands[1:] for name in registers(operand)}
     found = used(instruction)
-    for operand in instruction.operands[1:] if instruction.opcode == "ld" else ():
-        if isinstance(operand, Address) and isinstance(operand.base, Symbol):
-            found.add(operand.base.name)
+    if instruction.opcode == "ld":
+        if _may_be_shared(instruction):
+            found.add(_SHARED)
+        for operand in instruction.operands[1:]:
+            if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+                found.add(operand.base.name)
     return found
+
+
+def _may_be_shared(instruction: Instruction) -> bool:
+    return not _OTHER_SPACES.intersection(instruction.modifiers)
 
 
 def _is_constant(instruction: Instruction) -> bool:

@@ -1,0 +1,140 @@
+"""Nodes as the driver makes them: each of ours is one or more of the driver's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cuda.bindings import driver
+
+from engine.device.cuda.errors import check
+from engine.device.cuda.launch import KernelNodeParameters
+from engine.device.cuda.memory import CudaPinnedArray
+from engine.device.cuda.module import own_kernel
+from engine.device.cuda.stream import own_event
+from engine.device.nodes import ConditionalWork, CopyWork, EventWork, KernelWork, MemsetWork
+from engine.device.protocol import ConditionalKind, Memory, PinnedArray
+from engine.diagnostics import DeviceError
+
+# A row of a driver copy must be shorter than 2 GiB, so longer fills and copies become several nodes side by side.
+PIECE_BYTES = 1 << 30
+
+_KINDS = {
+    ConditionalKind.IF: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_IF,
+    ConditionalKind.IF_ELSE: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_IF,
+    ConditionalKind.WHILE: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_WHILE,
+}
+
+
+def add_kernel(graph: Any, work: KernelWork, before: list[Any]) -> Any:
+    """Add a kernel node; DeviceError when the launch or the arguments do not fit the kernel."""
+    own = own_kernel(work.kernel)
+    native = KernelNodeParameters(own, work.config, work.arguments).native
+    result = driver.cuGraphAddKernelNode(graph, before, len(before), native)
+    return check(result, f"adding kernel {own.name} to a graph")
+
+
+def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) -> list[Any]:
+    """Add nodes that fill memory; DeviceError when it is too small."""
+    if not 0 <= work.value <= 255:
+        raise DeviceError(f"fill value must be from 0 to 255, got {work.value}")
+    _check_size("fill", work.size_bytes, work.target.size_bytes)
+    handles = []
+    for offset, length in _pieces(work.size_bytes):
+        fill = driver.CUDA_MEMSET_NODE_PARAMS()
+        fill.dst, fill.value, fill.elementSize = work.target.pointer + offset, work.value, 1
+        fill.width, fill.height, fill.pitch = length, 1, length
+        result = driver.cuGraphAddMemsetNode(graph, before, len(before), fill, context)
+        handles.append(check(result, f"adding a fill of {work.size_bytes} bytes to a graph"))
+    return handles or [_add_empty(graph, before)]
+
+
+def add_copy(graph: Any, context: Any, work: CopyWork, before: list[Any]) -> list[Any]:
+    """Add nodes that copy between device memory and pinned arrays; DeviceError when either end is too small."""
+    target_type, target_address, target_size = _place(work.target)
+    source_type, source_address, source_size = _place(work.source)
+    _check_size("copy", work.size_bytes, min(target_size, source_size))
+    handles = []
+    for offset, length in _pieces(work.size_bytes):
+        copy = driver.CUDA_MEMCPY3D()
+        copy.srcMemoryType, copy.dstMemoryType = source_type, target_type
+        if source_type == driver.CUmemorytype.CU_MEMORYTYPE_HOST:
+            copy.srcHost = source_address + offset
+        else:
+            copy.srcDevice = source_address + offset
+        if target_type == driver.CUmemorytype.CU_MEMORYTYPE_HOST:
+            copy.dstHost = target_address + offset
+        else:
+            copy.dstDevice = target_address + offset
+        copy.srcPitch = copy.dstPitch = copy.WidthInBytes = length
+        copy.srcHeight = copy.dstHeight = copy.Height = copy.Depth = 1
+        result = driver.cuGraphAddMemcpyNode(graph, before, len(before), copy, context)
+        handles.append(check(result, f"adding a copy of {work.size_bytes} bytes to a graph"))
+    return handles or [_add_empty(graph, before)]
+
+
+def add_event(graph: Any, work: EventWork, before: list[Any]) -> Any:
+    """Add the recording of an event."""
+    result = driver.cuGraphAddEventRecordNode(graph, before, len(before), own_event(work.event).handle)
+    return check(result, "adding an event to a graph")
+
+
+def add_child(graph: Any, before: list[Any]) -> tuple[Any, Any]:
+    """Add a child graph node and return it with its graph, which is empty.
+
+    The driver copies the graph that it is given and says nothing of the nodes of the copy; nodes that are added to the
+    copy itself are known, and can be updated in an executable.
+    """
+    empty = check(driver.cuGraphCreate(0), "cuGraphCreate")
+    try:
+        node = check(driver.cuGraphAddChildGraphNode(graph, before, len(before), empty), "adding a child graph")
+    finally:
+        check(driver.cuGraphDestroy(empty), "cuGraphDestroy")
+    return node, check(driver.cuGraphChildGraphNodeGetGraph(node), "cuGraphChildGraphNodeGetGraph")
+
+
+def create_condition(graph: Any, context: Any, default: int) -> int:
+    """Make a condition that every launch sets to `default`, and return its handle."""
+    if not 0 <= default < 1 << 32:
+        raise DeviceError(f"default of a condition must be from 0 to 2^32 - 1, got {default}")
+    flags = driver.CU_GRAPH_COND_ASSIGN_DEFAULT
+    return int(check(driver.cuGraphConditionalHandleCreate(graph, context, default, flags), "making a condition"))
+
+
+def add_conditional(graph: Any, context: Any, work: ConditionalWork, before: list[Any]) -> tuple[Any, list[Any]]:
+    """Add a conditional node and return it with its bodies, which belong to the driver."""
+    parameters: Any = driver.CUgraphNodeParams()
+    parameters.type = driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_CONDITIONAL
+    parameters.conditional.handle = driver.CUgraphConditionalHandle(work.condition)
+    parameters.conditional.type = _KINDS[work.kind]
+    parameters.conditional.size = len(work.bodies)
+    parameters.conditional.ctx = context
+    result = driver.cuGraphAddNode(graph, before, None, len(before), parameters)
+    node = check(result, f"adding a conditional {work.kind.value} to a graph")
+    # What the parameters hold are views of the driver's own array.
+    return node, [driver.CUgraph(int(body)) for body in parameters.conditional.phGraph_out]
+
+
+def _add_empty(graph: Any, before: list[Any]) -> Any:
+    return check(driver.cuGraphAddEmptyNode(graph, before, len(before)), "adding an empty node to a graph")
+
+
+def _pieces(size_bytes: int) -> Iterator[tuple[int, int]]:
+    for offset in range(0, size_bytes, PIECE_BYTES):
+        yield offset, min(PIECE_BYTES, size_bytes - offset)
+
+
+def _place(end: Memory | PinnedArray) -> tuple[Any, int, int]:
+    """Return the memory type, address and size in bytes of one end of a copy."""
+    if isinstance(end, CudaPinnedArray):
+        return driver.CUmemorytype.CU_MEMORYTYPE_HOST, end.address, end.array.nbytes
+    pointer, size = getattr(end, "pointer", None), getattr(end, "size_bytes", None)
+    if pointer is None or size is None:
+        raise DeviceError(f"copy must be between device memory and pinned arrays, got {type(end).__name__}")
+    return driver.CUmemorytype.CU_MEMORYTYPE_DEVICE, pointer, size
+
+
+def _check_size(what: str, size_bytes: int, available: int) -> None:
+    # Past its end lies other memory, or none: writing there changes another buffer or faults the GPU.
+    if not 0 <= size_bytes <= available:
+        raise DeviceError(f"{what} must be from 0 to {available} bytes, got {size_bytes}")

@@ -1,0 +1,69 @@
+"""Instantiated graphs of the host device."""
+
+from __future__ import annotations
+
+from engine.device.arguments import KernelArguments
+from engine.device.host.assembly import HostAssembly, own_assembly
+from engine.device.host.launch import Launch
+from engine.device.host.modules import HostKernel
+from engine.device.host.program import Program
+from engine.device.host.runner import Runner
+from engine.device.protocol import Graph, Kernel, LaunchConfig, Node, Stream, UpdateResult
+from engine.device.tree import difference
+from engine.diagnostics import DeviceError
+
+
+class HostExecutable:
+    """A graph, ready to run; it keeps the conditions and kernels that it needs."""
+
+    def __init__(self, assembly: HostAssembly) -> None:
+        self._watchdog = assembly.device.watchdog
+        self._made: tuple[HostAssembly, Runner] | None = None
+        self._take(assembly)
+
+    def launch(self, stream: Stream) -> None:
+        """Run every node once, as often as the loops say, in the order in which they were added.
+
+        DeviceError when a kernel faults or a loop is stopped, and then the rest is not run.
+        """
+        assembly, runner = self._live()
+        with assembly.lock:
+            self._watchdog.enter()
+            try:
+                runner.run()
+            finally:
+                self._watchdog.leave()
+
+    def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+        """Give a kernel node new arguments, a new launch or another function."""
+        program = self._live()[1].program
+        launch = program.launch_of(node)
+        if launch is None:
+            raise DeviceError(f"host: updated node must be a kernel node of this graph, got {node}")
+        assert isinstance(kernel, HostKernel)
+        if launch.kernel is not kernel or launch.arguments is not arguments or launch.config != config:
+            launch = Launch(kernel, config, arguments)
+        program.replace(node, launch)
+
+    def update_from(self, graph: Graph) -> UpdateResult:
+        """Give every node what its twin in `graph` does, or say why not; the graph is not needed afterwards."""
+        self._live()
+        assembly = own_assembly(graph, "graph to update from")
+        if found := difference(self._nodes, assembly.tree.nodes):
+            return found
+        assembly.tree.check_conditions()
+        self._take(assembly)
+        return UpdateResult(True)
+
+    def destroy(self) -> None:
+        """Let go of everything."""
+        self._made = None
+
+    def _take(self, assembly: HostAssembly) -> None:
+        self._nodes = tuple(assembly.tree.nodes)
+        self._made = (assembly, Runner(Program(assembly), self._watchdog))
+
+    def _live(self) -> tuple[HostAssembly, Runner]:
+        if self._made is None:
+            raise DeviceError("host: executable must not be used after destroy")
+        return self._made

@@ -1,0 +1,91 @@
+"""The nodes of a graph as one row of instructions, which native code can go through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from engine.device.host import stepper
+from engine.device.nodes import ChildWork, ConditionalWork, CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord
+from engine.device.protocol import Condition, ConditionalKind, Node
+from engine.device.tree import ROOT
+
+
+class Instruction(NamedTuple):
+    """An operation of `stepper` with its first fields; those of kernels, fills and copies are not known yet."""
+
+    operation: int
+    node: Node | None = None  # None: none of the person's nodes, but what every launch begins with
+    a: int = 0
+    b: int = 0
+
+
+def instructions(nodes: Sequence[NodeRecord], defaults: Mapping[Condition, int]) -> list[Instruction]:
+    """Return what a launch of the graph does, in an order that respects every dependency.
+
+    A node can only wait for nodes that were added before it, so in each graph and body that order is taken.
+    """
+    writer = _Writer(nodes)
+    for condition, default in defaults.items():
+        writer.done.append(Instruction(stepper.STORE, None, condition, default))
+    writer.graph(ROOT, in_loop=False)
+    return writer.done
+
+
+class _Writer:
+    def __init__(self, nodes: Sequence[NodeRecord]) -> None:
+        self.done: list[Instruction] = []
+        self._nodes = nodes
+        self._members: dict[int, list[Node]] = {}
+        for node, record in enumerate(nodes):
+            self._members.setdefault(record.graph, []).append(Node(node))
+
+    def graph(self, number: int, *, in_loop: bool) -> None:
+        """Write a graph of the tree."""
+        for node in self._members.get(number, ()):
+            match self._nodes[node].work:
+                case KernelWork():
+                    self._write(stepper.KERNEL, node)
+                case MemsetWork(size_bytes=size):
+                    if size:
+                        self._write(stepper.FILL, node)
+                case CopyWork(size_bytes=size):
+                    if size:
+                        self._write(stepper.COPY, node)
+                case EventWork():
+                    self._write(stepper.PYTHON, node)
+                case ChildWork(graph=child):
+                    self.graph(child, in_loop=in_loop)
+                case ConditionalWork() as work if work.kind is ConditionalKind.WHILE:
+                    self._while(node, work, in_loop=in_loop)
+                case ConditionalWork() as work:
+                    self._if(node, work, in_loop=in_loop)
+
+    def _while(self, node: Node, work: ConditionalWork, *, in_loop: bool) -> None:
+        if not in_loop:
+            self._write(stepper.ENTER, node, node)
+        begin = self._write(stepper.SKIP, node, work.condition)
+        self.graph(work.first_body, in_loop=True)
+        self._write(stepper.BACK, node, node, begin)
+        self._aim(begin)
+        if not in_loop:
+            self._write(stepper.LEAVE, node)
+
+    def _if(self, node: Node, work: ConditionalWork, *, in_loop: bool) -> None:
+        choice = self._write(stepper.SKIP, node, work.condition)
+        self.graph(work.bodies[0], in_loop=in_loop)
+        if work.kind is ConditionalKind.IF:
+            self._aim(choice)
+            return
+        end = self._write(stepper.JUMP, node)
+        self._aim(choice)
+        self.graph(work.bodies[1], in_loop=in_loop)
+        self.done[end] = self.done[end]._replace(a=len(self.done))
+
+    def _write(self, operation: int, node: Node, a: int = 0, b: int = 0) -> int:
+        self.done.append(Instruction(operation, node, a, b))
+        return len(self.done) - 1
+
+    def _aim(self, skip: int) -> None:
+        """Let an instruction skip to here."""
+        self.done[skip] = self.done[skip]._replace(b=len(self.done))

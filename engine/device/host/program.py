@@ -1,0 +1,166 @@
+"""An executable's instructions with all that they refer to, as `runner` goes through them.
+
+Small kernels, fills and copies are done by native code, the rest by Python. A kernel is run by Python first, which
+tells how long it takes, and by native code from then on when that is little.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from engine.device.host import stepper
+from engine.device.host.assembly import HostAssembly
+from engine.device.host.events import HostEvent
+from engine.device.host.instructions import instructions
+from engine.device.host.launch import Launch
+from engine.device.host.memory import bytes_of, copy
+from engine.device.host.translate import abi
+from engine.device.nodes import CopyWork, EventWork, MemsetWork, Work
+from engine.device.protocol import Node
+
+#: Longer fills and copies are called from Python: beside them a microsecond is nothing.
+MOST_BYTES = 1 << 20
+#: What the launch records of all kernels of a program have in common.
+_SHARED_FIELDS = (abi.ALLOCATIONS, abi.ALLOCATION_COUNT, abi.STOP, abi.SERVICES)
+
+
+class Program:
+    """The instructions of one executable; the index of an instruction is called its place."""
+
+    def __init__(self, assembly: HostAssembly) -> None:
+        device = assembly.device
+        self.pool, self.table = device.pool, device.table
+        defaults = {handle: condition.default for handle, condition in assembly.conditions.items()}
+        done = instructions(assembly.tree.nodes, defaults)
+        self.end = len(done)
+        self.code = np.zeros((self.end + 1, stepper.FIELDS), np.int64)
+        #: By place: whether Python does it.
+        self.by_hand = [False] * self.end + [True]
+        self.launches: dict[int, Launch] = {}
+        self._actions: dict[int, Callable[[], None]] = {}
+        self._moves: dict[int, MemsetWork | CopyWork] = {}
+        self._places: dict[Node, int] = {}
+        #: Places of kernels that call Python, which prints for one kernel at a time.
+        self._callers: set[int] = set()
+        #: Places of kernels for which there will be better code.
+        self._unsettled: set[int] = set()
+        self._pairs: np.ndarray[Any, Any] | None = None
+        for place, (operation, node, a, b) in enumerate(done):
+            self.code[place, :3] = operation, a, b
+            if operation == stepper.KERNEL and node is not None:
+                self._places[node] = place
+                self.launches[place] = assembly.launches[node]
+            elif operation in (stepper.FILL, stepper.COPY, stepper.PYTHON) and node is not None:
+                self._take(place, assembly.tree.nodes[node].work)
+        self._common = device.watchdog.address, self.pool.services.address
+        self._rows = {place: row for row, place in enumerate(self.launches)}
+        self._records = np.zeros((len(self.launches), abi.LAUNCH_FIELDS), np.int64)
+        #: What a worker must have for any of the kernels.
+        self.shared_bytes = self.scratch_bytes = 0
+        for place in self.launches:
+            self._enter(place)
+
+    def launch_of(self, node: Node) -> Launch | None:
+        """Return what a kernel node launches; None for other nodes."""
+        place = self._places.get(node)
+        return None if place is None else self.launches[place]
+
+    def replace(self, node: Node, launch: Launch) -> None:
+        """Give a kernel node another launch, or the same one with other arguments."""
+        place = self._places[node]
+        if self.launches[place] is launch:
+            self.measure(place)
+            return
+        self.launches[place] = launch
+        self._callers.discard(place)
+        self._enter(place)
+
+    def measure(self, *places: int) -> None:
+        """Run kernels from Python the next time: how long they take may have changed."""
+        for place in places or self.launches:
+            self.by_hand[place] = True
+
+    def do(self, place: int) -> None:
+        """Do what an instruction says that Python has to do."""
+        launch = self.launches.get(place)
+        if launch is None:
+            self._actions[place]()
+            return
+        served = self.pool.services.served
+        before = int(served[0])
+        launch.run(self.pool, self.table)
+        if served[0] != before:
+            self._callers.add(place)
+        self._choose(place)
+
+    def has_called(self, place: int) -> None:
+        """Note that a kernel has called Python: it is run from there from now on."""
+        self._callers.add(place)
+        self.by_hand[place] = True
+
+    def refresh(self) -> np.ndarray[Any, Any]:
+        """Bring up to date what native code looks at, and return the live allocations, which must be kept meanwhile.
+
+        DeviceError when a fill or copy is of memory that was freed.
+        """
+        pairs = self.table.snapshot()
+        is_new = pairs is not self._pairs
+        for place, work in self._moves.items():
+            if is_new or isinstance(work, CopyWork):  # the table does not tell when a pinned array is freed
+                self._place_move(place, work)
+        if is_new:
+            self._records[:, _SHARED_FIELDS] = pairs.ctypes.data, len(pairs), *self._common
+            self._pairs = pairs
+        for place in tuple(self._unsettled):
+            self._place_function(place)
+        return pairs
+
+    def _take(self, place: int, work: Work) -> None:
+        match work:
+            case EventWork(event=HostEvent() as event):
+                self._actions[place] = event.reach
+            case MemsetWork() | CopyWork() if work.size_bytes <= MOST_BYTES:
+                self._moves[place] = work
+                return
+            case MemsetWork(target=target, value=value, size_bytes=size):
+                self._actions[place] = lambda: bytes_of(target, size, "memset target").fill(value)
+            case CopyWork():
+                self._actions[place] = lambda: copy(*_ends(work))
+        self.by_hand[place] = True
+
+    def _enter(self, place: int) -> None:
+        launch, row = self.launches[place], self._rows[place]
+        self._records[row] = launch.record
+        self._pairs = None  # the record knows nothing of them yet
+        address = self._records.ctypes.data + self._records.strides[0] * row
+        self.code[place, 2:] = address, launch.arguments.address, launch.blocks, launch.kernel.scratch_bytes
+        self.shared_bytes = max(self.shared_bytes, launch.shared_bytes)
+        self.scratch_bytes = max(self.scratch_bytes, launch.kernel.scratch_bytes)
+        self._place_function(place)
+        self._choose(place)
+
+    def _choose(self, place: int) -> None:
+        self.by_hand[place] = place in self._callers or not self.launches[place].is_brief
+
+    def _place_function(self, place: int) -> None:
+        """Enter the address of a kernel's code; until it is the best there will be, it is looked up again."""
+        kernel = self.launches[place].kernel
+        (self._unsettled.discard if kernel.job is None else self._unsettled.add)(place)
+        self.code[place, 1] = ctypes.cast(kernel.function, ctypes.c_void_p).value or 0
+
+    def _place_move(self, place: int, work: MemsetWork | CopyWork) -> None:
+        if isinstance(work, MemsetWork):
+            target = bytes_of(work.target, work.size_bytes, "memset target")
+            self.code[place, 1:4] = target.ctypes.data, work.value, work.size_bytes
+        else:
+            target, source = _ends(work)
+            self.code[place, 1:4] = target.ctypes.data, source.ctypes.data, work.size_bytes
+
+
+def _ends(work: CopyWork) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the bytes to copy to and those to copy from; DeviceError when they were freed."""
+    return bytes_of(work.target, work.size_bytes, "copy target"), bytes_of(work.source, work.size_bytes, "copy source")

@@ -1,0 +1,105 @@
+"""What the nodes of a graph do, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.device.arguments import KernelArguments
+from engine.device.protocol import (
+    Condition,
+    ConditionalKind,
+    Event,
+    Kernel,
+    LaunchConfig,
+    Memory,
+    Node,
+    PinnedArray,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWork:
+    """A kernel launch."""
+
+    kernel: Kernel
+    config: LaunchConfig
+    arguments: KernelArguments
+
+
+@dataclass(frozen=True, slots=True)
+class MemsetWork:
+    """`size_bytes` bytes of `target` are set to `value`."""
+
+    target: Memory
+    value: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CopyWork:
+    """`size_bytes` bytes go from `source` to `target`."""
+
+    target: Memory | PinnedArray
+    source: Memory | PinnedArray
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventWork:
+    """An event is recorded."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class ChildWork:
+    """The nodes of graph number `graph` of the tree run; they follow in the order of nodes."""
+
+    graph: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalWork:
+    """The bodies, graphs `first_body` and following of the tree, run as `kind` and `condition` say."""
+
+    kind: ConditionalKind
+    condition: Condition
+    first_body: int
+
+    @property
+    def bodies(self) -> range:
+        """Numbers of the bodies in the tree."""
+        return range(self.first_body, self.first_body + (2 if self.kind is ConditionalKind.IF_ELSE else 1))
+
+
+Work = KernelWork | MemsetWork | CopyWork | EventWork | ChildWork | ConditionalWork
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """A node: what it does, the number of the graph or body in the tree that it is in, and what it waits for."""
+
+    work: Work
+    graph: int
+    after: tuple[Node, ...]
+
+
+def kind_of(work: Work) -> str:
+    """Return what a node is, as a person reads it, told apart as finely as an update of an executable has to."""
+    match work:
+        case KernelWork():
+            return "a kernel"
+        case MemsetWork(size_bytes=size):
+            return "a memset" if size else "a memset of no bytes"
+        case CopyWork(target=target, source=source, size_bytes=size):
+            return f"a copy from {_place(source)} to {_place(target)}" if size else "a copy of no bytes"
+        case EventWork():
+            return "an event record"
+        case ChildWork():
+            return "a child graph"
+        case ConditionalWork(kind=kind):
+            return f"a conditional {kind.value}"
+
+
+def _place(end: Memory | PinnedArray) -> str:
+    return "pinned memory" if hasattr(end, "array") else "device memory"

@@ -1,0 +1,94 @@
+"""Kernels, and a small way to build graphs with bodies, for the tests of graphs on every device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from engine.device.arguments import KernelArguments
+from engine.device.memory import Buffer
+from engine.device.protocol import Device, Executable, Graph, LaunchConfig, Node
+from engine.kernel_sources.nvrtc import compile_cuda
+
+SOURCE = """
+extern "C" __device__ __cudart_builtin__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);
+
+extern "C" __global__ void add(int* out, int value) { *out += value; }
+extern "C" __global__ void multiply(int* out, int value) { *out *= value; }
+
+extern "C" __global__ void mix(unsigned* out, unsigned value) { *out = 31 * *out + value; }
+
+// Appends a digit, so that a number tells the order of things.
+extern "C" __global__ void digit(long long* out, int value) { *out = 10 * *out + value; }
+
+extern "C" __global__ void set(unsigned long long condition, int value) { cudaGraphSetConditional(condition, value); }
+
+// Counts up, and goes on while there are fewer than the limit.
+extern "C" __global__ void count_to(unsigned long long condition, int* out, int limit)
+{
+    *out += 1;
+    cudaGraphSetConditional(condition, *out < limit);
+}
+
+// The same with a counter that starts over once it is there.
+extern "C" __global__ void turn(unsigned long long condition, int* counter, int turns)
+{
+    *counter = *counter + 1 < turns ? *counter + 1 : 0;
+    cudaGraphSetConditional(condition, *counter != 0);
+}
+
+// Goes on when *value is even.
+extern "C" __global__ void if_even(unsigned long long condition, const unsigned* value)
+{
+    cudaGraphSetConditional(condition, *value % 2 == 0);
+}
+
+// Only one thread of many finds what it looks for and says so.
+extern "C" __global__ void found(unsigned long long condition, const int* values, int wanted)
+{
+    if (values[blockIdx.x * blockDim.x + threadIdx.x] == wanted) cudaGraphSetConditional(condition, 1);
+}
+"""
+ONE = LaunchConfig((1, 1, 1), (1, 1, 1))
+
+
+class Kernels:
+    """The kernels above on a device, and how to put them into graphs."""
+
+    def __init__(self, device: Device, source: str = SOURCE) -> None:
+        compiled = compile_cuda(source, Path("graphs.cu"), device.info.architecture, [])
+        self.device = device
+        self.module = device.load_module(compiled.cubin or compiled.ptx)
+        self.stream = device.create_stream()
+
+    def arguments(self, name: str, *values: object) -> KernelArguments:
+        """Return the argument block of a kernel."""
+        return KernelArguments(self.module.kernel(name).parameters, values)
+
+    def add(
+        self,
+        graph: Graph,
+        name: str,
+        *values: object,
+        after: Sequence[Node] = (),
+        config: LaunchConfig = ONE,
+    ) -> Node:
+        """Add a kernel, of one thread unless told otherwise."""
+        return graph.add_kernel(self.module.kernel(name), config, self.arguments(name, *values), after)
+
+    def update(self, executable: Executable, node: Node, name: str, *values: object) -> None:
+        """Give a node of an executable another kernel or other arguments."""
+        executable.update_kernel(node, self.module.kernel(name), ONE, self.arguments(name, *values))
+
+    def number(self, value: int, dtype: type = np.int32) -> Buffer:
+        """Return a buffer of one number."""
+        return self.device.upload(np.array([value], dtype))
+
+    def run(self, made: Graph | Executable, *read: Buffer) -> list[int]:
+        """Launch a graph once and return what the buffers hold."""
+        executable = made.instantiate() if hasattr(made, "instantiate") else made
+        executable.launch(self.stream)
+        self.stream.synchronize()
+        return [int(buffer.download()[0]) for buffer in read]

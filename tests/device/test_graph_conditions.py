@@ -1,0 +1,263 @@
+"""Conditional nodes: what IF and WHILE do on every device, alone, inside each other and when they are updated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.device.protocol import Condition, ConditionalKind, Device, Graph, LaunchConfig, Node
+from engine.diagnostics import DeviceError
+from tests.device.graph_support import Kernels
+
+IF, IF_ELSE, WHILE = ConditionalKind.IF, ConditionalKind.IF_ELSE, ConditionalKind.WHILE
+
+
+@pytest.fixture(scope="module")
+def kernels(device: Device) -> Kernels:
+    """The kernels on each device in turn."""
+    return Kernels(device)
+
+
+def conditional(
+    graph: Graph, kind: ConditionalKind, *, default: int, after: tuple[Node, ...] = ()
+) -> tuple[Condition, Node, tuple[Graph, ...]]:
+    """Add a conditional node with a condition of its own."""
+    condition = graph.create_condition(default)
+    return condition, *graph.add_conditional(kind, condition, after)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0, 0), (1, 5), (7, 5), (-1, 5)])
+def test_an_if_runs_its_body_unless_the_condition_is_zero(kernels: Kernels, value: int, expected: int) -> None:
+    """Any other value will do, also with the highest bit set."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    condition = graph.create_condition(0)
+    first = kernels.add(graph, "set", condition, value)
+    _, (body,) = graph.add_conditional(IF, condition, [first])
+    kernels.add(body, "add", out, 5)
+    assert kernels.run(graph, out) == [expected]
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0, 7), (1, 5)])
+def test_an_if_may_have_an_else(kernels: Kernels, value: int, expected: int) -> None:
+    """One of the two bodies runs."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    condition = graph.create_condition(1)
+    first = kernels.add(graph, "set", condition, value)
+    _, (body, other) = graph.add_conditional(IF_ELSE, condition, [first])
+    kernels.add(body, "add", out, 5)
+    kernels.add(other, "add", out, 7)
+    assert kernels.run(graph, out) == [expected]
+
+
+@pytest.mark.parametrize("default", [0, 1, 2**32 - 1])
+def test_every_launch_begins_with_the_default(kernels: Kernels, default: int) -> None:
+    """What the launch before left behind does not count."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    condition, node, (body,) = conditional(graph, IF, default=default)
+    kernels.add(body, "add", out, 1)
+    kernels.add(graph, "set", condition, 0 if default else 1, after=[node])
+    executable = graph.instantiate()
+    for launches in (1, 2, 3):
+        assert kernels.run(executable, out) == [launches if default else 0]
+
+
+def test_a_default_must_fit_in_32_bits(kernels: Kernels) -> None:
+    """As the driver takes it."""
+    graph = kernels.device.create_graph()
+    for default in (-1, 2**32):
+        with pytest.raises(DeviceError, match="default of a condition must be from 0 to"):
+            graph.create_condition(default)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 1000])
+def test_a_while_goes_on_until_the_condition_is_zero(kernels: Kernels, limit: int) -> None:
+    """It looks before the first turn too, and what follows waits for the last turn."""
+    graph, out, after = kernels.device.create_graph(), kernels.number(0), kernels.number(0)
+    condition, node, (body,) = conditional(graph, WHILE, default=int(limit > 0))
+    kernels.add(body, "count_to", condition, out, limit)
+    graph.add_copy(after.memory, out.memory, 4, [node])
+    executable = graph.instantiate()
+    assert kernels.run(executable, out, after) == [limit, limit]
+    assert kernels.run(executable, out, after) == [limit + (limit > 0), limit + (limit > 0)]
+
+
+def test_only_one_of_many_threads_need_set_a_condition(kernels: Kernels) -> None:
+    """When none does, it stays as it was."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    values = kernels.device.upload(np.arange(64 * 64, dtype=np.int32))
+    condition = graph.create_condition(0)
+    many = LaunchConfig((64, 1, 1), (64, 1, 1))
+    first = kernels.add(graph, "found", condition, values, 2345, config=many)
+    _, (body,) = graph.add_conditional(IF, condition, [first])
+    kernels.add(body, "add", out, 1)
+    executable = graph.instantiate()
+    assert kernels.run(executable, out) == [1]
+    executable.update_kernel(
+        first, kernels.module.kernel("found"), many, kernels.arguments("found", condition, values, 5000)
+    )
+    assert kernels.run(executable, out) == [1]
+
+
+def test_bodies_hold_kernels_fills_copies_and_child_graphs(kernels: Kernels) -> None:
+    """Each sees what those before it did."""
+    device = kernels.device
+    graph, child = device.create_graph(), device.create_graph()
+    a, b, pinned = kernels.number(3), kernels.number(0), device.pinned(np.zeros(1, np.int32))
+    kernels.add(child, "add", b, 10)
+    condition, _, (body,) = conditional(graph, WHILE, default=1)
+    fill = body.add_memset(a.memory, 0, 4, [])
+    added = kernels.add(body, "add", a, 4, after=[fill])
+    copied = body.add_copy(b.memory, a.memory, 4, [added])
+    inside = body.add_child(child, [copied])
+    out = body.add_copy(pinned, b.memory, 4, [inside])
+    kernels.add(body, "set", condition, 0, after=[out])
+    assert kernels.run(graph, a, b) == [4, 14]
+    assert pinned.array[0] == 14
+
+
+def test_bodies_may_be_empty(kernels: Kernels) -> None:
+    """And then nothing happens."""
+    graph, out = kernels.device.create_graph(), kernels.number(1)
+    _, node, _ = conditional(graph, IF_ELSE, default=1)
+    kernels.add(graph, "add", out, 1, after=[node])
+    assert kernels.run(graph, out) == [2]
+
+
+def test_loops_and_choices_nest(kernels: Kernels) -> None:
+    """A WHILE in an IF in a WHILE, whose kernels set the inner conditions at each turn."""
+    graph, total, counter, inner = (kernels.device.create_graph(), *(kernels.number(0) for _ in range(3)))
+    outer_on, _, (outer,) = conditional(graph, WHILE, default=1)
+    choice, loop_on = outer.create_condition(0), graph.create_condition(0)
+    even = kernels.add(outer, "if_even", choice, counter)
+    node, (middle,) = outer.add_conditional(IF, choice, [even])
+    kernels.add(outer, "turn", outer_on, counter, 5, after=[node])
+    armed = kernels.add(middle, "set", loop_on, 1)
+    _, (loop,) = middle.add_conditional(WHILE, loop_on, [armed])
+    added = kernels.add(loop, "add", total, 1)
+    kernels.add(loop, "turn", loop_on, inner, 7, after=[added])
+    # Turns 0, 2 and 4 of five are even, and each goes round seven times.
+    assert kernels.run(graph, total) == [21]
+
+
+def test_a_default_counts_for_the_whole_launch_not_for_each_turn(kernels: Kernels) -> None:
+    """An inner loop that no kernel arms again runs in the first turn of the outer one only."""
+    graph, total, counter, inner = (kernels.device.create_graph(), *(kernels.number(0) for _ in range(3)))
+    outer_on, _, (outer,) = conditional(graph, WHILE, default=1)
+    loop_on, node, (loop,) = conditional(outer, WHILE, default=1)
+    added = kernels.add(loop, "add", total, 1)
+    kernels.add(loop, "turn", loop_on, inner, 4, after=[added])
+    kernels.add(outer, "turn", outer_on, counter, 3, after=[node])
+    executable = graph.instantiate()
+    assert kernels.run(executable, total) == [4]
+    assert kernels.run(executable, total) == [8]
+
+
+def test_nodes_are_numbered_over_graph_and_bodies(kernels: Kernels) -> None:
+    """In the order in which they were added; one can wait only for those beside it."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    _, node, (body,) = conditional(graph, IF, default=1)
+    inside = kernels.add(body, "add", out, 1)
+    beside = kernels.add(graph, "add", out, 1)
+    assert [node, inside, beside] == [0, 1, 2]
+    for place, other in ((graph, inside), (body, beside), (body, node), (graph, Node(3)), (graph, Node(-1))):
+        with pytest.raises(DeviceError, match=f"must be one of the same graph or body, got {other}"):
+            kernels.add(place, "add", out, 1, after=[other])
+
+
+def test_a_kernel_in_a_body_is_updated_like_any_other(kernels: Kernels) -> None:
+    """Its arguments and its function; the graph that it was made from may be gone."""
+    graph, out, rounds = kernels.device.create_graph(), kernels.number(1), kernels.number(0)
+    loop_on, _, (loop,) = conditional(graph, WHILE, default=1)
+    choice = loop.create_condition(1)
+    node, (body,) = loop.add_conditional(IF, choice, [])
+    work = kernels.add(body, "add", out, 2)
+    kernels.add(loop, "turn", loop_on, rounds, 3, after=[node])
+    executable = graph.instantiate()
+    graph.destroy()
+    assert kernels.run(executable, out) == [7]
+    kernels.update(executable, work, "add", out, 10)
+    assert kernels.run(executable, out) == [37]
+    kernels.update(executable, work, "multiply", out, 2)
+    assert kernels.run(executable, out) == [296]
+
+
+def test_values_written_into_an_argument_block_reach_a_body(kernels: Kernels) -> None:
+    """As a slider does it: the block is the same, and so is the kernel."""
+    graph, out, config = kernels.device.create_graph(), kernels.number(0), LaunchConfig((1, 1, 1), (1, 1, 1))
+    _, _, (body,) = conditional(graph, IF, default=1)
+    kernel, block = kernels.module.kernel("add"), kernels.arguments("add", out, 1)
+    node = body.add_kernel(kernel, config, block, [])
+    executable = graph.instantiate()
+    expected = 0
+    for value in (1, 5, 25):
+        block.set(1, value)
+        executable.update_kernel(node, kernel, config, block)
+        expected += value
+        assert kernels.run(executable, out) == [expected]
+
+
+def test_only_kernel_nodes_can_be_given_kernels(kernels: Kernels) -> None:
+    """A conditional node is none."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    _, node, _ = conditional(graph, IF, default=1)
+    with pytest.raises(DeviceError, match="must be a kernel node"):
+        kernels.update(graph.instantiate(), node, "add", out, 1)
+
+
+def test_events_are_refused_in_bodies(kernels: Kernels) -> None:
+    """When they are added, for CUDA would refuse the whole graph later; so are child graphs that record some."""
+    device = kernels.device
+    graph, child, event = device.create_graph(), device.create_graph(), device.create_event()
+    child.add_event_record(event, [])
+    _, _, (body,) = conditional(graph, IF, default=1)
+    with pytest.raises(DeviceError, match="event record must be outside of conditional nodes"):
+        body.add_event_record(event, [])
+    with pytest.raises(DeviceError, match="must record no events"):
+        body.add_child(child, [])
+    graph.add_event_record(event, [])
+    graph.add_child(child, [])
+    assert kernels.run(graph) == []
+
+
+def test_a_condition_belongs_to_one_conditional_node(kernels: Kernels) -> None:
+    """Of its own graph or of a body in it, and it must have one."""
+    graph, other = kernels.device.create_graph(), kernels.device.create_graph()
+    condition, _, (body,) = conditional(graph, IF, default=1)
+    with pytest.raises(DeviceError, match="condition must be that of one conditional node"):
+        graph.add_conditional(IF, condition, [])
+    foreign = other.create_condition(0)  # on CUDA it may be the same number
+    with pytest.raises(DeviceError, match=r"condition must be (made in this graph|that of one conditional node)"):
+        graph.add_conditional(IF, foreign, [])
+    inner = body.create_condition(0)
+    with pytest.raises(DeviceError, match="condition must be made in this graph"):
+        graph.add_conditional(IF, inner, [])
+    with pytest.raises(DeviceError, match="every condition must have a conditional node, got 1 without"):
+        graph.instantiate()
+    body.add_conditional(IF, inner, [])
+    assert kernels.run(graph) == []
+
+
+def test_a_body_is_instantiated_and_destroyed_with_its_graph(kernels: Kernels) -> None:
+    """Alone it is neither, nor is it a child graph."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    _, _, (body,) = conditional(graph, IF, default=1)
+    for use in (body.instantiate, body.destroy, lambda: kernels.device.create_graph().add_child(body, [])):
+        with pytest.raises(DeviceError, match="body"):
+            use()
+    executable = graph.instantiate()
+    graph.destroy()
+    with pytest.raises(DeviceError, match="before it is destroyed"):
+        kernels.add(body, "add", out, 1)
+    assert kernels.run(executable) == []
+
+
+def test_a_node_that_cannot_be_made_leaves_the_graph_as_it_was(kernels: Kernels) -> None:
+    """The next node takes its number."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    _, _, (body,) = conditional(graph, IF, default=1)
+    with pytest.raises(DeviceError):
+        body.add_memset(out.memory, 0, 5, [])
+    with pytest.raises(DeviceError):
+        kernels.add(body, "add", out, 1, config=LaunchConfig((1, 1, 1), (2048, 1, 1)))
+    assert kernels.add(body, "add", out, 3) == 1
+    assert kernels.run(graph, out) == [3]

@@ -1,0 +1,166 @@
+"""Random graphs of loops, choices and child graphs, against a plain interpreter, on every device."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from engine.device.memory import Buffer
+from engine.device.protocol import ConditionalKind, Device, Graph, Node
+from tests.device.graph_support import Kernels
+
+
+@dataclass
+class Mix:
+    """The number becomes 31 times itself plus a value."""
+
+    value: int
+    node: int = -1
+
+
+@dataclass
+class Child:
+    """Some of those in a child graph."""
+
+    steps: list[Mix]
+
+
+@dataclass
+class Choice:
+    """One of two bodies runs: the first when the number is even; the second may be missing."""
+
+    kind: ConditionalKind
+    bodies: list[list[Step]]
+
+
+@dataclass
+class Loop:
+    """The body runs so many times."""
+
+    turns: int
+    body: list[Step] = field(default_factory=list)
+
+
+Step = Mix | Child | Choice | Loop
+
+
+def steps(draw: random.Random, depth: int) -> list[Step]:
+    """Return random steps, nested up to `depth`."""
+    found: list[Step] = []
+    for _ in range(draw.randint(0 if depth < 3 else 2, 4)):
+        match draw.choice(("mix", "mix", "child", "choice", "loop") if depth else ("mix", "child")):
+            case "mix":
+                found.append(Mix(draw.randint(0, 99)))
+            case "child":
+                found.append(Child([Mix(draw.randint(0, 99)) for _ in range(draw.randint(0, 3))]))
+            case "choice":
+                kind = draw.choice((ConditionalKind.IF, ConditionalKind.IF_ELSE))
+                count = 2 if kind is ConditionalKind.IF_ELSE else 1
+                found.append(Choice(kind, [steps(draw, depth - 1) for _ in range(count)]))
+            case _:
+                found.append(Loop(draw.randint(1, 3), steps(draw, depth - 1)))
+    return found
+
+
+def interpret(program: Sequence[Step], number: int) -> int:
+    """Return what the number is after the steps."""
+    for step in program:
+        match step:
+            case Mix(value):
+                number = (31 * number + value) % 2**32
+            case Child(inner):
+                number = interpret(inner, number)
+            case Choice(_, bodies):
+                index = 0 if number % 2 == 0 else 1
+                number = interpret(bodies[index], number) if index < len(bodies) else number
+            case Loop(turns, body):
+                for _ in range(turns):
+                    number = interpret(body, number)
+    return number
+
+
+class Builder:
+    """Makes a graph of steps; each waits for the one before."""
+
+    def __init__(self, kernels: Kernels, out: Buffer) -> None:
+        self.kernels, self.out = kernels, out
+
+    def build(self, graph: Graph, program: Sequence[Step], after: list[Node]) -> list[Node]:
+        """Add steps and return what to wait for."""
+        for step in program:
+            match step:
+                case Mix(value):
+                    step.node = self.kernels.add(graph, "mix", self.out, value, after=after)
+                    after = [step.node]
+                case Child(inner):
+                    child = self.kernels.device.create_graph()
+                    self.build(child, inner, [])
+                    after = [graph.add_child(child, after)]
+                    for mix in inner:
+                        mix.node += after[0] + 1
+                case Choice(kind, bodies):
+                    condition = graph.create_condition(0)
+                    looked = self.kernels.add(graph, "if_even", condition, self.out, after=after)
+                    node, graphs = graph.add_conditional(kind, condition, [looked])
+                    after = [node]
+                    for inside, body in zip(graphs, bodies, strict=True):
+                        self.build(inside, body, [])
+                case Loop(turns, body):
+                    condition, counter = graph.create_condition(0), self.kernels.number(0)
+                    armed = self.kernels.add(graph, "set", condition, 1, after=after)
+                    node, (inside,) = graph.add_conditional(ConditionalKind.WHILE, condition, [armed])
+                    after = [node]
+                    last = self.build(inside, body, [])
+                    self.kernels.add(inside, "turn", condition, counter, turns, after=last)
+        return after
+
+
+def mixes(program: Sequence[Step]) -> list[Mix]:
+    """Return all the simple steps."""
+    found = []
+    for step in program:
+        match step:
+            case Mix():
+                found.append(step)
+            case Child(inner):
+                found += inner
+            case Choice(_, bodies):
+                found += [mix for body in bodies for mix in mixes(body)]
+            case Loop(_, body):
+                found += mixes(body)
+    return found
+
+
+@pytest.fixture(scope="module")
+def kernels(device: Device) -> Kernels:
+    """The kernels on each device in turn."""
+    return Kernels(device)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_graphs_do_what_their_steps_say(kernels: Kernels, seed: int) -> None:
+    """At every launch, after updates of single kernels wherever they are, and after an update of the whole."""
+    draw = random.Random(seed)
+    program, out = steps(draw, 3), kernels.number(seed, np.uint32)
+    graph, expected = kernels.device.create_graph(), seed
+    Builder(kernels, out).build(graph, program, [])
+    executable = graph.instantiate()
+    for _ in range(3):
+        expected = interpret(program, expected)
+        assert kernels.run(executable, out) == [expected]
+        for mix in mixes(program):
+            if draw.random() < 0.3:
+                mix.value = draw.randint(0, 99)
+                kernels.update(executable, Node(mix.node), "mix", out, mix.value)
+    for mix in mixes(program):
+        mix.value = draw.randint(0, 99)
+    other = kernels.device.create_graph()
+    Builder(kernels, out).build(other, program, [])
+    assert executable.update_from(other).applied
+    for _ in range(2):
+        expected = interpret(program, expected)
+        assert kernels.run(executable, out) == [expected]

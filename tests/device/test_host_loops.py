@@ -1,0 +1,284 @@
+"""Graphs of the host device in native code: loops that are stopped, faults, printing, and what a turn costs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from engine.device.host import HostDevice
+from engine.device.memory import Buffer
+from engine.device.protocol import Condition, ConditionalKind, Graph, LaunchConfig, LoopStopped, Node
+from engine.diagnostics import DeviceError, KernelFault
+from tests.device.graph_support import SOURCE, Kernels
+
+MORE = """
+extern "C" __device__ int printf(const char*, ...);
+extern "C" __global__ void say(const int* value) { printf("%d.%d ", *value, blockIdx.x); }
+extern "C" __global__ void store_at(int* out, const int* index) { out[*index] = 1; }
+extern "C" __global__ void fill_grid(int* out) { out[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+extern "C" __global__ void stay(volatile int* out) { while (*out >= 0); }
+extern "C" __global__ void spend(const int* rounds, int* out)
+{
+    int x = blockIdx.x;
+    for (int i = 0; i < *rounds; i++) x = x * 1664525 + 1013904223;
+    out[blockIdx.x] = x;
+}
+"""
+
+
+@pytest.fixture
+def device() -> Iterator[HostDevice]:
+    """A host device of its own for each test, with no time limit."""
+    device = HostDevice(cores=2, time_limit_s=None, quick_first=False)
+    yield device
+    device.close()
+
+
+def endless(kernels: Kernels, kind: str) -> tuple[Graph, Node]:
+    """Make a graph that never ends, and name its outermost loop."""
+    graph, out = kernels.device.create_graph(), kernels.device.upload(np.zeros(1 << 20, np.int32))
+    condition = graph.create_condition(1)
+    node, (body,) = graph.add_conditional(ConditionalKind.WHILE, condition, [])
+    if kind == "small kernel":
+        kernels.add(body, "add", out, 1)
+    elif kind == "large kernel":
+        kernels.add(body, "fill_grid", out, config=LaunchConfig((4096, 1, 1), (256, 1, 1)))
+    elif kind == "fill":
+        body.add_memset(out.memory, 1, 64, [])
+    elif kind == "long copy":
+        body.add_copy(out.memory, out.memory, 4 << 20, [])
+    elif kind == "inner loop":
+        _, (inner,) = body.add_conditional(ConditionalKind.WHILE, body.create_condition(1), [])
+        kernels.add(inner, "add", out, 1)
+    return graph, node
+
+
+KINDS = ("empty", "small kernel", "large kernel", "fill", "long copy", "inner loop")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interruption_ends_a_loop_at_once(device: HostDevice, kind: str) -> None:
+    """Within 100 ms, whatever is in the body; the error names the loop and the device works on."""
+    kernels = Kernels(device, SOURCE + MORE)
+    graph, node = endless(kernels, kind)
+    executable, requested = graph.instantiate(), []
+
+    def interrupt() -> None:
+        requested.append(time.perf_counter())
+        device.interrupt()
+
+    for _ in range(2):
+        requested.clear()
+        threading.Timer(0.1, interrupt).start()
+        with pytest.raises(LoopStopped, match=f"WHILE of node {node} was stopped because that was asked for") as caught:
+            executable.launch(kernels.stream)
+        assert time.perf_counter() - requested[0] < 0.1
+        assert caught.value.node == node
+    out = kernels.number(1)
+    other = device.create_graph()
+    kernels.add(other, "add", out, 1)
+    assert kernels.run(other, out) == [2]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_time_limit_ends_a_loop(kind: str) -> None:
+    """Though each kernel in it is quick; counted from the loop's beginning."""
+    device = HostDevice(cores=2, time_limit_s=0.2, quick_first=False)
+    kernels = Kernels(device, SOURCE + MORE)
+    executable = endless(kernels, kind)[0].instantiate()
+    begin = time.perf_counter()
+    with pytest.raises(LoopStopped, match=r"by the time limit of 0\.2 s, after .* turns; let its body set"):
+        executable.launch(kernels.stream)
+    assert 0.19 < time.perf_counter() - begin < 0.6
+    device.close()
+
+
+def test_the_time_limit_counts_for_each_outermost_loop() -> None:
+    """Two loops one after the other, of which each takes more than half of it, run to their ends."""
+    device = HostDevice(cores=2, time_limit_s=1, quick_first=False)
+    kernels = Kernels(device, SOURCE + MORE)
+    graph, after = device.create_graph(), list[Node]()
+    spend, ignored, times = kernels.module.kernel("spend"), kernels.number(0), []
+    for _ in range(3):
+        begin = time.perf_counter()
+        device.launch(spend, (1,), (1,), [kernels.number(1_000_000), ignored])
+        times.append(time.perf_counter() - begin)
+    rounds, counters = kernels.number(int(1_000_000 * 0.006 / min(times))), [kernels.number(0), kernels.number(0)]
+    for counter in counters:
+        condition = graph.create_condition(1)
+        node, (body,) = graph.add_conditional(ConditionalKind.WHILE, condition, after)
+        first = kernels.add(body, "spend", rounds, ignored)
+        kernels.add(body, "count_to", condition, counter, 100, after=[first])  # 100 turns of 6 ms
+        after = [node]
+    assert kernels.run(graph, *counters) == [100, 100]
+    device.close()
+
+
+def test_a_kernel_that_hangs_in_a_loop_is_stopped() -> None:
+    """By the time limit of a kernel, and it is the kernel that is named; also when it ran well before."""
+    device = HostDevice(cores=2, time_limit_s=0.2, quick_first=False)
+    kernels = Kernels(device, SOURCE + MORE)
+    graph, out, turns = device.create_graph(), kernels.number(-100), kernels.number(0)
+    condition = graph.create_condition(1)
+    _, (body,) = graph.add_conditional(ConditionalKind.WHILE, condition, [])
+    stays = kernels.add(body, "stay", out)
+    added = kernels.add(body, "add", out, 1, after=[stays])
+    kernels.add(body, "count_to", condition, turns, 1000, after=[added])
+    executable = graph.instantiate()
+    with pytest.raises(KernelFault, match=r"kernel stay was stopped by the time limit of 0\.2 s"):
+        executable.launch(kernels.stream)
+    assert [int(item.download()[0]) for item in (out, turns)] == [0, 100]
+    device.close()
+
+
+def test_closing_the_device_ends_a_loop(device: HostDevice) -> None:
+    """Both the launch and the closing return soon."""
+    kernels = Kernels(device, SOURCE + MORE)
+    executable, errors = endless(kernels, "small kernel")[0].instantiate(), []
+
+    def launch() -> None:
+        try:
+            executable.launch(kernels.stream)
+        except DeviceError as problem:
+            errors.append(str(problem))
+
+    thread = threading.Thread(target=launch)
+    thread.start()
+    time.sleep(0.1)
+    begin = time.perf_counter()
+    device.close()
+    thread.join(1)
+    assert time.perf_counter() - begin < 0.5
+    assert "because the device was closed" in errors[0]
+
+
+def counted(kernels: Kernels, limit: int) -> tuple[Graph, Condition, Graph, Node, Buffer]:
+    """Make a graph with a loop of so many turns: the graph, condition, body, last node in it, and the counter."""
+    graph, out = kernels.device.create_graph(), kernels.number(0)
+    condition = graph.create_condition(1)
+    _, (body,) = graph.add_conditional(ConditionalKind.WHILE, condition, [])
+    node = kernels.add(body, "count_to", condition, out, limit)
+    return graph, condition, body, node, out
+
+
+def test_a_turn_of_small_kernels_costs_microseconds(device: HostDevice) -> None:
+    """Not the tens that it would cost to launch each from Python."""
+    kernels = Kernels(device, SOURCE + MORE)
+    turns, times = 20_000, []
+    graph, _, body, node, out = counted(kernels, turns)
+    for _ in range(3):
+        node = kernels.add(body, "add", kernels.number(0), 1, after=[node])
+    executable = graph.instantiate()
+    for _ in range(3):
+        device.fill(out.memory, 0)
+        begin = time.perf_counter()
+        assert kernels.run(executable, out) == [turns]
+        times.append(time.perf_counter() - begin)
+    assert min(times) / turns < 5e-6
+
+
+def test_a_fault_in_a_loop_names_the_kernel_and_ends_the_launch(device: HostDevice) -> None:
+    """In the turn in which it happens, also when the turns before went well."""
+    kernels = Kernels(device, SOURCE + MORE)
+    graph, _, body, node, out = counted(kernels, 1000)
+    small, after = device.upload(np.zeros(10, np.int32)), kernels.number(0)
+    stored = kernels.add(body, "store_at", small, out, after=[node])
+    kernels.add(body, "add", after, 1, after=[stored])
+    executable = graph.instantiate()
+    with pytest.raises(KernelFault, match=r"kernel store_at, PTX line .*0 bytes past the end of the allocation of 40"):
+        executable.launch(kernels.stream)
+    assert [int(item.download()[0]) for item in (out, after)] == [10, 9]
+    device.fill(out.memory, 255)
+    kernels.update(executable, stored, "add", small, 1)
+    assert kernels.run(executable, after) == [1010]
+
+
+def test_what_kernels_print_in_a_loop_comes_in_order(device: HostDevice, capsys: pytest.CaptureFixture[str]) -> None:
+    """Turn by turn, and by thread block in each."""
+    kernels = Kernels(device, SOURCE + MORE)
+    graph, _, body, node, out = counted(kernels, 5)
+    kernels.add(body, "say", out, after=[node], config=LaunchConfig((3, 1, 1), (1, 1, 1)))
+    kernels.run(graph)
+    assert capsys.readouterr().out == "".join(f"{turn}.{block} " for turn in range(1, 6) for block in range(3))
+
+
+def test_memory_that_was_freed_is_not_written(device: HostDevice) -> None:
+    """Small fills and copies of native code notice it as well, of pinned arrays too."""
+    memory, pinned = device.allocate(64), device.pinned(np.zeros(64, np.uint8))
+    graph, other = device.create_graph(), device.create_graph()
+    graph.add_memset(memory, 1, 64, [])
+    other.add_copy(device.allocate(64), pinned, 64, [])
+    executables, stream = (graph.instantiate(), other.instantiate()), device.create_stream()
+    for executable in executables:
+        executable.launch(stream)
+    memory.free()
+    pinned.free()
+    for executable in executables:
+        with pytest.raises(DeviceError, match="after it was freed"):
+            executable.launch(stream)
+
+
+def test_a_kernel_that_became_slow_is_measured_anew(device: HostDevice) -> None:
+    """So that it is spread over the workers again."""
+    kernels = Kernels(device, SOURCE + MORE)
+    graph, rounds, out = device.create_graph(), kernels.number(1), device.upload(np.zeros(64, np.int32))
+    kernels.add(graph, "spend", rounds, out, config=LaunchConfig((64, 1, 1), (1, 1, 1)))
+    executable, kernel = graph.instantiate(), kernels.module.kernel("spend")
+    for _ in range(5):
+        kernels.run(executable)
+    quick_ns = kernel.block_ns  # type: ignore[attr-defined]
+    rounds.upload(np.array([200_000], np.int32))
+    for _ in range(2):
+        kernels.run(executable)
+    assert kernel.block_ns > 10 * quick_ns  # type: ignore[attr-defined]
+
+
+def test_a_handle_that_is_none_is_a_fault(device: HostDevice) -> None:
+    """As a bad pointer is: nothing is written where a kernel may not write."""
+    kernels, buffer = Kernels(device), device.upload(np.zeros(4, np.int32))
+    for handle in (0, buffer.pointer + 16, buffer.pointer + 2):
+        with pytest.raises(KernelFault, match=r"kernel set, PTX line .* for 4 bytes"):
+            device.launch(kernels.module.kernel("set"), (1,), (1,), [handle, 1])
+
+
+def test_conditions_end_with_graph_and_executables(device: HostDevice) -> None:
+    """And their handles with them."""
+    kernels = Kernels(device)
+    graph, condition, _, _, out = counted(kernels, 3)
+    executable = graph.instantiate()
+    graph.destroy()
+    del graph, _
+    before = len(device.table.snapshot())
+    assert kernels.run(executable, out) == [3]
+    executable.destroy()
+    assert len(device.table.snapshot()) == before - 1
+    with pytest.raises(KernelFault, match="in no live buffer"):
+        device.launch(kernels.module.kernel("set"), (1,), (1,), [condition, 1])
+
+
+def test_better_code_takes_over_in_the_middle_of_a_loop() -> None:
+    """A loop that goes on while its kernels are optimised does not stay with those that were compiled quickly."""
+    device = HostDevice(cores=2, time_limit_s=20)
+    kernels = Kernels(device, SOURCE + MORE)
+    graph, out = device.create_graph(), kernels.number(0)
+    _, (body,) = graph.add_conditional(ConditionalKind.WHILE, graph.create_condition(1), [])
+    kernels.add(body, "add", out, 1)
+    executable, kernel = graph.instantiate(), kernels.module.kernel("add")
+
+    def wait() -> None:
+        while kernel.job is not None:  # type: ignore[attr-defined]
+            time.sleep(0.01)
+        time.sleep(0.05)
+        device.interrupt()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    with pytest.raises(LoopStopped):
+        executable.launch(kernels.stream)
+    thread.join()
+    assert out.download()[0] > 1000
+    device.close()
