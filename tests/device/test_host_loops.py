@@ -282,3 +282,18 @@ def test_better_code_takes_over_in_the_middle_of_a_loop() -> None:
     thread.join()
     assert out.download()[0] > 1000
     device.close()
+
+
+def test_a_long_fill_after_a_small_kernel_is_not_passed_over(device: HostDevice) -> None:
+    """Native code runs the kernel from the second launch on, and leaves the fill to Python."""
+    kernels = Kernels(device)
+    graph, count, long = device.create_graph(), kernels.number(0), device.upload(np.zeros(4 << 20, np.uint8))
+    first = kernels.add(graph, "add", count, 1)
+    fill = graph.add_memset(long.memory, 7, 4 << 20, [first])
+    kernels.add(graph, "add", count, 10, after=[fill])
+    executable, stream = graph.instantiate(), device.create_stream()
+    for turn in range(1, 5):
+        device.fill(long.memory, 0)
+        executable.launch(stream)
+        assert (long.download() == 7).all()
+        assert int(count.download()[0]) == 11 * turn

@@ -38,8 +38,9 @@ class Program:
         done = instructions(assembly.tree.nodes, defaults)
         self.end = len(done)
         self.code = np.zeros((self.end + 1, stepper.FIELDS), np.int64)
-        #: By place: whether Python does it.
+        #: By place: whether Python does it. Native code stops there.
         self.by_hand = [False] * self.end + [True]
+        self._operations = [operation for operation, *_ in done]
         self.launches: dict[int, Launch] = {}
         self._actions: dict[int, Callable[[], None]] = {}
         self._moves: dict[int, MemsetWork | CopyWork] = {}
@@ -82,7 +83,7 @@ class Program:
     def measure(self, *places: int) -> None:
         """Run kernels from Python the next time: how long they take may have changed."""
         for place in places or self.launches:
-            self.by_hand[place] = True
+            self._give(place, by_hand=True)
 
     def do(self, place: int) -> None:
         """Do what an instruction says that Python has to do."""
@@ -100,7 +101,7 @@ class Program:
     def has_called(self, place: int) -> None:
         """Note that a kernel has called Python: it is run from there from now on."""
         self._callers.add(place)
-        self.by_hand[place] = True
+        self._give(place, by_hand=True)
 
     def refresh(self) -> np.ndarray[Any, Any]:
         """Bring up to date what native code looks at, and return the live allocations, which must be kept meanwhile.
@@ -130,7 +131,7 @@ class Program:
                 self._actions[place] = lambda: bytes_of(target, size, "memset target").fill(value)
             case CopyWork():
                 self._actions[place] = lambda: copy(*_ends(work))
-        self.by_hand[place] = True
+        self._give(place, by_hand=True)
 
     def _enter(self, place: int) -> None:
         launch, row = self.launches[place], self._rows[place]
@@ -144,7 +145,12 @@ class Program:
         self._choose(place)
 
     def _choose(self, place: int) -> None:
-        self.by_hand[place] = place in self._callers or not self.launches[place].is_brief
+        self._give(place, by_hand=place in self._callers or not self.launches[place].is_brief)
+
+    def _give(self, place: int, *, by_hand: bool) -> None:
+        """Have Python do an instruction, or native code."""
+        self.by_hand[place] = by_hand
+        self.code[place, 0] = stepper.PYTHON if by_hand else self._operations[place]
 
     def _place_function(self, place: int) -> None:
         """Enter the address of a kernel's code; until it is the best there will be, it is looked up again."""
