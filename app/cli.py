@@ -87,6 +87,20 @@ def check(patch: PatchPath, json: Json = False) -> None:
 
 
 @cli.command()
+def plan(
+    patch: PatchPath,
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="text, dot, svg or memory (an SVG of memory over time).")
+    ] = "text",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there instead of printing it.")] = None,
+) -> None:
+    """Show what a patch compiles to: operations, what waits for what, and which buffers share memory."""
+    from app.headless import plan_headless
+
+    raise typer.Exit(plan_headless(patch, form, out))
+
+
+@cli.command()
 def trace(
     patch: PatchPath,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the trace.")] = Path("trace.json"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -18,12 +18,14 @@ from rich.table import Table
 
 from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.blocktypes.parameters import parse_text
+from engine.compiler.inspection import memory_svg, plan_dot, plan_svg, plan_text
+from engine.compiler.plan import Plan
 from engine.device.protocol import Device
 from engine.diagnostics import Diagnostic, PatchError, error
 from engine.patch.files import load_patch, write_atomically
 from engine.profiling.statistics import percentile
 from engine.profiling.trace import chrome_trace
-from engine.runtime.check import check_patch, has_errors
+from engine.runtime.check import check_patch, has_errors, plan_patch
 from engine.runtime.messages import FrameReport, Saved
 
 
@@ -135,6 +137,34 @@ def check_headless(path: Path, as_json: bool) -> int:
     if not as_json and not failed:
         typer.echo(f"{path}: would compile")
     return 1 if failed else 0
+
+
+PLAN_FORMATS: dict[str, Callable[[Plan], str]] = {
+    "text": plan_text,
+    "dot": plan_dot,
+    "svg": plan_svg,
+    "memory": memory_svg,
+}
+
+
+def plan_headless(path: Path, form: str, out: Path | None) -> int:
+    """Print a patch's plan, or write it to a file; return the exit status."""
+    if form not in PLAN_FORMATS:
+        raise typer.BadParameter(f"--format must be one of {', '.join(PLAN_FORMATS)}, got {form!r}")
+    plan, diagnostics = plan_patch(load_patch(path))
+    _print_diagnostics(diagnostics)
+    if plan is None:
+        return 1
+    text = PLAN_FORMATS[form](plan)
+    if out is None:
+        typer.echo(text, nl=False)
+        return 0
+    try:
+        write_atomically(out, text.encode())
+    except OSError as problem:
+        raise PatchError(f"plan must be writable: {out}: {problem.strerror or problem}") from problem
+    typer.echo(f"wrote {out}")
+    return 0
 
 
 def _profiling_level(text: str) -> ProfilingLevel:

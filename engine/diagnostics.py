@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
@@ -17,8 +18,9 @@ class Severity(StrEnum):
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     """One problem, with the place where it can be mended.
 
-    `message` says what must hold and what was found; `remedy` what to do; `file` and `line` point into a kernel
-    or a patch file when the problem is there.
+    `message` says what must hold and what was found; `expected` and `found` name the two alone, in a few words, where
+    that makes sense; `remedy` what to do; `file` and `line` point into a kernel or a patch file when the problem is
+    there.
     """
 
     severity: Severity
@@ -28,6 +30,8 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
     file: str | None = None
     line: int | None = None
+    expected: str = ""
+    found: str = ""
 
     def __str__(self) -> str:
         place = ".".join(part for part in (self.node, self.port) if part)
@@ -37,12 +41,12 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def error(message: str, **place: str | int | None) -> Diagnostic:
-    """Return an error diagnostic; `place` takes node, port, remedy, file and line."""
+    """Return an error diagnostic; `place` takes node, port, remedy, file, line, expected and found."""
     return Diagnostic(severity=Severity.ERROR, message=message, **place)  # type: ignore[arg-type]  # msgspec checks them
 
 
 def warning(message: str, **place: str | int | None) -> Diagnostic:
-    """Return a warning diagnostic; `place` takes node, port, remedy, file and line."""
+    """Return a warning diagnostic; `place` takes node, port, remedy, file, line, expected and found."""
     return Diagnostic(severity=Severity.WARNING, message=message, **place)  # type: ignore[arg-type]  # msgspec checks them
 
 
@@ -100,8 +104,9 @@ class KernelFault(DeviceError):
 
 
 class GraphValidationError(WarploomError):
-    """The patch cannot become a graph; `errors` holds one diagnostic for each reason."""
+    """The patch cannot become a graph; `errors` holds one diagnostic for each reason, `warnings` what else was seen."""
 
-    def __init__(self, errors: list[Diagnostic]) -> None:
+    def __init__(self, errors: Sequence[Diagnostic], warnings: Sequence[Diagnostic] = ()) -> None:
         super().__init__("; ".join(str(item) for item in errors))
-        self.errors = errors
+        self.errors = list(errors)
+        self.warnings = list(warnings)

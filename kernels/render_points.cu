@@ -37,9 +37,10 @@ extern "C" __global__ void place_camera(
     *camera = orbit_camera(orbit + spin * frame->time, elevation, distance, height, field_of_view, image_height);
 }
 
-// One thread a particle.
+// One thread a particle. `wanted` says how many to draw, where it is given.
 extern "C" __global__ void splat_points(
     const Particle* __restrict__ particles,
+    const unsigned int* __restrict__ wanted,
     const Camera* __restrict__ camera,
     Light* __restrict__ lights,
     float point_size,
@@ -50,7 +51,7 @@ extern "C" __global__ void splat_points(
     int width,
     int height) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
+    if (i >= count || (wanted && i >= *wanted)) return;
     const Particle particle = particles[i];
     if (!is_alive(particle)) return;
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from engine.diagnostics import PatchError
-from engine.patch.changes import Change, Connected, NodeAdded, Position
+from engine.patch.changes import Position
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
 
 
 def copied(patch: Patch, node_ids: Collection[str]) -> str:
     """Return some nodes and the connections between them as the text of a patch file."""
-    part = Patch(patch.catalogue)
-    chosen = set(node_ids)
-    changes: list[Change] = [NodeAdded(node) for node in patch.nodes.values() if node.id in chosen]
-    changes += [Connected(c) for c in patch.connections if {c.source.node, c.target.node} <= chosen]
-    part.restore(changes)
-    return dump_patch(part)
+    return dump_patch(patch.excerpt(node_ids))
 
 
 def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Paste") -> list[str]:

@@ -9,6 +9,8 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.ports import PortSpec
 from engine.types import float4, uchar4
 
+#: Kinds of elements that share another kind's row: a flag is an integer of one byte, a complex number a pair.
+_SHARED = {"boolean": Flow.INTEGER, "complex": Flow.VECTOR}
 _SAME = re.compile(r"same(?:\(\s*(\w+)\s*\))?$")
 
 
@@ -16,7 +18,8 @@ def flow_of(block_type: type[Block], spec: PortSpec) -> Flow:
     """Return what flows through a port: an image is a two-dimensional buffer of four-component pixels."""
     if spec.dtype in (float4, uchar4) and _rank(block_type, spec) == 2:
         return Flow.IMAGE
-    return Flow(spec.dtype.kind)
+    kind = spec.dtype.kind
+    return _SHARED.get(kind) or Flow(kind)
 
 
 def _rank(block_type: type[Block], spec: PortSpec) -> int | None:

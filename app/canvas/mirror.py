@@ -14,6 +14,7 @@ from engine.patch.changes import (
     Disconnected,
     NodeAdded,
     NodeMoved,
+    NodeRegionChanged,
     NodeRemoved,
     NodeRenamed,
 )
@@ -63,6 +64,8 @@ class Mirror:
                 self._scene.nodes[node_id].setPos(*position)
             case NodeRenamed(node_id):
                 self.refresh(node_id)
+            case NodeRegionChanged():
+                pass  # the tooltip tells it, and is made when it is asked for
 
     def _show_dangling(self, connection: Connection) -> None:
         """Give the nodes the ports that only the connection names."""

@@ -10,6 +10,7 @@ from app.theme.fonts import code_font
 from engine.blocktypes.ports import PortSpec
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
+from engine.patch.regions import branch_of, region_of
 from engine.runtime.messages import BufferReport, FrameReport, NodeState
 
 _WIDTH = 72
@@ -26,6 +27,9 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
     """Return title, type and summary of a node, and its state, message, time and kernels as last reported."""
     node, block_type = patch.nodes[node_id], patch.block_type(node_id)
     lines = [patch.title(node_id), f"{node.type}, {node_id}"]
+    if node.region:
+        branch = ", otherwise" if branch_of(node.region) else ""
+        lines.append(f"inside {patch.title(region_of(node.region))}{branch}")
     if block_type is None:
         return _joined([*lines, f"Block type {node.type} is not installed; its data and connections are kept."])
     lines.append(block_type.summary)

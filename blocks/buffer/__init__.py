@@ -1,1 +1,1 @@
-"""Blocks that copy and fill buffers of any type."""
+"""Blocks on buffers of any type: copies, constants, state, views and conversions."""

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from engine.api import Block, BlockBuilder, In, Out, any_type, port
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
 
 
-class Copy(Block, id="buffer.copy", version=1, category="Buffer", tags=("duplicate", "memcpy")):
+class Copy(Block, id="buffer.copy", version=1, category="Buffer", tags=("duplicate", "memcpy", "contiguous", "pack")):
     """Copy a buffer of any type.
 
-    The copy has memory of its own. Use it before a block that changes its input in place, when something else needs
-    the contents as they were.
+    The copy has memory of its own, without gaps. Use it before a block that changes its input in place, when something
+    else needs the contents as they were; and behind a Slice or a Transpose, when a block can't take what they leave.
     """
 
-    x: In[any_type] = port(doc="What is copied: any element type, any shape.")
+    x: In[any_type] = port(strided=True, doc="What is copied: any element type, up to four dimensions.")
     out: Out[any_type] = port(shape="same(x)", dtype="same(x)", doc="The copy.")
 
+    kernel = Kernel("buffers.cu", entry="copy_strided")
+
     def describe(self, build: BlockBuilder) -> None:
-        """One copy node; no kernel."""
-        build.copy(self.out, self.x)
+        """One thread an element; the last axis runs along x, the one before it along y, both others along z."""
+        sizes = [self.x.last(axis) for axis in (3, 2, 1, 0)]
+        strides = [self.x.last_stride(axis) for axis in (3, 2, 1, 0)]
+        in_four = sizes[0] * sizes[1] * sizes[2] * sizes[3]
+        build.require(in_four - self.x.size, "a copied buffer must have at most four dimensions", port=self.x)
+        build.launch(
+            self.kernel,
+            num_threads=(sizes[3], sizes[2], sizes[1] * sizes[0]),
+            thread_block=(64, 4, 1),
+            args=(self.x, self.out, build.element_type(self.x), *sizes, *strides),
+        )

@@ -12,11 +12,12 @@ class Array(Block, id="io.array", version=1, category="IO", tags=("numpy", "cons
 
     The output has the array's element type and shape. Set `data` from Python, with
     `patch.add("io.array", data=...)`; it is saved inside the patch file. An array of the same type and shape can be set
-    while the patch runs, without a rebuild. Element types: 8- to 64-bit integers and 16- to 64-bit floats.
+    while the patch runs, without a rebuild. Element types: booleans, 8- to 64-bit integers, 16- to 64-bit floats, and
+    complex numbers of two 32- or 64-bit floats.
     """
 
     out: Out[any_type] = port(shape="data", dtype="data", doc="The array's contents.")
-    data: np.ndarray = param(np.zeros(1, np.float32), doc="The array: any shape, any numeric element type.")
+    data: np.ndarray = param(np.zeros(1, np.float32), doc="The array: any shape, numbers or booleans.")
 
     def describe(self, build: BlockBuilder) -> None:
         """Uploaded once; nothing runs in a frame."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
-from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u64
+from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32, u64
 
 #: The kernels know both lists by their places.
 PALETTES = ("ember", "aurora", "ice")
@@ -29,6 +29,7 @@ class RenderPoints(
     """
 
     particles: In[Particle] = port(doc="The particles to draw; those that are not alive are left out.")
+    count: In[u32] = port(optional=True, doc="Draw only so many of them, from the front; an append buffer's count.")
     image: Out[float4] = port(shape="[height, width]", doc="The picture, linear RGBA, opaque.")
     width: int = param(1280, min=16, max=8192, unit="px", structural=True, doc="Width of the picture.")
     height: int = param(720, min=16, max=8192, unit="px", structural=True, doc="Height of the picture.")
@@ -71,7 +72,7 @@ class RenderPoints(
         build.launch(
             self.splat,
             num_threads=self.particles.size,
-            args=(self.particles, camera, lights, *points, self.particles.size, *size),
+            args=(self.particles, self.count, camera, lights, *points, self.particles.size, *size),
         )
         build.launch(self.gather, num_threads=cells, args=(lights, glow, palette, *size, *cells))
         build.launch(self.spread, num_threads=cells, args=(glow, spread, 0, *cells))

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
 
 from engine.blocktypes.parameters import TYPES, ParameterDeclaration, ParameterSpec
-from engine.blocktypes.ports import In, Out, PortDeclaration, PortSpec
+from engine.blocktypes.ports import In, Out, PortDeclaration, PortSpec, count_name
 from engine.blocktypes.shape_rules import ShapeRuleError, check_rule
 from engine.diagnostics import PatchError
-from engine.types import DType
+from engine.types import DType, u32
 
 if TYPE_CHECKING:
     from engine.blocktypes.builder import BlockBuilder
@@ -28,7 +28,7 @@ class BlockDefinitionError(TypeError):
 
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
 #: What `Block` and the keywords of `Patch.add` and `Patch.set` are called; `values` and `node` are set on each block.
-_RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture"})
+_RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture", "region"})
 
 #: Every block type defined so far, by id. The catalogue reads it.
 defined_blocks: dict[str, type[Block]] = {}
@@ -49,16 +49,22 @@ class Block:
     tags: ClassVar[tuple[str, ...]]
     ports: ClassVar[dict[str, PortSpec]]
     parameters: ClassVar[dict[str, ParameterSpec]]
+    #: The scopes that a region block opens: ("",) for one body, ("", "else") for two branches, () for other blocks.
+    regions: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(
         cls,
         *,
-        id: str,
+        id: str = "",
         version: int = 1,
         category: str | None = None,
         title: str | None = None,
         tags: tuple[str, ...] = (),
+        regions: tuple[str, ...] = (),
+        abstract: bool = False,
     ) -> None:
+        if abstract:
+            return  # a base of block types, no block type itself
         if not _ID.match(id):
             raise BlockDefinitionError(f"{cls.__name__}: id must be like 'category.name' in lower case, got {id!r}")
         if not (cls.__doc__ or "").strip():
@@ -72,7 +78,10 @@ class Block:
         cls.category = category or id.split(".")[0].replace("_", " ").title()
         cls.title = title or re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])", " ", cls.__name__)
         cls.summary = inspect.cleandoc(cls.__doc__ or "").splitlines()[0]
-        cls.ports, cls.parameters = _collect(cls)
+        cls.regions = regions
+        cls.ports, cls.parameters = cls._declared()
+        if not cls.ports:
+            raise BlockDefinitionError(f"block {id} must have at least one port, got none")
         defined_blocks[id] = cls
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
@@ -93,6 +102,11 @@ class Block:
         except KeyError:
             known = ", ".join(cls.parameters) or "no parameters"
             raise PatchError(f"{cls.id}: parameter must be one of {known}, got {name!r}") from None
+
+    @classmethod
+    def _declared(cls) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
+        """Return the ports and parameters of the type; a composite adds what it exposes."""
+        return _collect(cls)
 
     @abstractmethod
     def describe(self, build: BlockBuilder) -> None:
@@ -132,19 +146,24 @@ def _collect(cls: type[Block]) -> tuple[dict[str, PortSpec], dict[str, Parameter
                 f"block {cls.id}: {name} must be declared with port(doc=...), got an annotation only"
             )
     for name, declaration in vars(cls).items():
-        is_declaration = isinstance(declaration, (PortDeclaration, ParameterDeclaration))
-        if is_declaration and (name in _RESERVED | Block.__annotations__.keys() or hasattr(Block, name)):
-            raise BlockDefinitionError(f"block {cls.id}: a port or parameter must have another name, got {name!r}")
+        if isinstance(declaration, (PortDeclaration, ParameterDeclaration)):
+            check_name(cls, name)
         if isinstance(declaration, PortDeclaration):
             ports[name] = _port_spec(cls, declaration, hints.get(name))
+            if ports[name].append:
+                ports[count_name(name)] = _count_port(cls, ports[name])
         elif isinstance(declaration, ParameterDeclaration):
             parameters[name] = _parameter_spec(cls, declaration, hints.get(name))
-    if not ports:
-        raise BlockDefinitionError(f"block {cls.id} must have at least one port, got none")
     sizes = frozenset(name for name, spec in parameters.items() if spec.structural and spec.type == "int")
     for spec in ports.values():
         _check_port(cls, spec, ports, sizes)
     return ports, parameters
+
+
+def check_name(cls: type[Block], name: str) -> None:
+    """Raise BlockDefinitionError when a port or parameter can't be called `name`."""
+    if name in _RESERVED | Block.__annotations__.keys() or hasattr(Block, name):
+        raise BlockDefinitionError(f"block {cls.id}: a port or parameter must have another name, got {name!r}")
 
 
 def _port_spec(cls: type[Block], declaration: PortDeclaration, hint: Any) -> PortSpec:
@@ -163,12 +182,29 @@ def _port_spec(cls: type[Block], declaration: PortDeclaration, hint: Any) -> Por
     )
 
 
+def _count_port(cls: type[Block], spec: PortSpec) -> PortSpec:
+    """The output that holds the count of an append buffer."""
+    name = count_name(spec.name)
+    if spec.is_input:
+        raise BlockDefinitionError(
+            f"block {cls.id}: port {spec.name} must be an output to be appended to, got an input"
+        )
+    if hasattr(cls, name):
+        raise BlockDefinitionError(
+            f"block {cls.id}: the name {name} must be left to the count of {spec.name}, got a {name} of its own"
+        )
+    default = None if spec.default is None else 0.0
+    return PortSpec(name, "out", u32, f"Number of elements in {spec.name}.", "[1]", state=spec.state, default=default)
+
+
 def _check_port(cls: type[Block], spec: PortSpec, ports: dict[str, PortSpec], sizes: frozenset[str]) -> None:
     where = f"block {cls.id}: port {spec.name}"
     if not spec.doc.strip():
         raise BlockDefinitionError(f"{where} must have a doc, got none")
     if spec.is_input:
         return
+    if spec.strided or spec.delayed:
+        raise BlockDefinitionError(f"{where}: only an input may be strided or delayed, got an output")
     inputs = [name for name, other in ports.items() if other.is_input]
     if spec.inplace is not None and spec.inplace not in inputs:
         raise BlockDefinitionError(f"{where}: inplace must name an input, got {spec.inplace!r}")

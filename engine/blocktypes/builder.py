@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
+from engine.blocktypes.appending import begin_append, end_append
 from engine.blocktypes.block import Block
+from engine.blocktypes.composition import Composition
 from engine.blocktypes.description import (
     Argument,
     BlockDescription,
     BufferArgument,
+    Control,
     CopyEntry,
+    DelayEntry,
     Display,
+    ElementArgument,
     Entry,
     ExtentArgument,
     FillEntry,
@@ -22,12 +29,17 @@ from engine.blocktypes.description import (
     Kernel,
     KernelEntry,
     ParameterArgument,
+    Requirement,
     Size,
+    Status,
+    StatusKind,
     ValueArgument,
 )
 from engine.blocktypes.parameters import ParameterHandle
-from engine.blocktypes.ports import BufferHandle
+from engine.blocktypes.ports import BufferHandle, PortSpec
 from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.views import Transform, View
+from engine.device.external import ExternalArray
 from engine.types import DType
 
 #: The frame uniforms, as an argument of a launch: see `engine.compiler.frame`.
@@ -46,6 +58,16 @@ class BlockBuilder:
         self._buffers: dict[str, InternalBuffer] = {}
         self._displays: list[Display] = []
         self._contents: dict[str, np.ndarray[Any, Any]] = {}
+        self._composition: Composition | None = None
+        self._views: list[View] = []
+        self._statuses: list[Status] = []
+        self._requirements: list[Requirement] = []
+        self._control: Control | None = None
+        self._externals: dict[str, object] = {}
+        self._defined: dict[str, PortSpec] = {}
+        for spec in block.outputs():
+            if spec.append:
+                begin_append(self, spec)
 
     def launch(
         self,
@@ -72,9 +94,7 @@ class BlockBuilder:
         if shared_bytes < 0:
             raise ValueError(f"{self._block.id}: shared_bytes must be at least 0, got {shared_bytes}")
         x, y, z = (*threads, 1, 1)[:3]
-        self._entries.append(
-            KernelEntry(kernel, sizes, (x, y, z), tuple(self._argument(a) for a in args), shared_bytes)
-        )
+        self._entries.append(KernelEntry(kernel, sizes, (x, y, z), tuple(self.argument(a) for a in args), shared_bytes))
 
     def fill(self, target: BufferHandle, value: int = 0) -> None:
         """Set every byte of `target` to `value`."""
@@ -97,6 +117,61 @@ class BlockBuilder:
         """Give an output's contents, and with them its shape: the array is uploaded once, before the first launch."""
         self._contents[port.name] = np.asarray(array, order="C")
 
+    def view(self, target: BufferHandle, source: BufferHandle, transform: Transform) -> None:
+        """Make the output `target` a view of the input `source`: the same memory, seen through `transform`."""
+        ports = self._block.ports
+        for handle, wanted in ((target, "an output"), (source, "an input")):
+            spec = ports.get(handle.name)
+            if spec is None or spec.is_input != (wanted == "an input"):
+                raise ValueError(f"{self._block.id}: view must go from an input to an output, got {handle.name!r}")
+        if any(view.target == target.name for view in self._views):
+            raise ValueError(f"{self._block.id}: output {target.name!r} must be one view, got a second one")
+        self._views.append(View(target.name, source.name, transform))
+
+    def adopt(self, port: BufferHandle, array: ExternalArray) -> None:
+        """Let an output be memory that the user owns, with its element type and shape; nothing is copied."""
+        self._externals[port.name] = array
+
+    def delay(self, target: BufferHandle, source: BufferHandle, *, initial: float = 0.0) -> None:
+        """Let the output `target` hold what `source` held at the end of the last frame, and `initial` in the first."""
+        self._entries.append(
+            DelayEntry(
+                BufferArgument(target.name, reads=False, writes=True),
+                BufferArgument(source.name, reads=True, writes=False),
+                initial,
+            )
+        )
+
+    def define(self, port: BufferHandle, *, dtype: DType | None = None, shape: str | None = None) -> None:
+        """Give an output its shape rule, or one of any type its element type, where parameters decide them."""
+        spec = self._defined.get(port.name) or self._block.ports[port.name]
+        if spec.is_input or (dtype is not None and spec.dtype.kind != "any"):
+            raise ValueError(f"{self._block.id}: only an output of any type can be given one, got {port.name!r}")
+        self._defined[port.name] = replace(spec, dtype=dtype or spec.dtype, shape=shape or spec.shape)
+
+    def element_type(self, port: BufferHandle) -> ElementArgument:
+        """Return an argument that tells a kernel the element type of a port; `kernels/elements.cuh` takes it apart."""
+        return ElementArgument(port.name)
+
+    def require(self, extent: Extent, message: str, *, port: BufferHandle | None = None) -> None:
+        """Ask that `extent` is at least 0 once shapes are known; `message` says what must hold."""
+        self._requirements.append(Requirement(extent, message, port.name if port else None))
+
+    def report(self, word: BufferHandle, kind: StatusKind, port: BufferHandle, capacity: object) -> None:
+        """Have the internal buffer `word` (one u32) read back after each frame, to be held against `capacity`."""
+        argument = self.argument(capacity)
+        if not isinstance(argument, (ExtentArgument, ParameterArgument)):
+            raise TypeError(f"{self._block.id}: capacity must be an extent or a live parameter, got {capacity!r}")
+        self._statuses.append(Status(word.name, kind, port.name, argument))
+
+    def control(self, control: Control) -> None:
+        """Make the block a region; see `engine.blocktypes.regions`."""
+        self._control = control
+
+    def compose(self, composition: Composition) -> None:
+        """Let the block stand for other blocks; see `engine.patch.composite`."""
+        self._composition = composition
+
     def show(self, pixels: BufferHandle) -> None:
         """Show a 2-D buffer of `uchar4` in this block's viewer."""
         self._displays.append(Display(pixels.name))
@@ -108,9 +183,12 @@ class BlockBuilder:
     def commit(self) -> BlockDescription:
         """Return the finished description."""
         block = self._block
+        for spec in block.outputs():
+            if spec.append:
+                end_append(self, spec)
         folder = block.source_folder()
         return BlockDescription(
-            ports=tuple(block.ports.values()),
+            ports=tuple(self._defined.get(name, spec) for name, spec in block.ports.items()),
             entries=tuple(self._entries),
             buffers=tuple(self._buffers.values()),
             displays=tuple(self._displays),
@@ -121,9 +199,16 @@ class BlockBuilder:
             ),
             contents=self._contents,
             kernel_folders=(str(folder),) if folder else (),
+            composition=self._composition,
+            views=tuple(self._views),
+            control=self._control,
+            requirements=tuple(self._requirements),
+            statuses=tuple(self._statuses),
+            externals=self._externals,
         )
 
-    def _argument(self, value: object) -> Argument:
+    def argument(self, value: object) -> Argument:
+        """Return what a kernel is given for `value`; TypeError when that can't be told."""
         match value:
             case BufferHandle():
                 spec = self._block.ports.get(value.name)
@@ -135,7 +220,7 @@ class BlockBuilder:
                 return ParameterArgument(name)
             case Extent():
                 return ExtentArgument(value)
-            case FrameArgument():
+            case FrameArgument() | ElementArgument():
                 return value
             case bool() | int() | float() | np.number():
                 return ValueArgument(value.item() if isinstance(value, np.number) else value)
@@ -152,8 +237,18 @@ class BlockBuilder:
         return BufferArgument(handle.name, reads, writes)
 
 
+#: Descriptions that blocks share: most blocks of a type ask for the same, and what follows from it is found once.
+_shared: WeakValueDictionary[tuple[object, ...], BlockDescription] = WeakValueDictionary()
+
+
 def describe(block: Block) -> BlockDescription:
-    """Return what `block` asks for; whatever its `describe` raises goes to the caller."""
+    """Return what `block` asks for; whatever its `describe` raises goes to the caller.
+
+    Blocks that ask for the same get the same object, unless they bring arrays.
+    """
     build = BlockBuilder(block)
     block.describe(build)
-    return build.commit()
+    made = build.commit()
+    if made.contents or made.externals:
+        return made
+    return _shared.setdefault((made, made.displays, made.kernel_folders), made)

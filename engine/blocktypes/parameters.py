@@ -72,7 +72,7 @@ def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
         array = np.asarray(value)
     except ValueError:  # rows of different lengths
         return None
-    if array.dtype.kind not in "iuf" or not array.size:
+    if array.dtype.kind not in "biufc" or not array.size:
         return None
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
         # The caller goes on using the array: what the patch holds must only change by an edit.

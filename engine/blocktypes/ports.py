@@ -26,6 +26,18 @@ class BufferHandle:
         """Size of one dimension."""
         return Extent(f"{self.name}.dim{axis}")
 
+    def stride(self, axis: int) -> Extent:
+        """Distance of neighbours along one dimension, in elements."""
+        return Extent(f"{self.name}.stride{axis}")
+
+    def last(self, axis: int) -> Extent:
+        """Size of a dimension that is counted from the last one backwards; 1 when there is none."""
+        return Extent(f"{self.name}.last{axis}")
+
+    def last_stride(self, axis: int) -> Extent:
+        """Distance of neighbours along such a dimension, in elements; 0 when there is none."""
+        return Extent(f"{self.name}.laststride{axis}")
+
 
 class In(BufferHandle, Generic[T]):
     """An input port of element type T; the block reads it (and changes it, when an output is `inplace` on it)."""
@@ -34,13 +46,33 @@ class In(BufferHandle, Generic[T]):
 class Out(BufferHandle, Generic[T]):
     """An output port of element type T; the block writes it."""
 
+    @property
+    def counter(self) -> BufferHandle:
+        """The counter that kernels add to for each element that wants a place in an append buffer: one u32."""
+        return BufferHandle(counter_name(self.name))
+
+
+def count_name(append: str) -> str:
+    """Name of the output port that holds how many elements an append buffer has."""
+    return f"{append}_count"
+
+
+def counter_name(append: str) -> str:
+    """Name of the internal buffer that holds how many elements wanted a place in an append buffer."""
+    return f"{append}_counter"
+
 
 @dataclass(frozen=True)
 class PortSpec:
     """A port as its block type declares it.
 
-    `dtype` may be `any_type`; `dtype_rule` then says what it becomes ("same(x)" or "data"). `inplace` names the
+    `dtype` may be `any_type`; `dtype_rule` then says what it becomes ("same(x)", "data", "view", or "given" by the
+    block), or what an input must be ("same(x)", or "number" for single real numbers and booleans). `inplace` names the
     input whose memory an output continues to use. A `state` output keeps its contents from frame to frame.
+
+    A `strided` input takes layouts that are not contiguous; a `delayed` one is not needed in the frame in which it is
+    written, so what is connected to it may come later. `default` is what an output holds when the region it lies in
+    is skipped, None when it must not leave its region. An `append` output has its count in a port of its own.
     """
 
     name: str
@@ -53,6 +85,10 @@ class PortSpec:
     inplace: str | None = None
     state: bool = False
     dtype_rule: str | None = None
+    strided: bool = False
+    delayed: bool = False
+    default: float | None = 0.0
+    append: bool = False
 
     @property
     def is_input(self) -> bool:
@@ -84,13 +120,22 @@ def port(
     inplace: str | None = None,
     state: bool = False,
     dtype: str | None = None,
+    strided: bool = False,
+    delayed: bool = False,
+    default: float | None = 0.0,
+    append: bool = False,
 ) -> Any:
     """Declare a port; the annotation gives its direction and element type.
 
     `shape` is an output's shape rule, or the shape an input must have ("same", the default, asks for none); `rank` is
     the number of dimensions an input must have, or an output always has; `optional` lets an input stay
     unconnected; `inplace` names the input whose memory an output takes over; a `state` output survives from frame to
-    frame and over rebuilds; `dtype` is the rule for an output of `any_type`: "same(port)" or "data".
+    frame and over rebuilds; `dtype` is the rule for a port of `any_type`: "same(port)", "data", "view" or "given" for
+    an output, "same(port)" or "number" (a single real number or boolean) for an input.
+
+    `strided` says that the kernels take an input's strides (`self.x.stride(0)`); `delayed` that an input is not needed
+    before the next frame; `default` is what an output holds when its region is skipped, None when nothing makes sense;
+    an `append` output is filled from the front, and its count is the output `<name>_count` (`self.out.counter`).
     """
     return PortDeclaration(
         {
@@ -101,5 +146,9 @@ def port(
             "inplace": inplace,
             "state": state,
             "dtype_rule": dtype,
+            "strided": strided,
+            "delayed": delayed,
+            "default": default,
+            "append": append,
         }
     )

@@ -1,27 +1,42 @@
 """Shape rules: how an output's shape follows from the inputs' shapes and from structural parameters.
 
-Grammar (names are ports or parameters; dimensions count from 0)::
+Grammar (names are ports; a number is an input by its index; see `shape_dimensions.py` for dimensions)::
 
-    rule       = "same" | "same(" port-or-number ")" | "broadcast(" a "," b ")" | "scalar" | "data"
-               | "[" dimension { "," dimension } "]"
-    dimension  = integer arithmetic (+ - * // %, ceil(a / b), min, max) over N, port.dimK, port.size, parameter
+    rule = "same" | "same(" name {"," name} ")" | "broadcast(" name "," name {"," name} ")" | "scalar"
+         | "[" dimension { "," dimension } "]" | "data" | "view"
 
-`N` is dimension 0 of the first input. `data` means that the block gives the contents, and with them the shape.
+`same` is the first input, `same(a, b)` the first of these that is connected, `N` dimension 0 of the first input.
+`data` means that the block gives the contents, and with them the shape; `view` that the output is a view of an input.
+Every text is parsed once.
 """
 
 from __future__ import annotations
 
 import ast
-import operator
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
-from engine.types import Shape, element_count
+from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError, contiguous_strides
+from engine.blocktypes.shape_dimensions import compile_dimension, parse_extent
+from engine.types import Shape
 
+__all__ = [
+    "Extent",
+    "Rule",
+    "ShapeContext",
+    "ShapeRuleError",
+    "check_rule",
+    "contiguous_strides",
+    "evaluate_extent",
+    "evaluate_shape",
+    "parse_rule",
+    "same_names",
+]
 
-class ShapeRuleError(ValueError):
-    """A shape rule is malformed or cannot hold for the given shapes."""
+#: Rules that say that the shape comes from elsewhere.
+GIVEN = frozenset({"data", "view"})
+_WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N"})
 
 
 @dataclass(frozen=True)
@@ -66,134 +81,133 @@ def _text(value: Extent | int) -> str:
 
 
 @dataclass(frozen=True)
-class ShapeContext:
-    """What a rule may refer to: input shapes in port order, output shapes so far, structural integer parameters.
+class Rule:
+    """A parsed rule.
 
-    An optional input that is not connected has the shape None.
+    `names` are the ports and parameters that it names, `N` and `same` being the port "0"; `alternatives` says that
+    only the first connected one of them is needed.
     """
 
-    inputs: Mapping[str, Shape | None]
-    outputs: Mapping[str, Shape]
-    parameters: Mapping[str, int]
-
-    def shape(self, name: str) -> Shape:
-        """Shape of a port by name, or of an input by its index."""
-        if name.isdigit():
-            if int(name) >= len(self.inputs):
-                raise ShapeRuleError(f"input {name} must exist, got {len(self.inputs)} inputs")
-            name = list(self.inputs)[int(name)]
-        shape = self.inputs.get(name, self.outputs.get(name))
-        if shape is not None:
-            return shape
-        if name in self.inputs:
-            raise ShapeRuleError(f"input {name} must be connected, since a shape follows from it")
-        raise ShapeRuleError(
-            f"{name!r} must be a port, got one of {', '.join([*self.inputs, *self.outputs]) or 'none'}"
-        )
+    evaluate: Callable[[ShapeContext], Shape]
+    names: tuple[str, ...] = ()
+    alternatives: bool = False
 
 
-_SAME = re.compile(r"same(?:\(\s*(\w+)\s*\))?$")
-_BROADCAST = re.compile(r"broadcast\(\s*(\w+)\s*,\s*(\w+)\s*\)$")
+@lru_cache(maxsize=4096)
+def parse_rule(text: str) -> Rule:
+    """Return what a rule's text means; ShapeRuleError when it is malformed."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise _malformed(text) from None
+    match tree:
+        case ast.Name(id="scalar"):
+            return Rule(lambda _: ())
+        case ast.Name(id="same"):
+            return Rule(_first_input, ("0",))
+        case ast.Call(func=ast.Name(id="same"), args=arguments, keywords=[]) if arguments:
+            names = _port_names(text, arguments)
+            return Rule(_same(names), names, alternatives=True)
+        case ast.Call(func=ast.Name(id="broadcast"), args=arguments, keywords=[]) if len(arguments) > 1:
+            names = _port_names(text, arguments)
+            return Rule(lambda context: _broadcast(names, context), names)
+        case ast.List(elts=items):
+            return Rule(_list(text, items), _names_in(tree))
+    raise _malformed(text)
 
 
 def evaluate_shape(rule: str, context: ShapeContext) -> Shape:
     """Return the shape that `rule` gives in `context`; ShapeRuleError says why it cannot hold."""
-    rule = rule.strip()
-    if rule == "scalar":
-        return ()
-    if match := _SAME.match(rule):
-        return context.shape(match[1] or "0")
-    if match := _BROADCAST.match(rule):
-        return _broadcast(context.shape(match[1]), context.shape(match[2]))
-    if rule.startswith("[") and rule.endswith("]"):
-        shape = _dimension(rule, context)
-        if any(size < 1 for size in shape):
-            raise ShapeRuleError(f"dimensions of {rule} must be at least 1, got {list(shape)}")
-        return shape
-    raise ShapeRuleError(f"shape rule must be same, same(port), broadcast(a,b), scalar or [..], got {rule!r}")
+    return parse_rule(rule).evaluate(context)
 
 
 def evaluate_extent(extent: Extent, context: ShapeContext) -> int:
     """Return the integer that a dimension expression has in `context`."""
-    (value,) = _dimension(f"[{extent.text}]", context)
-    return value
+    return parse_extent(extent.text)(context)
+
+
+def same_names(rule: str | None) -> tuple[str, ...]:
+    """Return the ports of a rule for element types, "same(a, b)"; none when it is another word."""
+    return parse_rule(rule).names if rule and rule.startswith("same") else ()
 
 
 def check_rule(rule: str, ports: frozenset[str], parameters: frozenset[str]) -> None:
     """Raise ShapeRuleError when `rule` is malformed or names something that is neither port nor parameter."""
-    if rule == "data":
+    if rule in GIVEN:
         return
-    names = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"\.\s*\w+", "", rule)))
-    names -= {"same", "broadcast", "scalar", "ceil", "min", "max", "N"}
-    unknown = sorted(names - ports - parameters)
+    names = parse_rule(rule).names
+    unknown = sorted({name for name in names if not name.isdigit()} - ports - parameters)
     if unknown:
         raise ShapeRuleError(
             f"shape rule {rule!r} must name ports or structural integer parameters, got {', '.join(unknown)}"
         )
-    is_list = rule.strip().startswith("[") and rule.strip().endswith("]")
-    if is_list:
-        ast.parse(rule.strip(), mode="eval")
-    elif not (rule.strip() == "scalar" or _SAME.match(rule.strip()) or _BROADCAST.match(rule.strip())):
-        raise ShapeRuleError(f"shape rule must be same, same(port), broadcast(a,b), scalar or [..], got {rule!r}")
 
 
-def _broadcast(a: Shape, b: Shape) -> Shape:
-    rank = max(len(a), len(b))
+def _malformed(text: str) -> ShapeRuleError:
+    return ShapeRuleError(f"shape rule must be same, same(port), broadcast(a,b), scalar or [..], got {text!r}")
+
+
+def _port_names(text: str, arguments: list[ast.expr]) -> tuple[str, ...]:
+    names = []
+    for argument in arguments:
+        match argument:
+            case ast.Name(id=name):
+                names.append(name)
+            case ast.Constant(value=int(index)) if not isinstance(index, bool):
+                names.append(str(index))
+            case _:
+                raise _malformed(text)
+    return tuple(names)
+
+
+def _names_in(tree: ast.expr) -> tuple[str, ...]:
+    found = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return tuple(dict.fromkeys("0" if name == "N" else name for name in found if name == "N" or name not in _WORDS))
+
+
+def _first_input(context: ShapeContext) -> Shape:
+    for shape in context.inputs.values():
+        if shape is not None:
+            return shape
+        break
+    return context.shape("0")  # which says what is missing
+
+
+def _same(names: tuple[str, ...]) -> Callable[[ShapeContext], Shape]:
+    def shape(context: ShapeContext) -> Shape:
+        if len(names) > 1:
+            for name in names:
+                found = context.inputs.get(context.resolve(name))
+                if found is not None:
+                    return found
+        return context.shape(names[0])
+
+    return shape
+
+
+def _broadcast(names: tuple[str, ...], context: ShapeContext) -> Shape:
+    shapes = [context.shape(name) for name in names]
+    rank = max(map(len, shapes))
     result = []
-    for left, right in zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True):
-        if left != right and 1 not in (left, right):
-            raise ShapeRuleError(f"shapes must broadcast, got {list(a)} and {list(b)}")
-        result.append(max(left, right))
+    for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
+        wide = {size for size in sizes if size != 1}
+        if len(wide) > 1:
+            found = (f"{context.resolve(name)} {list(shape)}" for name, shape in zip(names, shapes, strict=True))
+            raise ShapeRuleError(f"shapes must broadcast, got {' and '.join(found)}")
+        result.append(wide.pop() if wide else 1)
     return tuple(result)
 
 
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
+def _list(text: str, items: list[ast.expr]) -> Callable[[ShapeContext], Shape]:
+    dimensions = [compile_dimension(item) for item in items]
 
+    def shape(context: ShapeContext) -> Shape:
+        try:
+            sizes = tuple([dimension(context) for dimension in dimensions])
+        except ZeroDivisionError:
+            raise ShapeRuleError(f"shape rule {text!r} must not divide by zero") from None
+        if sizes and min(sizes) < 1:
+            raise ShapeRuleError(f"dimensions of {text} must be at least 1, got {list(sizes)}")
+        return sizes
 
-def _dimension(rule: str, context: ShapeContext) -> Shape:
-    try:
-        tree = ast.parse(rule, mode="eval").body
-    except SyntaxError as problem:
-        raise ShapeRuleError(f"shape rule {rule!r} must be a list of dimensions: {problem.msg}") from problem
-    if not isinstance(tree, ast.List):
-        raise ShapeRuleError(f"shape rule {rule!r} must be a list of dimensions")
-    try:
-        return tuple(_integer(item, context) for item in tree.elts)
-    except ZeroDivisionError as problem:
-        raise ShapeRuleError(f"shape rule {rule!r} must not divide by zero") from problem
-
-
-def _integer(node: ast.expr, context: ShapeContext) -> int:
-    match node:
-        case ast.Constant(value=int(value)):
-            return value
-        case ast.Name(id="N"):
-            return _axis(context.shape("0"), 0, "N")
-        case ast.Name(id=name) if name in context.parameters:
-            return context.parameters[name]
-        case ast.Attribute(value=ast.Name(id=name), attr="size"):
-            return element_count(context.shape(name))
-        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if re.fullmatch(r"dim\d+", attribute):
-            return _axis(context.shape(name), int(attribute[3:]), f"{name}.{attribute}")
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_integer(operand, context)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_integer(left, context), _integer(right, context))
-        case ast.Call(func=ast.Name(id="ceil"), args=[ast.BinOp(left=left, op=ast.Div(), right=right)]):
-            return -(-_integer(left, context) // _integer(right, context))
-        case ast.Call(func=ast.Name(id="min" | "max" as name), args=arguments) if arguments:
-            values = [_integer(item, context) for item in arguments]
-            return min(values) if name == "min" else max(values)
-    raise ShapeRuleError(f"dimension must be integer arithmetic over ports and parameters, got {ast.unparse(node)}")
-
-
-def _axis(shape: Shape, axis: int, name: str) -> int:
-    if axis >= len(shape):
-        raise ShapeRuleError(f"{name} must exist, got shape {list(shape)}")
-    return shape[axis]
+    return shape

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.blocktypes.description import (
-    Argument,
     BufferArgument,
     CopyEntry,
-    ExtentArgument,
     FillEntry,
-    FrameArgument,
     KernelEntry,
-    ParameterArgument,
-    ValueArgument,
+    RegionKind,
 )
-from engine.blocktypes.shape_rules import evaluate_extent
+from engine.compiler.arguments import Address, Resources, TypedKernel, argument_values
+from engine.compiler.grouping import Unit, units
+from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
-from engine.compiler.scheduling import FRAME, AnyOperation, Operation, UploadFrame
-from engine.compiler.shapes import shape_context
 from engine.device.arguments import KernelArguments
-from engine.device.protocol import Device, Event, Graph, Kernel, LaunchConfig, Memory, Node, PinnedArray
+from engine.device.memory import MemoryPart
+from engine.device.protocol import (
+    Condition,
+    ConditionalKind,
+    Device,
+    Event,
+    Graph,
+    LaunchConfig,
+    Memory,
+    Node,
+)
 from engine.diagnostics import DeviceError, GraphValidationError, error
 from engine.patch.changes import PortRef
-from engine.ptx.signature import KernelParameter
+
+_KINDS = {
+    RegionKind.IF: ConditionalKind.IF,
+    RegionKind.IF_ELSE: ConditionalKind.IF_ELSE,
+    RegionKind.WHILE: ConditionalKind.WHILE,
+    RegionKind.FOR: ConditionalKind.WHILE,
+}
 
 
-@dataclass(frozen=True)
-class TypedKernel:
-    """A loaded kernel with its parameters as its source types them, which a CUBIN alone does not tell."""
-
-    kernel: Kernel
-    parameters: tuple[KernelParameter, ...]
-
-
-@dataclass
+@dataclass(slots=True)
 class KernelNode:
-    """A kernel launch in the graph; `parameters` maps a live parameter to its argument's index."""
+    """A kernel launch in the graph; `parameters` maps a live parameter to the indices of its arguments."""
 
     node: str
     operation: int
@@ -45,7 +50,7 @@ class KernelNode:
     kernel: TypedKernel
     config: LaunchConfig
     arguments: KernelArguments
-    parameters: dict[str, list[int]]
+    parameters: Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -58,20 +63,11 @@ class Span:
 
 
 @dataclass
-class Resources:
-    """What the graph uses and did not make: memory by owner, kernels and parameter values by node, frame uniforms."""
-
-    memory: Mapping[PortRef, Memory]
-    kernels: Mapping[int, TypedKernel]  # by operation index
-    values: Mapping[str, Mapping[str, object]]  # live parameters, by node and name
-    frame: PinnedArray
-
-
-@dataclass
 class BuiltGraph:
-    """The device graph before it is instantiated."""
+    """The device graph before it is instantiated, with the memory of each buffer by owner."""
 
     graph: Graph
+    memory: Mapping[PortRef, Memory]
     kernels: list[KernelNode] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
 
@@ -83,129 +79,171 @@ class BuiltGraph:
             span.stop.destroy()
 
 
-@dataclass(frozen=True)
-class Address:
-    """A device address as a kernel argument; 0 stands for an optional input that is not connected."""
-
-    pointer: int
-
-
-def build_graph(plan: Plan, device: Device, resources: Resources, spans: Mapping[int, str]) -> BuiltGraph:
+def build_graph(
+    plan: Plan,
+    device: Device,
+    resources: Resources,
+    spans: Mapping[int, str],
+    only: Collection[int] | None = None,
+) -> BuiltGraph:
     """Add a node for every operation; `spans` labels the operations to be timed, one span for each label.
 
+    With `only`, some of them are added, by index; a region's bodies go with it.
     GraphValidationError, with the node, when a kernel does not take the arguments its block passes.
     """
-    built = BuiltGraph(device.create_graph())
+    built = BuiltGraph(device.create_graph(), resources.memory)
     try:
-        _add_operations(plan, device, resources, spans, built)
+        _Builder(plan, device, resources, spans, built).build(only)
     except BaseException:
         built.destroy()
         raise
     return built
 
 
-def _add_operations(
-    plan: Plan, device: Device, resources: Resources, spans: Mapping[int, str], built: BuiltGraph
-) -> None:
-    handles: list[Node] = []
-    groups = _groups(spans)
-    starts: dict[str, Node] = {}
-    for index, operation in enumerate(plan.operations):
-        after = [handles[i] for i in operation.after]
-        label = spans.get(index)
-        if label is not None:
-            if label not in starts:
-                start, stop = device.create_event(), device.create_event()
-                built.spans.append(Span(label, start, stop))
-                # The span starts when everything that the group waits for is done.
-                outside = sorted({d for i in groups[label] for d in plan.operations[i].after if spans.get(d) != label})
-                known = [handles[i] for i in outside if i < index]
-                starts[label] = built.graph.add_event_record(start, known)
-            after.append(starts[label])
-        handles.append(_add_operation(plan, index, operation, built, resources, after))
-        if label is not None and index == groups[label][-1]:
-            ends = [handles[i] for i in groups[label]]
-            built.graph.add_event_record(built.spans[list(starts).index(label)].stop, ends)
+class _Builder:
+    def __init__(
+        self, plan: Plan, device: Device, resources: Resources, spans: Mapping[int, str], built: BuiltGraph
+    ) -> None:
+        self._plan = plan
+        self._device = device
+        self._resources = resources
+        self._built = built
+        self._addresses = {owner: Address(memory.pointer) for owner, memory in resources.memory.items()}
+        self._handles: dict[int, Node] = {}
+        self._graphs: dict[int, Graph] = {0: built.graph}
+        self._conditions: dict[str, Condition] = {}
+        self._labels = spans
+        self._groups: dict[str, list[int]] = {}
+        for index, label in sorted(spans.items()):
+            self._groups.setdefault(label, []).append(index)
+        self._starts: dict[str, tuple[Span, Node]] = {}
+        self._units = units(plan.operations, plan.description.by_id)
+        self._left = Counter(spans[unit[0]] for unit in self._units if unit[0] in spans)
 
+    def build(self, only: Collection[int] | None) -> None:
+        operations = self._plan.operations
+        for unit in self._units if only is None else [(index,) for index in range(len(operations))]:
+            first = unit[0]
+            if only is not None and (first not in only if not operations[first].scope else self._is_left_out(first)):
+                continue
+            after = self._known(unit)
+            label = self._labels.get(first)
+            if label is not None:
+                if label not in self._starts:
+                    self._start_span(label)
+                after.append(self._starts[label][1])
+            if len(unit) == 1:
+                self._handles[first] = self._add(first, operations[first], after)
+            else:
+                self._add_child(unit, after)
+            if label is not None:
+                self._left[label] -= 1
+                if not self._left[label]:
+                    ends = sorted({self._handles[i] for i in self._groups[label]})
+                    self._built.graph.add_event_record(self._starts[label][0].stop, ends)
 
-def _groups(spans: Mapping[int, str]) -> dict[str, list[int]]:
-    groups: dict[str, list[int]] = {}
-    for index, label in sorted(spans.items()):
-        groups.setdefault(label, []).append(index)
-    return groups
+    def _is_left_out(self, index: int) -> bool:
+        """True for an operation of a body whose region was not added."""
+        return self._plan.operations[index].scope not in self._graphs
 
+    def _known(self, unit: Unit) -> list[Node]:
+        """Return the nodes that a unit waits for."""
+        handles, operations = self._handles, self._plan.operations
+        if len(unit) == 1:
+            return [handles[d] for d in operations[unit[0]].after if d in handles]
+        return sorted({handles[d] for i in unit for d in operations[i].after if d in handles})
 
-def _add_operation(
-    plan: Plan, index: int, operation: AnyOperation, built: BuiltGraph, resources: Resources, after: Sequence[Node]
-) -> Node:
-    if isinstance(operation, UploadFrame):
-        return built.graph.add_copy(resources.memory[FRAME], resources.frame, resources.frame.array.nbytes, after)
-    match operation.entry:
-        case KernelEntry() as entry:
-            return _add_kernel(plan, index, operation, entry, built, resources, after)
-        case FillEntry(target=target, value=value):
-            owner = _owner(plan, operation, target)
-            size = plan.layouts[PortRef(operation.node, target.name)].size_bytes
-            return built.graph.add_memset(resources.memory[owner], value, size, after)
-        case CopyEntry(target=target, source=source):
-            sizes = [plan.layouts[PortRef(operation.node, a.name)].size_bytes for a in (target, source)]
-            if sizes[0] != sizes[1]:
-                raise _refused(operation, f"copy needs two buffers of one size, got {sizes[1]} and {sizes[0]} bytes")
-            return built.graph.add_copy(
-                resources.memory[_owner(plan, operation, target)],
-                resources.memory[_owner(plan, operation, source)],
-                sizes[0],
-                after,
-            )
+    def _start_span(self, label: str) -> None:
+        """Add the event at which a span starts: when everything that its operations wait for is done."""
+        operations = self._plan.operations
+        span = Span(label, self._device.create_event(), self._device.create_event())
+        self._built.spans.append(span)
+        outside = {d for i in self._groups[label] for d in operations[i].after if self._labels.get(d) != label}
+        known = sorted({self._handles[i] for i in outside if i in self._handles})
+        self._starts[label] = span, self._built.graph.add_event_record(span.start, known)
 
+    def _add_child(self, unit: Unit, after: Sequence[Node]) -> None:
+        """Add operations as one child graph; each is known by the child graph's node to those outside."""
+        whole, handles = self._graphs[0], self._handles
+        child = self._device.create_graph()
+        try:
+            inner: dict[int, Node] = {}
+            built = len(self._built.kernels)
+            self._graphs[0], self._handles = child, inner
+            for index in unit:
+                operation = self._plan.operations[index]
+                inner[index] = self._add(index, operation, [inner[d] for d in operation.after if d in inner])
+            node = whole.add_child(child, after)
+        finally:
+            self._graphs[0], self._handles = whole, handles
+            child.destroy()
+        for kernel in self._built.kernels[built:]:
+            kernel.handle = Node(node + 1 + kernel.handle)
+        handles.update(dict.fromkeys(unit, node))
 
-def _add_kernel(
-    plan: Plan,
-    index: int,
-    operation: Operation,
-    entry: KernelEntry,
-    built: BuiltGraph,
-    resources: Resources,
-    after: Sequence[Node],
-) -> Node:
-    typed, config = resources.kernels[index], plan.launches[index]
-    kernel = typed.kernel
-    threads = config.thread_block[0] * config.thread_block[1] * config.thread_block[2]
-    if threads > kernel.max_threads:
-        raise _refused(
-            operation, f"thread_block of {kernel.name} must hold at most {kernel.max_threads}, got {threads}"
-        )
-    values = [_value(plan, operation, argument, resources) for argument in entry.arguments]
-    try:
-        arguments = KernelArguments(typed.parameters, values)
-    except DeviceError as problem:
-        raise _refused(operation, f"kernel {kernel.name}: {problem}") from None
-    parameters: dict[str, list[int]] = {}
-    for position, argument in enumerate(entry.arguments):
-        if isinstance(argument, ParameterArgument):
-            parameters.setdefault(argument.name, []).append(position)
-    handle = built.graph.add_kernel(kernel, config, arguments, after)
-    built.kernels.append(KernelNode(operation.node, index, handle, typed, config, arguments, parameters))
-    return handle
+    def _add(self, index: int, operation: Operation, after: Sequence[Node]) -> Node:
+        graph, resources = self._graphs[operation.scope], self._resources
+        match operation.entry:
+            case KernelEntry() as entry:
+                return self._add_kernel(graph, index, operation, entry, after)
+            case FillEntry(target=target, value=value):
+                memory, size = self._memory(operation, target)
+                return graph.add_memset(memory, value, size, after)
+            case CopyEntry(target=target, source=source):
+                to, size = self._memory(operation, target)
+                origin, available = self._memory(operation, source)
+                if size != available:
+                    text = f"copy needs two buffers of one size, got {available} and {size} bytes"
+                    raise _refused(operation, text)
+                return graph.add_copy(to, origin, size, after)
+            case RegionEntry() as region:
+                return self._add_region(graph, operation, region, after)
+            case UploadFrame():
+                return graph.add_copy(resources.memory[FRAME], resources.frame, resources.frame.array.nbytes, after)
+            case ClearStatus():
+                return graph.add_memset(resources.memory[STATUS], 0, resources.memory[STATUS].size_bytes, after)
+            case DownloadStatus():
+                assert resources.status is not None
+                size = resources.status.array.nbytes
+                return graph.add_copy(resources.status, resources.memory[STATUS], size, after)
 
+    def _add_region(self, graph: Graph, operation: Operation, region: RegionEntry, after: Sequence[Node]) -> Node:
+        node, bodies = graph.add_conditional(_KINDS[region.kind], self._condition(graph, operation.node), after)
+        self._graphs.update(zip(region.scopes, bodies, strict=True))
+        return node
 
-def _value(plan: Plan, operation: Operation, argument: Argument, resources: Resources) -> object:
-    match argument:
-        case BufferArgument():
-            owner = plan.buffers.owner_of.get(PortRef(operation.node, argument.name))
-            return Address(resources.memory[owner].pointer if owner else 0)
-        case ParameterArgument(name=name):
-            return resources.values[operation.node][name]
-        case ExtentArgument(extent=extent):
-            return evaluate_extent(extent, shape_context(plan.description.by_id[operation.node], plan.layouts))
-        case ValueArgument(value=value):
-            return value
-        case FrameArgument():
-            return Address(resources.memory[FRAME].pointer)
+    def _condition(self, graph: Graph, region: str) -> Condition:
+        """Return a region's condition, which is made for the kernel before the region that sets it first."""
+        if region not in self._conditions:
+            self._conditions[region] = graph.create_condition(0)
+        return self._conditions[region]
 
+    def _add_kernel(
+        self, graph: Graph, index: int, operation: Operation, entry: KernelEntry, after: Sequence[Node]
+    ) -> Node:
+        typed, config = self._resources.kernels[index], self._plan.launches[index]
+        kernel = typed.kernel
+        threads = config.thread_block[0] * config.thread_block[1] * config.thread_block[2]
+        if threads > kernel.max_threads:
+            text = f"thread_block of {kernel.name} must hold at most {kernel.max_threads}, got {threads}"
+            raise _refused(operation, text)
+        condition = self._condition(graph, operation.node) if entry.sets_condition else None
+        values = argument_values(self._plan, operation, entry, self._addresses, self._resources.values, condition)
+        try:
+            arguments = KernelArguments(typed.parameters, values)
+        except DeviceError as problem:
+            raise _refused(operation, f"kernel {kernel.name}: {problem}") from None
+        handle = graph.add_kernel(kernel, config, arguments, after)
+        made = KernelNode(operation.node, index, handle, typed, config, arguments, entry.live_parameters)
+        self._built.kernels.append(made)
+        return handle
 
-def _owner(plan: Plan, operation: Operation, argument: BufferArgument) -> PortRef:
-    return plan.buffers.owner_of[PortRef(operation.node, argument.name)]
+    def _memory(self, operation: Operation, argument: BufferArgument) -> tuple[Memory, int]:
+        """Return the memory of a port or internal buffer, and its size in bytes."""
+        place = self._plan.buffers.places[PortRef(operation.node, argument.name)]
+        memory = self._resources.memory[place.owner]
+        whole = place.offset == 0
+        return memory if whole else MemoryPart(memory, place.offset, place.size_bytes), place.size_bytes
 
 
 def _refused(operation: Operation, message: str) -> GraphValidationError:

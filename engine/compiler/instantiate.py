@@ -2,39 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from engine.blocktypes.description import BufferArgument, KernelEntry
+from engine.compiler.arguments import Address, Resources, TypedKernel
 from engine.compiler.buffers import Lifetime
-from engine.compiler.build import BuiltGraph, KernelNode, Span, TypedKernel
+from engine.compiler.build import BuiltGraph, KernelNode, Span, build_graph
+from engine.compiler.operations import RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
-from engine.compiler.scheduling import UploadFrame
 from engine.device.arguments import ArgumentError
-from engine.device.protocol import Event, Executable, Graph, Memory, Stream
+from engine.device.protocol import Device, Event, Executable, Graph, Memory, PinnedArray, Stream
 from engine.patch.changes import PortRef
+
+
+@dataclass
+class Variant:
+    """One executable of a graph; the graph stays as long as it, since its node handles name the nodes to update."""
+
+    graph: Graph
+    executable: Executable
+    memory: Mapping[PortRef, Memory]
+    kernels: list[KernelNode]
+    spans: list[Span]
+
+    def update(self, node: KernelNode) -> None:
+        """Give a kernel node what its `KernelNode` says now."""
+        self.executable.update_kernel(node.handle, node.kernel.kernel, node.config, node.arguments)
+
+    def destroy(self) -> None:
+        """Give executable, graph and events back."""
+        self.executable.destroy()
+        self.graph.destroy()
+        for span in self.spans:
+            span.start.destroy()
+            span.stop.destroy()
 
 
 @dataclass
 class CompiledGraph:
     """An executable graph with its buffers and node handles.
 
-    It owns its graph, executable and events; memory belongs to the pool and modules to the module cache. The graph
-    stays as long as the executable: its node handles name the nodes to update.
+    A graph in which buffers change places between frames has two variants, which are launched by turns. It owns its
+    variants; memory belongs to the pool and modules to the module cache.
     """
 
     plan: Plan
-    graph: Graph
-    executable: Executable
-    memory: Mapping[PortRef, Memory]
-    kernels: list[KernelNode]
-    spans: list[Span]
-    _by_parameter: dict[tuple[str, str], list[tuple[KernelNode, int]]] = field(default_factory=dict)
+    variants: list[Variant]
+    status: PinnedArray | None = None
+    phase: int = 0  # the variant that was launched last, or is to be launched first
+    _launched: bool = False
+    _by_parameter: dict[tuple[str, str], list[tuple[Variant, KernelNode, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for kernel in self.kernels:
-            for name, positions in kernel.parameters.items():
-                targets = self._by_parameter.setdefault((kernel.node, name), [])
-                targets += [(kernel, position) for position in positions]
+        for variant in self.variants:
+            for kernel in variant.kernels:
+                for name, positions in kernel.parameters.items():
+                    targets = self._by_parameter.setdefault((kernel.node, name), [])
+                    targets += [(variant, kernel, position) for position in positions]
+
+    @property
+    def memory(self) -> Mapping[PortRef, Memory]:
+        """Where each buffer lies after the last launch, by owner."""
+        return self.variants[self.phase].memory
+
+    @property
+    def kernels(self) -> list[KernelNode]:
+        """The kernel nodes, one for each operation that launches one."""
+        return self.variants[0].kernels
 
     @property
     def nodes(self) -> frozenset[str]:
@@ -44,66 +79,127 @@ class CompiledGraph:
     @property
     def is_still(self) -> bool:
         """True when a launch with nothing changed gives what the last one gave: no state, no frame uniforms."""
-        has_state = any(b.lifetime is Lifetime.STATE for b in self.plan.buffers.allocations.values())
-        return not has_state and not any(isinstance(o, UploadFrame) for o in self.plan.operations)
+        changing = (Lifetime.STATE, Lifetime.EXTERNAL)
+        has_state = any(buffer.lifetime in changing for buffer in self.plan.buffers.allocations.values())
+        return not has_state and not any(isinstance(o.entry, UploadFrame) for o in self.plan.operations)
 
     def set_parameters(self, values: Mapping[tuple[str, str], object]) -> int:
         """Write live parameters, by (node, name), and update each touched kernel node once; return how many.
 
         ArgumentError when a kernel can't take a value; all others are written nevertheless.
         """
-        touched: dict[int, KernelNode] = {}
+        touched: dict[int, tuple[Variant, KernelNode]] = {}
         refused: ArgumentError | None = None
         for key, value in values.items():
-            for kernel, position in self._by_parameter.get(key, ()):
+            for variant, kernel, position in self._by_parameter.get(key, ()):
                 try:
                     kernel.arguments.set(position, value)
                 except ArgumentError as problem:
                     refused = problem
                 else:
-                    touched[kernel.operation] = kernel
-        for kernel in touched.values():
-            self._update(kernel)
+                    touched[id(kernel)] = variant, kernel
+        for variant, kernel in touched.values():
+            variant.update(kernel)
         if refused is not None:
             raise refused
         return len(touched)
 
     def swap_kernels(self, kernels: Mapping[int, TypedKernel]) -> None:
         """Give kernel nodes, by operation index, another function with the same parameters."""
-        for node in self.kernels:
-            if node.operation in kernels:
-                node.kernel = kernels[node.operation]
-                self._update(node)
+        for variant in self.variants:
+            for node in variant.kernels:
+                if node.operation in kernels:
+                    node.kernel = kernels[node.operation]
+                    variant.update(node)
 
-    def _update(self, node: KernelNode) -> None:
-        self.executable.update_kernel(node.handle, node.kernel.kernel, node.config, node.arguments)
+    def rebind(self, owner: PortRef, memory: Memory) -> bool:
+        """Let a buffer be other memory, by one update of each kernel node that gets its address.
 
-    def launch(self, stream: Stream) -> None:
-        """Launch the whole graph once."""
-        self.executable.launch(stream)
+        False when another node than a kernel touches it, which only a rebuild changes; then nothing was done.
+        """
+        touching = [o for o in self.plan.operations if owner in o.reads | o.writes]
+        if any(not isinstance(o.entry, KernelEntry | RegionEntry) for o in touching):
+            return False
+        places = self.plan.buffers.places
+        for variant in self.variants:
+            variant.memory = {**variant.memory, owner: memory}
+            for node in variant.kernels:
+                entry = self.plan.operations[node.operation].entry
+                assert isinstance(entry, KernelEntry)
+                moved = False
+                for position, argument in enumerate(entry.arguments):
+                    place = (
+                        places.get(PortRef(node.node, argument.name)) if isinstance(argument, BufferArgument) else None
+                    )
+                    if place is not None and place.owner == owner:
+                        node.arguments.set(position, Address(memory.pointer + place.offset))
+                        moved = True
+                if moved:
+                    variant.update(node)
+        return True
+
+    def follow(self, old: CompiledGraph) -> None:
+        """Go on where `old` stopped: what held the last frame's contents there is read as such here."""
+        for target in self.plan.buffers.swaps:
+            if target in old.plan.buffers.swaps:
+                following = old.variants[old.next_phase].memory[target]
+                self.phase = int(self.variants[0].memory[target] is not following)
+                return
+
+    @property
+    def next_phase(self) -> int:
+        """The variant that the next frame launches."""
+        return (self.phase + self._launched) % len(self.variants)
+
+    def launch(self, stream: Stream, *, advance: bool = True) -> None:
+        """Launch the whole graph once; without `advance` it is the frame of the last launch over again."""
+        if advance:
+            self.phase = self.next_phase
+            self._launched = True
+        self.variants[self.phase].executable.launch(stream)
 
     def span_intervals(self, origin: Event) -> dict[str, tuple[int, int]]:
         """Return start after `origin` and duration of every span of the last launch, in nanoseconds."""
-        return {s.label: (s.start.elapsed_ns(origin), s.stop.elapsed_ns(s.start)) for s in self.spans}
+        spans = self.variants[self.phase].spans
+        return {s.label: (s.start.elapsed_ns(origin), s.stop.elapsed_ns(s.start)) for s in spans}
 
     def span_times(self) -> dict[str, int]:
         """Return the last launch's time of every span in nanoseconds; the launch must be done."""
-        return {span.label: span.stop.elapsed_ns(span.start) for span in self.spans}
+        return {span.label: span.stop.elapsed_ns(span.start) for span in self.variants[self.phase].spans}
 
     def destroy(self) -> None:
-        """Give executable and events back."""
-        self.executable.destroy()
-        self.graph.destroy()
-        for span in self.spans:
-            span.start.destroy()
-            span.stop.destroy()
+        """Give everything back but memory and modules."""
+        for variant in self.variants:
+            variant.destroy()
+        if self.status is not None:
+            self.status.free()
 
 
-def instantiate(plan: Plan, built: BuiltGraph, memory: Mapping[PortRef, Memory]) -> CompiledGraph:
-    """Instantiate the built graph; a graph that the device refuses is given back."""
+def compile_plan(plan: Plan, device: Device, resources: Resources, spans: Mapping[int, str]) -> CompiledGraph:
+    """Build and instantiate a plan, twice where buffers change places; what a device refuses is given back."""
+    memories = [resources.memory]
+    if resources.swapped:
+        memories.append({**resources.memory, **resources.swapped})
+    variants: list[Variant] = []
+    try:
+        for memory in memories:
+            built = build_graph(plan, device, replace(resources, memory=memory), spans)
+            variants.append(_instantiate(built))
+    except BaseException:
+        _destroy(variants)
+        raise
+    return CompiledGraph(plan, variants, resources.status)
+
+
+def _instantiate(built: BuiltGraph) -> Variant:
     try:
         executable = built.graph.instantiate()
     except BaseException:
         built.destroy()
         raise
-    return CompiledGraph(plan, built.graph, executable, memory, built.kernels, built.spans)
+    return Variant(built.graph, executable, built.memory, built.kernels, built.spans)
+
+
+def _destroy(variants: Iterable[Variant]) -> None:
+    for variant in variants:
+        variant.destroy()

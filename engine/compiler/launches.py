@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from engine.blocktypes.block_rules import LaunchRule, launch_rule
 from engine.blocktypes.description import KernelEntry
-from engine.blocktypes.shape_rules import Extent, ShapeContext, ShapeRuleError, evaluate_extent
+from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
 from engine.device.protocol import LaunchConfig
 
 #: Limits of CUDA's grid in x, y and z, counted in thread blocks.
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
+#: Limits of a thread block in x, y and z, and of its threads in all.
+THREAD_BLOCK_LIMITS = (1024, 1024, 64)
+MAX_THREADS = 1024
 
 
 def launch_config(entry: KernelEntry, context: ShapeContext) -> LaunchConfig:
     """Return the launch that covers `entry.num_threads`; ShapeRuleError when it has no size or too many."""
+    return evaluate_launch(launch_rule(entry), context)
+
+
+def evaluate_launch(rule: LaunchRule, context: ShapeContext) -> LaunchConfig:
+    """Return the launch that covers the threads of a parsed rule; ShapeRuleError when it has no size or too many."""
+    entry = rule.entry
+    threads = tuple([size if isinstance(size, int) else size(context) for size in rule.threads])
+    return _config(entry.kernel.entry, threads, entry.thread_block, entry.shared_bytes)
+
+
+@lru_cache(maxsize=4096)
+def _config(name: str, threads: tuple[int, ...], thread_block: tuple[int, int, int], shared_bytes: int) -> LaunchConfig:
+    """Return the launch; equal ones are the same object."""
+    x, y, z = thread_block
+    if x * y * z > MAX_THREADS or any(a > b for a, b in zip(thread_block, THREAD_BLOCK_LIMITS, strict=True)):
+        limits = f"{MAX_THREADS} threads and {THREAD_BLOCK_LIMITS}"
+        raise ShapeRuleError(f"thread_block of {name} must be at most {limits}, got {thread_block}")
     grid = [1, 1, 1]
-    for axis, size in enumerate(entry.num_threads):
-        threads = evaluate_extent(size, context) if isinstance(size, Extent) else size
-        if threads < 1:
-            raise ShapeRuleError(f"num_threads of {entry.kernel.entry} must be at least 1, got {threads}")
-        grid[axis] = -(-threads // entry.thread_block[axis])
+    for axis, count in enumerate(threads):
+        if count < 1:
+            raise ShapeRuleError(f"num_threads of {name} must be at least 1, got {count}")
+        grid[axis] = -(-count // thread_block[axis])
         if grid[axis] > GRID_LIMITS[axis]:
-            raise ShapeRuleError(f"grid of {entry.kernel.entry} must be at most {GRID_LIMITS}, got {tuple(grid)}")
-    return LaunchConfig((grid[0], grid[1], grid[2]), entry.thread_block, entry.shared_bytes)
+            raise ShapeRuleError(f"grid of {name} must be at most {GRID_LIMITS}, got {tuple(grid)}")
+    return LaunchConfig((grid[0], grid[1], grid[2]), thread_block, shared_bytes)

@@ -1,86 +1,112 @@
-"""Phase 2, order: topological levels of the blocks.
+"""Phase 4, order: the blocks of each scope, every one after what it depends on.
 
-Connections give most of the order. In-place blocks add some: a block that changes its input's memory comes after
-everything else that reads the same output. The order is stable: the same description gives the same levels.
+Connections give most of the order, in-place changes the rest. Within a scope blocks go by how many others must come
+before them, then by node id: the same description always gives the same order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from engine.compiler.buffers import BufferPlan
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.in_place import REMEDY, InPlaceOrder, crossing_branches, in_place_order, late_reader
+from engine.compiler.nesting import Nesting
 from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import PortRef
-from engine.patch.rules import find_path
 
-Levels = tuple[tuple[str, ...], ...]
-_COPY = "put a Copy block in front of one of them"
+#: The blocks of each scope in the order in which they run, by scope.
+Order = dict[str, tuple[str, ...]]
 
 
-def topological_levels(description: GraphDescription) -> tuple[Levels, list[Diagnostic]]:
-    """Return the levels of an acyclic description, and errors where in-place blocks allow no order."""
-    after, problems = _in_place_order(description)
+def order_blocks(
+    description: GraphDescription, buffers: BufferPlan, nesting: Nesting
+) -> tuple[Order, list[Diagnostic]]:
+    """Return the blocks by scope, and errors where in-place changes or branches allow no order.
+
+    The description must have no cycles but through delayed inputs.
+    """
+    in_place, problems = in_place_order(description, buffers, nesting)
+    problems += crossing_branches(description, nesting)
     if problems:
-        return (), problems
+        return {}, problems
+    edges = _connection_edges(description, nesting)
+    edges += [nesting.lift(order.before, order.after) for order in in_place]
+    level = _levels((node.id for node in description.nodes), edges)
+    if level is None:
+        return {}, _late_readers(description, in_place, nesting)
+    scopes: dict[str, list[tuple[int, str]]] = {}
+    for node in description.nodes:
+        scopes.setdefault(node.region, []).append((level[node.id], node.id))
+    return {scope: tuple(node for _, node in sorted(members)) for scope, members in scopes.items()}, []
+
+
+def _connection_edges(description: GraphDescription, nesting: Nesting) -> list[tuple[str, str]]:
+    """Return what connections order, in the scope that both ends have in common.
+
+    One into a delayed input orders nothing, unless the delay lies in a region and its source outside: what it keeps at
+    the end of each turn must be there before the first one.
+    """
+    by_id = description.by_id
+    late = {node.id for node in description.nodes if node.description.delayed_inputs}
+    edges = []
     for connection in description.connections:
-        after.setdefault(connection.target.node, set()).add(connection.source.node)
-    remaining = {node.id: after.get(node.id, set()) for node in description.nodes}
-    levels: list[tuple[str, ...]] = []
-    done: set[str] = set()
-    while remaining:
-        level = tuple(sorted(node for node, needs in remaining.items() if needs <= done))
-        if not level:
-            node = min(remaining)
-            return (), [error("in-place blocks must have an order, got a circle", node=node, remedy=_COPY)]
-        levels.append(level)
-        done.update(level)
-        for node in level:
-            del remaining[node]
-    return tuple(levels), []
+        target = connection.target
+        edge = nesting.lift(connection.source.node, target.node)
+        if target.node not in late or edge[1] != target.node or not _is_delayed(by_id, target):
+            edges.append(edge)
+    return edges
 
 
-def _in_place_order(description: GraphDescription) -> tuple[dict[str, set[str]], list[Diagnostic]]:
-    readers: dict[PortRef, list[PortRef]] = {}
-    for connection in description.connections:
-        readers.setdefault(connection.source, []).append(connection.target)
-    after: dict[str, set[str]] = {}
-    problems: list[Diagnostic] = []
-    for source, targets in sorted(readers.items(), key=lambda item: str(item[0])):
-        writers = sorted((t for t in targets if _changes(description.by_id[t.node], t.port)), key=str)
-        problems += [
-            error(
-                f"one block must change {source} in place, got {writers[0].node} and {extra.node}",
-                node=extra.node,
-                port=extra.port,
-                remedy=_COPY,
-            )
-            for extra in writers[1:]
-        ]
-        if writers and source.port in description.by_id[source.node].description.contents:
-            # They are uploaded once: every frame would change what the frame before left.
-            problems.append(
-                error(
-                    f"contents of {source} must stay as they are, got {writers[0].node}, which changes them in place",
-                    node=writers[0].node,
-                    port=writers[0].port,
-                    remedy=f"put a Copy block between {source} and {writers[0].node}",
-                )
-            )
-        for target in targets if len(writers) == 1 else ():
-            writer = writers[0]
-            if target.node == writer.node:
-                continue
-            if find_path(description.connections, writer.node, target.node):
-                problems.append(
-                    error(
-                        f"{target.node} must read {source} before {writer.node} changes it in place, "
-                        f"got a connection from {writer.node} to {target.node}",
-                        node=target.node,
-                        port=target.port,
-                        remedy=f"put a Copy block between {source} and {target.node}",
-                    )
-                )
-            after.setdefault(writer.node, set()).add(target.node)
-    return after, problems
+def _is_delayed(by_id: dict[str, BlockNode], target: PortRef) -> bool:
+    return target.port in by_id[target.node].description.delayed_inputs
 
 
-def _changes(node: BlockNode, port: str) -> bool:
-    return any(spec.inplace == port for spec in node.description.ports)
+def _levels(nodes: Iterable[str], edges: list[tuple[str, str]]) -> dict[str, int] | None:
+    """Return the longest way to each node, or None when there is a cycle."""
+    level = dict.fromkeys(nodes, 0)
+    following: dict[str, list[str]] = {}
+    missing: dict[str, int] = {}
+    for before, after in edges:
+        if before != after:
+            following.setdefault(before, []).append(after)
+            missing[after] = missing.get(after, 0) + 1
+    ready = [node for node in level if node not in missing]
+    done = 0
+    for node in ready:  # grows as nodes become ready
+        done += 1
+        beyond = level[node] + 1
+        for other in following.get(node, ()):
+            level[other] = max(level[other], beyond)
+            missing[other] -= 1
+            if not missing[other]:
+                ready.append(other)
+    return level if done == len(level) else None
+
+
+def _late_readers(description: GraphDescription, in_place: list[InPlaceOrder], nesting: Nesting) -> list[Diagnostic]:
+    """Return what is wrong when connections alone have an order and in-place changes leave none."""
+    following: dict[str, set[str]] = {}
+    for before, after in _connection_edges(description, nesting):
+        following.setdefault(before, set()).add(after)
+    problems = []
+    for order in in_place:
+        before, after = nesting.lift(order.before, order.after)
+        if _reaches(following, after, before):
+            problems.append(late_reader(order))
+    if not problems:
+        node = min((order.after for order in in_place), default="")
+        problems.append(error("in-place blocks must have an order, got a circle", node=node, remedy=REMEDY))
+    return problems
+
+
+def _reaches(following: dict[str, set[str]], start: str, goal: str) -> bool:
+    seen, waiting = {start}, [start]
+    while waiting:
+        node = waiting.pop()
+        if node == goal:
+            return True
+        fresh = following.get(node, set()) - seen
+        seen |= fresh
+        waiting += fresh
+    return False

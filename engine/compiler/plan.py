@@ -4,58 +4,106 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from engine.blocktypes.description import ExtentArgument, KernelEntry
-from engine.blocktypes.shape_rules import ShapeRuleError, evaluate_extent
+from engine.blocktypes.description import KernelEntry
 from engine.compiler.buffers import BufferPlan, plan_buffers
+from engine.compiler.checking import Checked, check
+from engine.compiler.defaults import region_outputs
 from engine.compiler.description import GraphDescription
+from engine.compiler.inlining import Inlined, inline
 from engine.compiler.launches import launch_config
-from engine.compiler.liveness import LiveRange, live_ranges, peak_bytes
-from engine.compiler.ordering import Levels, topological_levels
-from engine.compiler.scheduling import AnyOperation, Operation, schedule
-from engine.compiler.shapes import Layouts, propagate_shapes, shape_context
-from engine.compiler.validation import validate
+from engine.compiler.nesting import Nesting
+from engine.compiler.operations import Operation, Scope
+from engine.compiler.ordering import Order, order_blocks
+from engine.compiler.placement import Placement, place_buffers
+from engine.compiler.scheduling import schedule
+from engine.compiler.shapes import Layouts
 from engine.device.protocol import LaunchConfig
-from engine.diagnostics import Diagnostic, GraphValidationError, error
+from engine.diagnostics import Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything about the graph that can be decided without a device."""
+    """Everything about the graph that can be decided without a device.
+
+    `description` holds plain blocks only; `inlined` leads from the patch's nodes, composites among them, to these.
+    """
 
     description: GraphDescription
-    levels: Levels
-    layouts: Layouts
+    inlined: Inlined
+    checked: Checked
+    order: Order
     buffers: BufferPlan
-    operations: tuple[AnyOperation, ...]
-    launches: dict[int, LaunchConfig]  # by operation index
-    live: dict[PortRef, LiveRange]
+    operations: tuple[Operation, ...]
+    scopes: tuple[Scope, ...]
+    placement: Placement
 
     @property
-    def peak_bytes(self) -> int:
-        """Most bytes that are live at once."""
-        return peak_bytes(self.live, self.buffers)
+    def layouts(self) -> Layouts:
+        """Element type and shape of every port and internal buffer."""
+        return self.checked.layouts
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What is worth knowing and keeps nothing from running."""
+        return tuple(self.checked.warnings)
+
+    @cached_property
+    def launches(self) -> dict[int, LaunchConfig]:
+        """The launch of every operation that is a kernel, by its index."""
+        found = {}
+        for index, operation in enumerate(self.operations):
+            if isinstance(operation.entry, KernelEntry):
+                known = self.checked.nodes[operation.node].launches.get(operation.place)
+                found[index] = known or launch_config(operation.entry, self.checked.nodes[operation.node].context)
+        return found
 
 
-def make_plan(description: GraphDescription) -> Plan:
-    """Run the phases in order; GraphValidationError lists every problem of the first phase that finds any."""
-    _raise_if(validate(description))
-    levels, problems = topological_levels(description)
-    _raise_if(problems)
-    layouts, problems = propagate_shapes(description, levels)
-    _raise_if(problems)
-    buffers = plan_buffers(description, levels, layouts)
-    operations = schedule(description, levels, buffers)
-    launches, problems = _launches(description, layouts, operations)
-    _raise_if(problems)
-    shown = {
-        buffers.owner_of[PortRef(node.id, display.buffer)]
+def make_plan(
+    description: GraphDescription, *, pinned: frozenset[PortRef] = frozenset(), previous: Plan | None = None
+) -> Plan:
+    """Run the phases in order; GraphValidationError lists every problem.
+
+    `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
+    version of the description, what did not change is taken over.
+    """
+    inlined = inline(description)
+    return _plan(inlined.description, inlined, pinned, previous)
+
+
+def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[PortRef], previous: Plan | None) -> Plan:
+    checked = check(description, previous.checked if previous else None)
+    if checked.errors:
+        raise GraphValidationError(checked.errors, checked.warnings)
+    nesting = Nesting(description)
+    buffers = plan_buffers(description, checked.nodes, checked.layouts, checked.view_offsets)
+    order, problems = order_blocks(description, buffers, nesting)
+    if problems:
+        raise GraphValidationError(problems, checked.warnings)
+    planned = schedule(description, order, buffers, region_outputs(description, buffers, nesting))
+    placement = place_buffers(
+        planned.operations,
+        planned.scopes,
+        buffers,
+        frozenset(buffers.places[p].owner for p in pinned if p in buffers.places) | _looked_at(description, buffers),
+        keep=previous.placement if previous else None,
+    )
+    return Plan(description, inlined, checked, order, buffers, planned.operations, planned.scopes, placement)
+
+
+def _looked_at(description: GraphDescription, buffers: BufferPlan) -> frozenset[PortRef]:
+    """Return the buffers that are read when a frame is done: what is shown, and outputs that feed nothing."""
+    ports = [PortRef(node.id, display.buffer) for node in description.nodes for display in node.description.displays]
+    fed = description.targets_of
+    ports += [
+        port
         for node in description.nodes
-        for display in node.description.displays
-    }
-    live = live_ranges(operations, buffers, frozenset(shown))
-    return Plan(description, levels, layouts, buffers, operations, launches, live)
+        for spec in node.description.outputs
+        if (port := PortRef(node.id, spec.name)) not in fed
+    ]
+    return frozenset(buffers.places[port].owner for port in ports)
 
 
 @dataclass(frozen=True)
@@ -68,47 +116,33 @@ class PartialPlan:
 
 
 def plan_what_can_run(
-    description: GraphDescription, problems: Iterable[Diagnostic], running: frozenset[str]
+    inlined: Inlined,
+    problems: Iterable[Diagnostic],
+    running: frozenset[str],
+    *,
+    pinned: frozenset[PortRef] = frozenset(),
+    previous: Plan | None = None,
 ) -> PartialPlan:
     """Plan the blocks that have no error and depend on none that has.
 
+    `inlined` is what `inline` gives for the whole description.
     `problems` are errors found before (a block that can't be described, a kernel that doesn't compile). A block that
     was just placed and has no input yet is left out and never holds up the rest. When a block that is `running` now
     would have to be left out, there is no plan: the last good graph is to run on.
     """
     found = list(problems)
+    description = inlined.description
     idle = description.dependents(item.node for item in found if item.node)
     while True:
         if idle & running:
             return PartialPlan(None, found, frozenset(idle))
         try:
-            return PartialPlan(make_plan(description.without(idle)), found, frozenset(idle))
+            plan = _plan(description.without(idle), inlined, pinned, previous)
         except GraphValidationError as problem:
             at_nodes = [item.node for item in problem.errors if item.node]
             found += [item for item in problem.errors if item not in found]
             if not at_nodes:
                 return PartialPlan(None, found, frozenset(idle))
             idle |= description.dependents(at_nodes)
-
-
-def _launches(
-    description: GraphDescription, layouts: Layouts, operations: tuple[AnyOperation, ...]
-) -> tuple[dict[int, LaunchConfig], list[Diagnostic]]:
-    launches: dict[int, LaunchConfig] = {}
-    problems: list[Diagnostic] = []
-    contexts = {node.id: shape_context(node, layouts) for node in description.nodes}
-    for index, operation in enumerate(operations):
-        if isinstance(operation, Operation) and isinstance(operation.entry, KernelEntry):
-            try:
-                launches[index] = launch_config(operation.entry, contexts[operation.node])
-                for argument in operation.entry.arguments:
-                    if isinstance(argument, ExtentArgument):
-                        evaluate_extent(argument.extent, contexts[operation.node])
-            except ShapeRuleError as problem:
-                problems.append(error(str(problem), node=operation.node, remedy="see the block's help"))
-    return launches, problems
-
-
-def _raise_if(problems: list[Diagnostic]) -> None:
-    if problems:
-        raise GraphValidationError(problems)
+        else:
+            return PartialPlan(plan, [*found, *plan.warnings], frozenset(idle))

@@ -1,88 +1,235 @@
 """Phase 5, operations: the blocks' entries as a flat list with explicit dependencies.
 
-Dependencies follow from what each operation reads and writes (read after write, write after read, write after write),
-in the blocks' topological order. Operations that touch different buffers stay independent and may run in parallel.
+Dependencies follow from the bytes that operations read and write (read after write, write after read, write after
+write), in the blocks' order. Operations that touch different bytes stay independent and may run in parallel. A region
+is one operation to those around it: it touches what its bodies touch.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-from engine.blocktypes.description import Entry, FrameArgument, KernelEntry, buffer_arguments
-from engine.compiler.buffers import BufferPlan
-from engine.compiler.description import GraphDescription
-from engine.compiler.ordering import Levels
+from engine.blocktypes.description import (
+    BufferArgument,
+    CopyEntry,
+    DelayEntry,
+    Entry,
+    KernelEntry,
+    StatusKind,
+    buffer_arguments,
+)
+from engine.compiler.buffers import BufferPlan, Place, kept_name
+from engine.compiler.defaults import fill_entry
+from engine.compiler.description import TOP, BlockNode, GraphDescription
+from engine.compiler.hazards import Hazards
+from engine.compiler.operations import (
+    FRAME,
+    AnyEntry,
+    ClearStatus,
+    DownloadStatus,
+    Operation,
+    RegionEntry,
+    Schedule,
+    Scope,
+    UploadFrame,
+)
+from engine.compiler.ordering import Order
 from engine.patch.changes import PortRef
 
-#: The buffer of the frame uniforms, which the first operation of a graph that needs them fills.
-FRAME = PortRef("", "frame")
+_FRAME_PLACE = Place(FRAME, 0, 16)
+_NONE: tuple[Place, ...] = ()
 
 
-@dataclass(frozen=True)
-class Operation:
-    """One graph node to be. `after` are indices of earlier operations; buffers are named by their owners."""
-
-    node: str
-    entry: Entry
-    reads: frozenset[PortRef]
-    writes: frozenset[PortRef]
-    after: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class UploadFrame:
-    """The copy that brings the frame uniforms to the device; operation 0 of a graph whose kernels read them."""
-
-    node: str = ""
-    reads: frozenset[PortRef] = frozenset()
-    writes: frozenset[PortRef] = frozenset({FRAME})
-    after: tuple[int, ...] = ()
-
-
-AnyOperation = Operation | UploadFrame
+def schedule(
+    description: GraphDescription, order: Order, buffers: BufferPlan, defaults: Mapping[str, tuple[PortRef, ...]]
+) -> Schedule:
+    """Return the operations, each after what it depends on; `defaults` are the buffers to fill before each region."""
+    scheduler = _Scheduler(description, order, buffers, defaults)
+    body = scheduler.open(TOP, -1, -1)
+    scheduler.add_start(body)
+    scheduler.add_blocks(body)
+    scheduler.keep(body)
+    scheduler.add_end(body)
+    scheduler.close(body)
+    return Schedule(tuple(scheduler.operations), tuple(scheduler.scopes))
 
 
 @dataclass
-class _Hazards:
-    """Who wrote each buffer last, and who has read it since."""
+class _Body:
+    """A scope whose operations are being added, with the bytes they have touched."""
 
-    writer: dict[PortRef, int] = field(default_factory=dict)
-    readers: dict[PortRef, list[int]] = field(default_factory=dict)
-
-    def dependencies(self, reads: frozenset[PortRef], writes: frozenset[PortRef]) -> tuple[int, ...]:
-        found = {self.writer[b] for b in reads | writes if b in self.writer}
-        for buffer in writes:
-            found.update(self.readers.get(buffer, ()))
-        return tuple(sorted(found))
-
-    def add(self, index: int, reads: frozenset[PortRef], writes: frozenset[PortRef]) -> None:
-        for buffer in reads:
-            self.readers.setdefault(buffer, []).append(index)
-        for buffer in writes:
-            self.writer[buffer] = index
-            self.readers[buffer] = []
+    number: int
+    name: str
+    hazards: Hazards
+    members: list[int]
+    reads: dict[Place, None]
+    writes: dict[Place, None]
+    delays: list[tuple[str, DelayEntry]]
 
 
-def schedule(description: GraphDescription, levels: Levels, plan: BufferPlan) -> tuple[AnyOperation, ...]:
-    """Return the operations in an order in which each comes after what it depends on."""
-    blocks = [description.by_id[node] for level in levels for node in level]
-    operations: list[AnyOperation] = []
-    hazards = _Hazards()
-    if any(_uses_frame(entry) for block in blocks for entry in block.description.entries):
-        operations.append(UploadFrame())
-        hazards.add(0, frozenset(), frozenset({FRAME}))
-    for block in blocks:
-        for entry in block.description.entries:
-            touched = [(a, plan.owner_of.get(PortRef(block.id, a.name))) for a in buffer_arguments(entry)]
-            reads = frozenset(owner for a, owner in touched if a.reads and owner)
-            writes = frozenset(owner for a, owner in touched if a.writes and owner)
-            if _uses_frame(entry):
-                reads |= {FRAME}
-            after = hazards.dependencies(reads, writes)
-            hazards.add(len(operations), reads, writes)
-            operations.append(Operation(block.id, entry, reads, writes, after))
-    return tuple(operations)
+class _Scheduler:
+    def __init__(
+        self,
+        description: GraphDescription,
+        order: Order,
+        buffers: BufferPlan,
+        defaults: Mapping[str, tuple[PortRef, ...]],
+    ) -> None:
+        self._description = description
+        self._order = order
+        self._buffers = buffers
+        self._places = buffers.places
+        self._defaults = defaults
+        self.operations: list[Operation] = []
+        self.scopes: list[Scope] = []
+        self._status = tuple(
+            self._places[PortRef(node.id, status.buffer)]
+            for node in description.nodes
+            for status in node.description.statuses
+        )
+
+    def open(self, name: str, region: int, parent: int) -> _Body:
+        """Begin a scope."""
+        number = len(self.scopes)
+        self.scopes.append(Scope(region, name, parent, ()))
+        return _Body(number, name, Hazards(), [], {}, {}, [])
+
+    def keep(self, body: _Body) -> None:
+        """Keep what the delays of a scope are to give in its next turn or frame."""
+        for node, delay in body.delays:
+            kept = BufferArgument(kept_name(delay), reads=False, writes=True)
+            entry = CopyEntry(kept, delay.source)
+            self._add(body, node, entry, *self._touched(node, entry), -1)
+
+    def close(self, body: _Body) -> None:
+        """End a scope."""
+        scope = self.scopes[body.number]
+        self.scopes[body.number] = Scope(scope.region, scope.name, scope.parent, tuple(body.members))
+
+    def add_start(self, body: _Body) -> None:
+        """Add what every frame begins with: the frame uniforms for the kernels that read them, cleared status words."""
+        if any(node.description.uses_frame for node in self._description.nodes):
+            self._add(body, "", UploadFrame(), _NONE, (_FRAME_PLACE,), -1)
+        sticky = tuple(
+            self._places[PortRef(node.id, status.buffer)]
+            for node in self._description.nodes
+            for status in node.description.statuses
+            if status.kind is StatusKind.STOPPED
+        )
+        if sticky:
+            self._add(body, "", ClearStatus(), _NONE, self._status, -1)
+
+    def add_end(self, body: _Body) -> None:
+        """Add what every frame ends with: the status words go back to the host."""
+        if self._status:
+            self._add(body, "", DownloadStatus(), self._status, _NONE, -1)
+
+    def add_blocks(self, body: _Body) -> None:
+        """Add the operations of every block in the scope."""
+        by_id = self._description.by_id
+        self._add_delays(body)
+        for node_id in self._order.get(body.name, ()):
+            node = by_id[node_id]
+            block = node.description
+            for place, entry in enumerate(block.entries):
+                self._add_entry(body, node_id, entry, place)
+            if block.control is not None:
+                self._add_region(body, node, len(block.entries))
+
+    def _add_delays(self, body: _Body) -> None:
+        """Find the delays that copy; in a region their outputs get what the last turn kept, before anything else."""
+        by_id = self._description.by_id
+        for node_id in self._order.get(body.name, ()):
+            for delay in by_id[node_id].description.delays:
+                if PortRef(node_id, kept_name(delay)) not in self._places:
+                    continue
+                body.delays.append((node_id, delay))
+                if body.name != TOP:
+                    entry = CopyEntry(delay.target, BufferArgument(kept_name(delay), reads=True, writes=False))
+                    self._add(body, node_id, entry, *self._touched(node_id, entry), -1)
+
+    def _add_entry(self, body: _Body, node: str, entry: Entry, place: int) -> None:
+        if not isinstance(entry, DelayEntry):
+            self._add(body, node, entry, *self._touched(node, entry), place)
+
+    def _add_region(self, body: _Body, node: BlockNode, place: int) -> None:
+        control = node.description.control
+        assert control is not None
+        for owner in self._defaults.get(node.id, ()):
+            layout = self._buffers.allocations[owner].layout
+            spec = next(
+                (s for s in self._description.by_id[owner.node].description.outputs if s.name == owner.port), None
+            )
+            default = spec.default or 0.0 if spec is not None else 0.0
+            fill = fill_entry(layout.dtype, layout.size_bytes // layout.dtype.size_bytes, default, owner.port)
+            self._add(body, owner.node, fill, _NONE, (self._places[owner],), -1)
+        for offset, entry in enumerate(control.begin):
+            self._add_entry(body, node.id, entry, place + offset)
+        index = len(self.operations)
+        self.operations.append(Operation(node.id, RegionEntry(control.kind, ()), frozenset(), frozenset(), ()))
+        place += len(control.begin)
+        inner: list[_Body] = []
+        for branch in control.kind.branches:
+            inside = self.open(f"{node.id}.{branch}" if branch else node.id, index, body.number)
+            self.add_blocks(inside)
+            self.keep(inside)
+            for offset, entry in enumerate(control.turn):
+                self._add_entry(inside, node.id, entry, place + 1 + offset)
+            self.close(inside)
+            inner.append(inside)
+        entered = RegionEntry(control.kind, tuple(inside.number for inside in inner))
+        reads = dict.fromkeys(touched for inside in inner for touched in inside.reads)
+        writes = dict.fromkeys(touched for inside in inner for touched in inside.writes)
+        touched = (*reads, _condition(node.id)), tuple(writes)
+        self.operations[index] = self._made(index, body, node.id, entered, *touched, place)
+
+    def _touched(self, node: str, entry: Entry) -> tuple[list[Place], list[Place]]:
+        """Return what an entry reads and writes."""
+        reads: list[Place] = []
+        writes: list[Place] = []
+        places = self._places
+        for argument in buffer_arguments(entry):
+            place = places.get(PortRef(node, argument.name))
+            if place is not None:
+                if argument.reads:
+                    reads.append(place)
+                if argument.writes:
+                    writes.append(place)
+        if isinstance(entry, KernelEntry):
+            if entry.uses_frame:
+                reads.append(_FRAME_PLACE)
+            if entry.sets_condition:
+                writes.append(_condition(node))
+        return reads, writes
+
+    def _add(
+        self, body: _Body, node: str, entry: AnyEntry, reads: Collection[Place], writes: Collection[Place], place: int
+    ) -> None:
+        made = self._made(len(self.operations), body, node, entry, reads, writes, place)
+        self.operations.append(made)
+
+    def _made(
+        self,
+        index: int,
+        body: _Body,
+        node: str,
+        entry: AnyEntry,
+        reads: Collection[Place],
+        writes: Collection[Place],
+        place: int,
+    ) -> Operation:
+        """Return an operation, after having entered what it touches."""
+        after = body.hazards.add(index, reads, writes)
+        body.members.append(index)
+        if body.number:  # the region around it touches what it touches
+            body.reads.update(dict.fromkeys(reads))
+            body.writes.update(dict.fromkeys(writes))
+        read = frozenset([place.owner for place in reads])
+        written = frozenset([place.owner for place in writes])
+        return Operation(node, entry, read, written, after, body.number, place)
 
 
-def _uses_frame(entry: Entry) -> bool:
-    return isinstance(entry, KernelEntry) and any(isinstance(a, FrameArgument) for a in entry.arguments)
+def _condition(region: str) -> Place:
+    """Return what stands for a region's condition, which is no memory but is written and read like a buffer."""
+    return Place(PortRef(region, ""), 0, 8)

@@ -1,160 +1,226 @@
-"""Phase 3, shapes: element type and shape of every buffer, from the contents blocks provide and from shape rules."""
+"""The layouts of one block: what its ports and internal buffers hold, and every number that follows from that.
+
+All of it depends on the block's description and the layouts of its inputs alone, so that a block of which neither
+changed is never looked at again.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
+import msgspec
 
-from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.shape_rules import ShapeContext, ShapeRuleError, evaluate_shape
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.ordering import Levels
-from engine.compiler.validation import type_mismatch
+from engine.blocktypes.block_rules import BlockRules, OutputRule
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
+from engine.compiler.checking_inputs import HELP, check_input, check_input_shape, check_moves, check_types
+from engine.compiler.contents import content_layout, external_layout
+from engine.compiler.launches import evaluate_launch
+from engine.compiler.layout import Layout
+from engine.compiler.views import view_layout
+from engine.device.external import ExternalArray
+from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error
-from engine.patch.changes import Connection, PortRef
-from engine.types import DType, Shape, dtype_of, element_count
+from engine.patch.changes import PortRef
+from engine.types import DType, Shape
 
-
-@dataclass(frozen=True)
-class Layout:
-    """What a buffer holds: elements of one type in a shape."""
-
-    dtype: DType
-    shape: Shape
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of all elements."""
-        return element_count(self.shape) * self.dtype.size_bytes
-
+__all__ = ["Layout", "Layouts", "NodeLayouts", "node_layouts"]
 
 #: Layouts by (node, port or internal buffer); inputs have their source's.
 Layouts = dict[PortRef, Layout]
 
+_NO_STRIDES: Mapping[str, tuple[int, ...]] = {}
+_NO_OFFSETS: Mapping[str, int] = {}
+_NO_EXTENTS: Mapping[int, Mapping[int, int]] = {}
 
-def propagate_shapes(description: GraphDescription, levels: Levels) -> tuple[Layouts, list[Diagnostic]]:
-    """Return every buffer's layout, and errors for rules that can't hold; after an error a node has no layouts."""
-    layouts: Layouts = {}
+
+class NodeLayouts(msgspec.Struct, frozen=True, gc=False):
+    """Everything about one block that follows from its description and the layouts of its inputs.
+
+    `inputs` are in the order of the ports, None where nothing is connected. `layouts` are those of ports and internal
+    buffers by name; `offsets` say for outputs that are views where they start in their source's memory, in bytes;
+    `launches` and `extents` (by argument) go with what the block does, by its place: the entries, then what begins a
+    region, the region itself, and what ends a turn. `problems` name no node yet; with one of them the rest may be
+    missing.
+    """
+
+    description: BlockDescription
+    inputs: tuple[Layout | None, ...]
+    layouts: dict[str, Layout]
+    context: ShapeContext
+    launches: Mapping[int, LaunchConfig]
+    offsets: Mapping[str, int] = {}
+    extents: Mapping[int, Mapping[int, int]] = {}
+    problems: tuple[Diagnostic, ...] = ()
+
+
+class _Work(msgspec.Struct):
+    """What is being found out about one block."""
+
+    description: BlockDescription
+    rules: BlockRules
+    layouts: dict[str, Layout]
+    context: ShapeContext
+    outputs: dict[str, Shape]
+    problems: list[Diagnostic]
+    offsets: dict[str, int] | None = None
+    extents: dict[int, dict[int, int]] | None = None
+
+
+def node_layouts(
+    description: BlockDescription, inputs: tuple[Layout | None, ...], *, outputs_only: bool = False
+) -> NodeLayouts:
+    """Return what follows from `inputs`, in the order of the ports.
+
+    `outputs_only` leaves out launches and what must be true of the inputs: for blocks of which an input is known later.
+    """
+    rules = description.rules
+    layouts: dict[str, Layout] = {}
+    shapes: dict[str, Shape | None] = {}
+    strides: dict[str, tuple[int, ...]] | None = None
     problems: list[Diagnostic] = []
-    for level in levels:
-        for node_id in level:
-            node = description.by_id[node_id]
-            found, errors = _node_layouts(description, node, layouts)
-            layouts |= found
-            problems += errors
-    return layouts, problems
-
-
-def shape_context(node: BlockNode, layouts: Layouts) -> ShapeContext:
-    """Return what the node's rules and extents may refer to."""
-    inputs: dict[str, Shape | None] = {}
-    outputs: dict[str, Shape] = {}
-    for spec in node.description.ports:
-        layout = layouts.get(PortRef(node.id, spec.name))
-        if spec.is_input:
-            inputs[spec.name] = layout.shape if layout else None
-        elif layout is not None:
-            outputs[spec.name] = layout.shape
-    for buffer in node.description.buffers:
-        layout = layouts.get(PortRef(node.id, buffer.name))
-        if layout is not None:
-            outputs[buffer.name] = layout.shape
-    return ShapeContext(inputs, outputs, dict(node.description.structural))
-
-
-def _node_layouts(description: GraphDescription, node: BlockNode, known: Layouts) -> tuple[Layouts, list[Diagnostic]]:
-    layouts: Layouts = {}
-    problems: list[Diagnostic] = []
-    for spec in node.description.ports:
-        target = PortRef(node.id, spec.name)
-        source = description.source_of.get(target)
-        if not spec.is_input or source is None:
-            continue
-        layout = known.get(source)
+    for rule, layout in zip(rules.inputs, inputs, strict=True):
+        name = rule.name
         if layout is None:
-            return {}, []  # the node before it has an error of its own
-        layouts[target] = layout
-        if spec.dtype.kind != "any" and layout.dtype != spec.dtype:
-            problems.append(type_mismatch(Connection(source, target), str(layout.dtype), str(spec.dtype)))
-        if spec.rank is not None and len(layout.shape) != spec.rank:
-            problems.append(
-                error(
-                    f"input must have {spec.rank} dimensions, got shape {list(layout.shape)} from {source}",
-                    node=node.id,
-                    port=spec.name,
-                    remedy="connect a buffer of that rank",
-                )
-            )
-    if problems:
-        return {}, problems
-    for spec in node.description.ports:
-        if spec.is_input:
-            problems += _check_input_shape(node, spec, layouts)
-        else:
-            try:
-                layouts[PortRef(node.id, spec.name)] = _output_layout(node, spec, layouts)
-            except (ShapeRuleError, TypeError) as problem:
-                problems.append(error(str(problem), node=node.id, port=spec.name, remedy="see the block's help"))
-    for buffer in node.description.buffers:
+            shapes[name] = None
+            continue
+        layouts[name] = layout
+        shapes[name] = layout.shape
+        if layout.dtype is not rule.dtype or rule.rank is not None or layout.strides is not None:
+            check_input(rule, layout, problems)
+            if layout.strides is not None:
+                strides = strides or {}
+                strides[name] = layout.strides
+    outputs: dict[str, Shape] = {}
+    context = ShapeContext(shapes, outputs, rules.parameters, strides or _NO_STRIDES)
+    work = _Work(description, rules, layouts, context, outputs, problems)
+    launches: dict[int, LaunchConfig] = {}
+    if not problems:
+        _add_outputs(work)
+        if not problems and not outputs_only:
+            _add_rest(work, launches)
+    return NodeLayouts(
+        description,
+        inputs,
+        layouts,
+        work.context,
+        launches,
+        work.offsets or _NO_OFFSETS,
+        work.extents or _NO_EXTENTS,
+        tuple(problems),
+    )
+
+
+def _add_outputs(work: _Work) -> None:
+    layouts, outputs = work.layouts, work.outputs
+    for rule in work.rules.outputs:
+        name = rule.name
         try:
-            shape = evaluate_shape(buffer.shape, shape_context(node, layouts))
-            layouts[PortRef(node.id, buffer.name)] = Layout(buffer.dtype, shape)
+            if rule.shape is None:
+                layout = _given_layout(rule, work)
+            else:
+                shape = rule.shape(work.context)
+                layout = Layout(rule.dtype or _followed_type(rule, layouts), shape)
+            rank = rule.spec.rank
+            if rank is not None and len(layout.shape) != rank:
+                raise ShapeRuleError(f"output must have {rank} dimensions, got shape {list(layout.shape)}")
         except ShapeRuleError as problem:
-            problems.append(error(f"buffer {buffer.name}: {problem}", node=node.id, remedy="see the block's help"))
-    return ({}, problems) if problems else (layouts, [])
+            work.problems.append(error(str(problem), port=name, remedy=HELP))
+        else:
+            layouts[name] = layout
+            outputs[name] = layout.shape
+            if layout.strides is not None:
+                strides = {**work.context.strides, name: layout.strides}
+                work.context = msgspec.structs.replace(work.context, strides=strides)
 
 
-def _check_input_shape(node: BlockNode, spec: PortSpec, layouts: Layouts) -> list[Diagnostic]:
-    """An input that has a shape rule must be of that shape; the default rule, "same", asks for nothing."""
-    layout = layouts.get(PortRef(node.id, spec.name))
-    if layout is None or spec.shape == "same":
-        return []
-    try:
-        expected = evaluate_shape(spec.shape, shape_context(node, layouts))
-    except ShapeRuleError as problem:
-        return [error(str(problem), node=node.id, port=spec.name, remedy="see the block's help")]
-    if layout.shape == expected:
-        return []
-    text = f"input must be of shape {list(expected)} by its rule {spec.shape}, got {list(layout.shape)}"
-    return [error(text, node=node.id, port=spec.name, remedy="connect a buffer of that shape")]
-
-
-def _output_layout(node: BlockNode, spec: PortSpec, layouts: Layouts) -> Layout:
+def _given_layout(rule: OutputRule, work: _Work) -> Layout:
+    """Return the layout of an output that takes it from an input, a view, contents or the user's memory."""
+    description, spec = work.description, rule.spec
     if spec.inplace is not None:
-        source = layouts.get(PortRef(node.id, spec.inplace))
+        source = work.layouts.get(spec.inplace)
         if source is None:
             raise ShapeRuleError(f"input '{spec.inplace}' must be connected for an in-place output")
-        return source
-    array = node.description.contents.get(spec.name)
+        return _typed(rule, source)
+    view = description.view_of.get(rule.name)
+    if view is not None:
+        source = work.layouts.get(view.source)
+        if source is None:
+            raise ShapeRuleError(f"input '{view.source}' must be connected to be seen through a view")
+        layout, offset = view_layout(view.transform, source)
+        work.offsets = {**(work.offsets or {}), rule.name: offset}
+        return _typed(rule, layout)
+    array = description.contents.get(rule.name)
     if array is not None:
-        return _content_layout(spec, array)
-    if spec.shape == "data":
-        raise ShapeRuleError("the block must provide the contents of this output, got none")
-    shape = evaluate_shape(spec.shape, shape_context(node, layouts))
-    return Layout(_output_dtype(node, spec, layouts), shape)
+        return content_layout(rule, array)
+    external = description.externals.get(rule.name)
+    if external is not None:
+        if not isinstance(external, ExternalArray):
+            raise ShapeRuleError(
+                f"memory of the user's own must be described by an ExternalArray, got {type(external)}"
+            )
+        return external_layout(rule, external)
+    missing = "a view" if spec.shape == "view" else "the contents"
+    raise ShapeRuleError(f"the block must provide {missing} of this output, got none")
 
 
-def _output_dtype(node: BlockNode, spec: PortSpec, layouts: Mapping[PortRef, Layout]) -> DType:
-    if spec.dtype.kind != "any":
-        return spec.dtype
-    match = re.fullmatch(r"same\((\w+)\)", spec.dtype_rule or "")
-    source = layouts.get(PortRef(node.id, match[1])) if match else None
-    if source is None:
-        raise ShapeRuleError(f"element type must follow from a connected input, got the rule {spec.dtype_rule!r}")
-    return source.dtype
+def _typed(rule: OutputRule, layout: Layout) -> Layout:
+    if rule.dtype is not None and layout.dtype != rule.dtype:
+        raise ShapeRuleError(f"output must share memory with elements of {rule.dtype}, got {layout.dtype}")
+    return layout
 
 
-def _content_layout(spec: PortSpec, array: np.ndarray[Any, Any]) -> Layout:
-    dtype = dtype_of(array) if spec.dtype.kind == "any" else spec.dtype
-    base, inner = (dtype.numpy.subdtype or (dtype.numpy, ())) if dtype.kind == "vector" else (dtype.numpy, ())
-    rank = array.ndim - len(inner)
-    if array.dtype != base or array.shape[max(rank, 0) :] != inner:
-        raise ShapeRuleError(
-            f"contents must be {base} with elements of shape {list(inner)}, "
-            f"got {array.dtype} of shape {list(array.shape)}"
-        )
-    return Layout(dtype, array.shape[:rank])
+def _followed_type(rule: OutputRule, layouts: Mapping[str, Layout]) -> DType:
+    for name in rule.dtype_from:
+        source = layouts.get(name)
+        if source is not None:
+            return source.dtype
+    wanted = rule.spec.dtype_rule
+    raise ShapeRuleError(f"element type must follow from a connected input, got the rule {wanted!r}")
+
+
+def _add_rest(work: _Work, launches: dict[int, LaunchConfig]) -> None:
+    """Add what follows from the ports: required shapes of inputs, internal buffers, launches and other numbers."""
+    rules, context, layouts, problems = work.rules, work.context, work.layouts, work.problems
+    if rules.typed_inputs:
+        check_types(work.rules.typed_inputs, work.layouts, work.problems)
+    for rule in rules.inputs:
+        if rule.shape is not None and rule.name in layouts:
+            check_input_shape(rule, layouts[rule.name], context, problems)
+    for buffer in rules.buffers:
+        try:
+            shape = buffer.shape(context)
+        except ShapeRuleError as problem:
+            problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
+        else:
+            layouts[buffer.name] = Layout(buffer.dtype, shape)
+            work.outputs[buffer.name] = shape
+    if problems:
+        return
+    for launch in rules.launches:
+        try:
+            launches[launch.place] = evaluate_launch(launch, context)
+            if launch.extents:
+                numbers = {position: value(context) for position, value in launch.extents}
+                work.extents = {**(work.extents or {}), launch.place: numbers}
+        except ShapeRuleError as problem:
+            problems.append(error(str(problem), remedy=HELP))
+    if rules.extents:
+        _check_numbers(work)
+    if rules.moves:
+        check_moves(rules.moves, layouts, problems)
+
+
+def _check_numbers(work: _Work) -> None:
+    """Requirements must hold, and what status words are held against must be a number."""
+    requirements = work.description.requirements
+    for index, extent in enumerate(work.rules.extents):
+        requirement = requirements[index] if index < len(requirements) else None
+        port = requirement.port if requirement else None
+        try:
+            value = extent(work.context)
+        except ShapeRuleError as problem:
+            work.problems.append(error(str(problem), port=port, remedy=HELP))
+        else:
+            if requirement and value < 0:
+                work.problems.append(error(requirement.message, port=port, remedy=HELP))

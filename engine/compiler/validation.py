@@ -1,139 +1,179 @@
-"""Phase 1, validation: ports exist, element types match, required inputs are connected, nothing depends on itself.
+"""What is right or wrong with a patch before shapes are known: connections, inputs and regions.
 
-Every problem is found in one go. What can only be known with shapes is checked where shapes are propagated.
+Each function says what one thing breaks; `checking.py` asks about all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator
 
-from engine.blocktypes.description import KernelEntry, buffer_arguments
-from engine.blocktypes.ports import PortSpec
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.diagnostics import Diagnostic, error
+from engine.blocktypes.description import buffer_arguments
+from engine.blocktypes.ports import count_name
+from engine.compiler.checking_inputs import type_mismatch
+from engine.compiler.description import TOP, BlockNode, GraphDescription, region_of
+from engine.compiler.nesting import Nesting
+from engine.diagnostics import Diagnostic, error, warning
 from engine.patch.changes import Connection, PortRef
-from engine.patch.rules import find_path
 
 
-def validate(description: GraphDescription) -> list[Diagnostic]:
-    """Return every error that can be seen without shapes; an empty list when there is none."""
-    problems: list[Diagnostic] = []
-    for connection in description.connections:
-        problems += _check_connection(description, connection)
-    for node in description.nodes:
-        problems += _check_inputs(description, node)
-        problems += _check_buffers(description, node)
-    problems += _check_cycles(description)
-    return problems
+def connection_problem(description: GraphDescription, connection: Connection) -> Diagnostic | None:
+    """Return what is wrong with the ends of a connection: ports that are missing or carry other element types."""
+    source, target = connection.source, connection.target
+    for end, direction in ((source, "output"), (target, "input")):
+        node = description.by_id.get(end.node)
+        rules = node.description.rules if node else None
+        ports = () if rules is None else rules.output_of if direction == "output" else rules.input_of
+        if end.port not in ports:
+            return error(
+                f"connection {connection} must use an {direction} port that the block has, got {end}",
+                node=target.node,
+                port=target.port,
+                remedy="delete the connection, or connect it to a port that exists",
+                expected=f"{direction} port: {', '.join(ports) or 'none'}" if node else f"an {direction} port",
+                found=str(end),
+            )
+    carried = description.by_id[source.node].description.rules.output_of[source.port].dtype
+    taken = description.by_id[target.node].description.rules.input_of[target.port].dtype
+    if carried is not None and taken is not None and carried != taken:
+        return type_mismatch(target.port, taken, carried, target.node, f" from {source}")
+    return None
 
 
-def _spec(description: GraphDescription, port: PortRef) -> PortSpec | None:
-    node = description.by_id.get(port.node)
-    return next((p for p in node.description.ports if p.name == port.port), None) if node else None
-
-
-def _check_connection(description: GraphDescription, connection: Connection) -> list[Diagnostic]:
-    source, target = _spec(description, connection.source), _spec(description, connection.target)
-    for end, spec, direction in ((connection.source, source, "output"), (connection.target, target, "input")):
-        if spec is None or spec.is_input != (direction == "input"):
-            return [
-                error(
-                    f"connection {connection} must use an {direction} port that the block has, got {end}",
-                    node=connection.target.node,
-                    port=connection.target.port,
-                    remedy="delete the connection, or connect it to a port that exists",
-                )
-            ]
-    assert source and target
-    if "any" not in (source.dtype.kind, target.dtype.kind) and source.dtype != target.dtype:
-        return [type_mismatch(connection, str(source.dtype), str(target.dtype))]
-    return []
-
-
-def type_mismatch(connection: Connection, got: str, expected: str) -> Diagnostic:
-    """Return the diagnostic of a connection whose ends carry different element types."""
+def second_connection(first: PortRef, connection: Connection) -> Diagnostic:
+    """Return the error of an input that two outputs feed."""
+    target = connection.target
     return error(
-        f"elements must be {expected}, got {got} from {connection.source}",
-        node=connection.target.node,
-        port=connection.target.port,
-        remedy="connect an output of that type, or convert in between",
+        f"input must have one connection, got {first} and {connection.source}",
+        node=target.node,
+        port=target.port,
+        remedy="delete one of these connections",
+        expected="one connection",
+        found=f"{first} and {connection.source}",
     )
 
 
-def _check_inputs(description: GraphDescription, node: BlockNode) -> list[Diagnostic]:
-    return [
-        error(
-            f"required input '{spec.name}' must be connected, got nothing",
-            node=node.id,
-            port=spec.name,
-            remedy=f"connect an output of {spec.dtype}",
-        )
-        for spec in node.description.ports
-        if spec.is_input and not spec.optional and PortRef(node.id, spec.name) not in description.source_of
-    ]
+def missing_inputs(node: BlockNode, connected: Container[str]) -> Iterator[Diagnostic]:
+    """Give an error for each input that must be connected and is not.
 
-
-def _check_buffers(description: GraphDescription, node: BlockNode) -> list[Diagnostic]:
-    """Only a kernel can do without an optional input; what is filled, copied or shown must be there."""
-    needed = {display.buffer for display in node.description.displays}
-    for entry in node.description.entries:
-        if not isinstance(entry, KernelEntry):
-            needed |= {argument.name for argument in buffer_arguments(entry)}
-    return [
-        error(
-            f"optional input '{spec.name}' must be connected to be filled, copied or shown, got nothing",
-            node=node.id,
-            port=spec.name,
-            remedy=f"connect an output of {spec.dtype}",
-        )
-        for spec in node.description.ports
-        if spec.optional and spec.name in needed and PortRef(node.id, spec.name) not in description.source_of
-    ]
-
-
-def _check_cycles(description: GraphDescription) -> list[Diagnostic]:
-    """One diagnostic a cycle, at the node of the cycle that comes first, naming the whole way round."""
-    problems = []
-    reported: set[str] = set()
-    circular = _between_cycles(description.connections)
-    for connection in circular:
-        if connection.source.node in reported:
-            continue
-        path = find_path(circular, connection.target.node, connection.source.node)
-        if path is not None:
-            reported.update(path)
-            way = " -> ".join([connection.source.node, *path])
-            problems.append(
-                error(
-                    f"blocks must not depend on themselves, got {way}",
-                    node=connection.target.node,
-                    port=connection.target.port,
-                    remedy="delete one of these connections",
-                )
-            )
-    return problems
-
-
-def _between_cycles(connections: Sequence[Connection]) -> list[Connection]:
-    """Return the connections on cycles and on the ways between cycles: none in a patch that is right.
-
-    Nodes that nothing feeds are taken away until there are none, then nodes that feed nothing.
+    Only a kernel can do without an optional input; what is filled, copied or shown must be there.
     """
-    left = list(connections)
-    for start, end in (("source", "target"), ("target", "source")):
-        following: dict[str, list[str]] = {}
-        count: dict[str, int] = {}
-        for connection in left:
-            here, there = getattr(connection, start).node, getattr(connection, end).node
-            following.setdefault(here, []).append(there)
-            count[there] = count.get(there, 0) + 1
-        free = [node for node in following if node not in count]
-        gone = set(free)
-        while free:
-            for node in following.get(free.pop(), ()):
-                count[node] -= 1
-                if count[node] == 0:
-                    free.append(node)
-                    gone.add(node)
-        left = [connection for connection in left if getattr(connection, start).node not in gone]
-    return left
+    block = node.description
+    for name in block.rules.needed:
+        if name not in connected:
+            yield _missing(node, name, f"required input '{name}' must be connected, got nothing")
+    moved = {a.name for entry in block.rules.moves for a in buffer_arguments(entry)}
+    moved |= {display.buffer for display in block.displays}
+    for rule in block.rules.inputs:
+        if rule.spec.optional and rule.name in moved and rule.name not in connected:
+            text = f"optional input '{rule.name}' must be connected to be filled, copied or shown, got nothing"
+            yield _missing(node, rule.name, text)
+
+
+def _missing(node: BlockNode, name: str, text: str) -> Diagnostic:
+    dtype = node.description.rules.input_of[name].spec.dtype
+    kind = "any type" if dtype.kind == "any" else str(dtype)
+    return error(
+        text, node=node.id, port=name, remedy=f"connect an output of {kind}", expected="a connection", found="nothing"
+    )
+
+
+def region_problem(description: GraphDescription, node: BlockNode) -> Diagnostic | None:
+    """Return what is wrong with the scope that a block says it lies in."""
+    name = region_of(node.region)
+    region = description.by_id.get(name)
+    control = region.description.control if region else None
+    remedy = "move the block out of the region, or into one that exists"
+    if control is None:
+        what = f"{name}, which is no region" if region else f"{name!r}, which does not exist"
+        return error(f"region of a block must be a region block, got {what}", node=node.id, remedy=remedy)
+    branch = node.region.partition(".")[2]
+    if branch not in control.kind.branches:
+        text = f"region of a block must be a branch of {name} ({control.kind}), got {node.region}"
+        return error(text, node=node.id, remedy=remedy)
+    around = {node.id}
+    scope = node.region
+    while scope != TOP:
+        outer = description.by_id.get(region_of(scope))
+        if outer is None:
+            return None  # which is the error of the block inside it
+        if outer.id == node.id:
+            return error(
+                f"region must not lie inside itself, got {node.id} in {node.region}", node=node.id, remedy=remedy
+            )
+        if outer.id in around:
+            return None  # a circle further out
+        around.add(outer.id)
+        scope = outer.region
+    return None
+
+
+def border_problem(description: GraphDescription, nesting: Nesting, connection: Connection) -> Diagnostic | None:
+    """Return what is wrong with a connection across the border of a region."""
+    source, target = connection.source, connection.target
+    scope = nesting.scope_of(source.node)
+    if scope == TOP:
+        return None
+    outside = nesting.chain(nesting.scope_of(target.node))
+    if scope in outside:
+        return None
+    rule = description.by_id[target.node].description.rules.input_of[target.port]
+    if not rule.spec.delayed and target.node in {region_of(s) for s in nesting.chain(scope)}:
+        return error(
+            f"input of region {target.node} must come from outside its body, got {source}",
+            node=target.node,
+            port=target.port,
+            remedy="connect a buffer from outside, and let a block of the body change it in place",
+            expected="an output outside the body",
+            found=str(source),
+        )
+    if description.by_id[source.node].description.rules.output_of[source.port].spec.default is None and _is_own(
+        description, nesting, source
+    ):
+        region = region_of(scope)
+        return error(
+            f"output {source} must not leave its region, got region output left undefined when {region} is skipped",
+            node=source.node,
+            port=source.port,
+            remedy=f"move {target.node} into the region, or write to a buffer from outside it in place",
+            expected="a value when the region is skipped",
+            found="none",
+        )
+    return None
+
+
+def _is_own(description: GraphDescription, nesting: Nesting, port: PortRef) -> bool:
+    """True when an output's memory belongs to its region: it is not, in place or as a view, an outer buffer's."""
+    scope = nesting.scope_of(port.node)
+    seen = {port}
+    while True:
+        block = description.by_id[port.node].description
+        rule = block.rules.output_of.get(port.port)
+        view = block.view_of.get(port.port)
+        name = view.source if view is not None else rule.spec.inplace if rule is not None else None
+        source = description.source_of.get(PortRef(port.node, name)) if name is not None else None
+        if source is None or source in seen or source.node not in description.by_id:
+            return True
+        if scope not in nesting.chain(nesting.scope_of(source.node)):
+            return False
+        seen.add(source)
+        port = source
+
+
+def empty_region(node: BlockNode) -> Diagnostic:
+    """Return the warning of a region in which nothing lies."""
+    return warning(
+        "region must have blocks inside to do anything, got none",
+        node=node.id,
+        remedy="move blocks into it, or delete it",
+    )
+
+
+def unread_count(buffer: PortRef) -> Diagnostic:
+    """Return the warning of an append buffer that is read although nothing asks how many elements are in it."""
+    count = count_name(buffer.port)
+    return warning(
+        f"readers of {buffer} must know how many of its elements are in use, got no connection from {count}",
+        node=buffer.node,
+        port=count,
+        remedy=f"connect {count} to what reads {buffer.port}, unless every place of the buffer is meant",
+    )

@@ -6,10 +6,12 @@ It is made once per kernel node. A changed scalar is one write into it, which is
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from engine.device.slab import Piece, take
 from engine.diagnostics import DeviceError
 from engine.ptx.signature import KernelParameter
 
@@ -27,29 +29,145 @@ class ArgumentError(DeviceError):
     """A value does not fit the kernel's parameter; the device is as well as before."""
 
 
+class ArgumentLayout:
+    """Where the arguments of kernels with these parameters lie, and how values are written there in one go."""
+
+    __slots__ = ("_recipes", "_write_addresses", "_writers", "offsets", "parameters", "size_bytes", "sizes")
+
+    def __init__(self, parameters: tuple[KernelParameter, ...]) -> None:
+        self.parameters = parameters
+        self.offsets = tuple(parameter.offset for parameter in parameters)
+        self.sizes = tuple(parameter.size_bytes for parameter in parameters)
+        #: Bytes of a block; at least 8, so that there is an address to point to.
+        self.size_bytes = max([8, *(offset + size for offset, size in zip(self.offsets, self.sizes, strict=True))])
+        self._recipes: dict[tuple[type, ...], _Recipe | None] = {}
+        self._write_addresses = struct.Struct(f"={len(parameters)}Q").pack_into
+        formats = (_FORMATS.get(parameter.ptx_type or "") for parameter in parameters)
+        self._writers = tuple(struct.Struct("<" + code).pack if code else None for code in formats)
+
+    def write(self, piece: Piece, values: Sequence[object]) -> None:
+        """Write every argument; ArgumentError when one does not fit."""
+        kinds = tuple(map(type, values))
+        try:
+            recipe = self._recipes[kinds]
+        except KeyError:
+            recipe = self._recipes[kinds] = self._recipe(values)
+        if recipe is not None:
+            write, buffers = recipe
+            try:
+                if buffers:
+                    plain: list[Any] = list(values)
+                    for index in buffers:
+                        plain[index] = plain[index].pointer
+                    write(piece.memory, piece.offset, *plain)
+                else:
+                    write(piece.memory, piece.offset, *values)
+                return
+            except (struct.error, OverflowError):
+                pass  # some value does not fit as it is: `pack` finds it, and a way to write it or what is wrong
+        for index, value in enumerate(values):
+            self._write_packed(piece, index, value)
+
+    def write_addresses(self, piece: Piece, address: int) -> None:
+        """Write the address of every argument of a block that lies at `address`, 8 bytes each."""
+        self._write_addresses(piece.memory, piece.offset, *[address + offset for offset in self.offsets])
+
+    def write_one(self, piece: Piece, index: int, value: object) -> None:
+        """Write one argument; ArgumentError when it does not fit."""
+        write = self._writers[index]
+        if write is not None and (type(value) is float or type(value) is int):
+            try:
+                data = write(value)  # not straight into the block, which it clears before it refuses a value
+                start = piece.offset + self.offsets[index]
+                piece.memory[start : start + len(data)] = data
+                return
+            except (struct.error, OverflowError):
+                pass  # as above
+        self._write_packed(piece, index, value)
+
+    def _write_packed(self, piece: Piece, index: int, value: object) -> None:
+        start = piece.offset + self.offsets[index]
+        piece.memory[start : start + self.sizes[index]] = pack(self.parameters[index], value)
+
+    def _recipe(self, values: Sequence[object]) -> _Recipe | None:
+        """Return how values of these types are written in one go; None when they have to be looked at one by one."""
+        form, end, buffers = "<", 0, []
+        for index, (parameter, value) in enumerate(zip(self.parameters, values, strict=True)):
+            code: str | None
+            if getattr(value, "pointer", None) is not None:
+                code = "Q" if parameter.size_bytes == 8 else None
+                buffers.append(index)
+            else:
+                code = _code_of(parameter, value)
+            if code is None or parameter.offset < end:
+                return None
+            form += "x" * (parameter.offset - end) + code
+            end = parameter.offset + parameter.size_bytes
+        return struct.Struct(form).pack_into, tuple(buffers)
+
+
+_Recipe = tuple[Callable[..., None], tuple[int, ...]]
+#: Layouts by the identity of the parameters that they hold: those of one kernel are always the same object.
+_LAYOUTS: dict[int, ArgumentLayout] = {}
+_MOST_LAYOUTS = 1024
+
+
+def layout_of(parameters: Sequence[KernelParameter]) -> ArgumentLayout:
+    """Return the layout of a kernel's arguments; it is made once for the parameters of a kernel."""
+    found = _LAYOUTS.get(id(parameters))
+    if found is not None and found.parameters is parameters:
+        return found
+    made = ArgumentLayout(tuple(parameters))
+    if len(_LAYOUTS) >= _MOST_LAYOUTS:
+        _LAYOUTS.clear()
+    _LAYOUTS[id(made.parameters)] = made
+    return made
+
+
 class KernelArguments:
     """The packed arguments of one kernel launch.
 
-    `block` is the parameter space, laid out as the kernel declares it; its address never changes.
+    `block` is the parameter space, laid out as the kernel declares it; its address never changes. `version` grows with
+    every `set`, which tells who has seen the values.
     """
 
-    __slots__ = ("address", "block", "parameters")
+    __slots__ = ("_piece", "address", "layout", "parameters", "version")
 
     def __init__(self, parameters: Sequence[KernelParameter], values: Sequence[object]) -> None:
-        if len(values) != len(parameters):
+        layout = layout_of(parameters)
+        if len(values) != len(layout.parameters):
             raise ArgumentError(f"kernel takes {len(parameters)} arguments, got {len(values)}")
-        self.parameters = tuple(parameters)
-        size = max((p.offset + p.size_bytes for p in parameters), default=0)
-        self.block = np.zeros(max(size, 8), np.uint8)
-        self.address = self.block.ctypes.data
-        for index, value in enumerate(values):
-            self.set(index, value)
+        self.layout = layout
+        self.parameters = layout.parameters
+        self._piece = piece = take(layout.size_bytes)
+        self.address = piece.address
+        self.version = 0
+        layout.write(piece, values)
+
+    @property
+    def block(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bytes of all arguments, in place."""
+        return self._piece.bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the block."""
+        return self.layout.size_bytes
 
     def set(self, index: int, value: object) -> None:
         """Write one argument: a buffer (anything with `pointer`), a numpy scalar or a Python number."""
-        parameter = self.parameters[index]
-        data = pack(parameter, value)
-        self.block[parameter.offset : parameter.offset + parameter.size_bytes] = np.frombuffer(data, np.uint8)
+        self.layout.write_one(self._piece, index, value)
+        self.version += 1
+
+
+def _code_of(parameter: KernelParameter, value: object) -> str | None:
+    """Return the struct format that writes numbers of this type as `pack` does; None when there is none."""
+    if isinstance(value, (float, np.floating)):
+        code = _FORMATS.get(parameter.ptx_type or "") or _FLOAT_BY_SIZE.get(parameter.size_bytes)
+        return code if code is not None and code in "efd" else None
+    if isinstance(value, (int, np.integer)):
+        return _FORMATS.get(parameter.ptx_type or "") or _INTEGER_BY_SIZE.get(parameter.size_bytes)
+    return None
 
 
 def pack(parameter: KernelParameter, value: object) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.device.nodes import ChildWork, ConditionalWork, CopyWork, KernelWork, MemsetWork, Work, kind_of
+from engine.device.nodes import ChildWork, ConditionalWork, CopyWork, KernelWork, MemsetWork, NoWork, Work, kind_of
 from engine.device.tree import GraphTree
 
 
@@ -16,7 +16,7 @@ def dot(tree: GraphTree, graph: int) -> str:
 
 def _inside(tree: GraphTree, graph: int, indent: str) -> Iterator[str]:
     for node, record in enumerate(tree.nodes):
-        if record.graph != graph:
+        if record.graph != graph or isinstance(record.work, NoWork):
             continue
         yield f'{indent}n{node} [label="{_escaped(f"{node}: {_label(record.work)}")}"];'
         for before in record.after:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.device.arguments import KernelArguments
 from engine.device.protocol import (
@@ -17,8 +18,7 @@ from engine.device.protocol import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KernelWork:
+class KernelWork(NamedTuple):  # a tuple, since a frozen dataclass takes three times as long to make
     """A kernel launch."""
 
     kernel: Kernel
@@ -72,11 +72,15 @@ class ConditionalWork:
         return range(self.first_body, self.first_body + (2 if self.kind is ConditionalKind.IF_ELSE else 1))
 
 
-Work = KernelWork | MemsetWork | CopyWork | EventWork | ChildWork | ConditionalWork
-
-
 @dataclass(frozen=True, slots=True)
-class NodeRecord:
+class NoWork:
+    """Nothing: the node was removed, and its number is not used again."""
+
+
+Work = KernelWork | MemsetWork | CopyWork | EventWork | ChildWork | ConditionalWork | NoWork
+
+
+class NodeRecord(NamedTuple):
     """A node: what it does, the number of the graph or body in the tree that it is in, and what it waits for."""
 
     work: Work
@@ -99,6 +103,8 @@ def kind_of(work: Work) -> str:
             return "a child graph"
         case ConditionalWork(kind=kind):
             return f"a conditional {kind.value}"
+        case NoWork():
+            return "removed"
 
 
 def _place(end: Memory | PinnedArray) -> str:

@@ -165,7 +165,8 @@ class Executable(Protocol):
 class Graph(Protocol):
     """A graph under construction, or a body of a conditional node in one.
 
-    `after` lists the nodes that must finish first, which are of the same graph or body. A body is instantiated and
+    `after` lists the nodes that must finish first, which are of the same graph or body. A graph can be changed after
+    an executable was made of it; that one stays as it is. A body is instantiated and
     destroyed with its graph.
     """
 
@@ -204,8 +205,35 @@ class Graph(Protocol):
         """Add a conditional node; its bodies are empty graphs, to be filled before the whole is instantiated."""
         ...
 
+    def clone(self) -> Graph:
+        """Return a whole graph with the same nodes and numbers; both can be changed, and used, apart from each other.
+
+        The argument blocks are the same objects. DeviceError when there are conditions, which CUDA cannot clone, or for
+        a body.
+        """
+        ...
+
+    def remove(self, node: Node) -> None:
+        """Take a node out, with what is in it where it is a child graph; whoever waited for it does not any more.
+
+        Its number is not used again. DeviceError for a conditional node, and when the graph was instantiated: then
+        remove it from a clone.
+        """
+        ...
+
+    def set_after(self, node: Node, after: Sequence[Node]) -> None:
+        """Have a node wait for these nodes instead of those before; they may have been added after it."""
+        ...
+
+    def set_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+        """Give a kernel node another function, launch or arguments; executables made before keep theirs."""
+        ...
+
     def instantiate(self) -> Executable:
-        """Make an executable; DeviceError when a condition has no conditional node."""
+        """Make an executable, which begins with what the argument blocks hold now.
+
+        DeviceError when a condition has no conditional node, or when nodes wait for each other in a circle.
+        """
         ...
 
     def dot(self) -> str:
@@ -231,6 +259,17 @@ class Device(Protocol):
 
     def allocate(self, size_bytes: int) -> Memory:
         """Allocate; DeviceError that names the size asked for and the size free when there is not enough."""
+        ...
+
+    def adopt(self, array: object) -> Memory:
+        """Return the memory of an array that somebody else owns, to be used in place; `free` only lets go of it.
+
+        The array is kept alive until then. It must be writable and in memory of this device: for the host a numpy
+        array or anything with `__array_interface__` or `__dlpack__`, for CUDA anything with
+        `__cuda_array_interface__` or `__dlpack__`, or an `ExternalArray`. What its producer said must be done before is
+        waited for; later writes of the producer must be done before a launch. With strides, the memory reaches from the
+        first element to the last. DeviceError that says why it cannot be used.
+        """
         ...
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:

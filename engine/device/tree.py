@@ -1,18 +1,19 @@
 """The nodes of a graph with those of every body and child graph in it, and the rules by which they are put together.
 
-Both devices keep this beside their own graphs: so what can be built, and what an executable can be updated from, is
-the same on both.
+Both devices keep this beside their own graphs: so what can be built, and how it can be changed, is the same on both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.device.nodes import ChildWork, ConditionalWork, EventWork, NodeRecord, Work, kind_of
-from engine.device.protocol import Condition, ConditionalKind, Node, UpdateResult
+from engine.device.nodes import ChildWork, ConditionalWork, EventWork, KernelWork, NodeRecord, NoWork, Work, kind_of
+from engine.device.ordering import execution_order
+from engine.device.protocol import Condition, ConditionalKind, Node
 from engine.diagnostics import DeviceError
 
 ROOT = 0
+_NO_WORK = NoWork()
 
 
 class GraphTree:
@@ -26,16 +27,23 @@ class GraphTree:
         self._conditions: dict[Condition, int] = {}  # the graph it was made in
         self._has_executable = False
         self._used: dict[Condition, Node] = {}
+        #: Who waits for each node; made when a node is removed or waits for others for the first time.
+        self._followers: list[set[Node]] | None = None
+        self._is_reordered = False
 
     def add(self, graph: int, work: Work, after: Sequence[Node]) -> Node:
         """Add a node; DeviceError when it must not be there."""
-        if isinstance(work, EventWork) and self._is_body[graph]:
+        if self._is_body[graph] and isinstance(work, EventWork):
             raise DeviceError(
                 "event record must be outside of conditional nodes, got one in a body, where CUDA allows none; "
                 "record it before and after the conditional node"
             )
-        node = Node(len(self.nodes))
-        self.nodes.append(NodeRecord(work, graph, self._order(graph, after)))
+        nodes = self.nodes
+        node = Node(len(nodes))
+        nodes.append(NodeRecord(work, graph, self._order(graph, after)))
+        if self._followers is not None:
+            self._followers.append(set())
+            self._follow(node)
         return node
 
     def add_child(self, graph: int, child: GraphTree, after: Sequence[Node]) -> Node:
@@ -49,6 +57,7 @@ class GraphTree:
             )
         if self._is_body[graph] and any(isinstance(record.work, EventWork) for record in child.nodes):
             raise DeviceError("child graph in a body of a conditional node must record no events, got one that does")
+        child.check_order()
         first = len(self.owners)
         node = self.add(graph, ChildWork(first), after)
         inside = node + 1
@@ -62,6 +71,8 @@ class GraphTree:
                 work = ChildWork(first + work.graph)
             order = tuple(Node(inside + other) for other in record.after)
             self.nodes.append(NodeRecord(work, first + record.graph, order))
+        self._is_reordered |= child._is_reordered
+        self._followers = None
         return node
 
     def add_conditional(
@@ -86,6 +97,92 @@ class GraphTree:
         """Take note of a condition that was made in a graph."""
         self._conditions[condition] = graph
 
+    def clone(self) -> GraphTree:
+        """Return a tree that can be changed apart from this one; DeviceError where CUDA cannot clone the graph."""
+        if self._conditions:
+            raise DeviceError(
+                f"graph must have no conditions to be cloned, since CUDA cannot clone conditional nodes, "
+                f"got {len(self._conditions)}; build it again"
+            )
+        twin = GraphTree()
+        twin.nodes, twin.owners, twin._is_body = self.nodes.copy(), self.owners.copy(), self._is_body.copy()
+        twin._is_reordered = self._is_reordered
+        return twin
+
+    def remove(self, graph: int, node: Node) -> range:
+        """Take a node out, and return its number with those of the nodes in it; DeviceError when it must stay."""
+        record = self.record(graph, node, "removed node")
+        if isinstance(record.work, ConditionalWork):
+            raise DeviceError(f"removed node must not be conditional, got node {node}; build the graph again")
+        if self._has_executable:
+            raise DeviceError(
+                f"node {node} must be removed before the graph is instantiated, got it afterwards; "
+                "remove it from a clone of the graph"
+            )
+        followers = self._followers_of(node)
+        for follower in followers:
+            waits = self.nodes[follower]
+            self.nodes[follower] = waits._replace(after=tuple(other for other in waits.after if other != node))
+        assert self._followers is not None
+        for before in record.after:
+            self._followers[before].discard(node)
+        followers.clear()
+        gone = self.inside(node)
+        for index in gone:
+            self.nodes[index] = NodeRecord(_NO_WORK, self.nodes[index].graph, ())
+        return gone
+
+    def set_after(self, graph: int, node: Node, after: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        """Have a node wait for others than before; returns those it no longer waits for, and the new ones.
+
+        It may wait for nodes that were added later; `check_order` finds circles.
+        """
+        record = self.record(graph, node, "node that waits")
+        order = self._order(graph, after)
+        if node in order:
+            raise DeviceError(f"node {node} must wait for other nodes, got itself")
+        self._followers_of(node)
+        old, new = record.after, set(order)
+        gone = [other for other in old if other not in new]
+        added = [other for other in order if other not in old]
+        self.nodes[node] = record._replace(after=order)
+        assert self._followers is not None
+        for other in gone:
+            self._followers[other].discard(node)
+        self._follow(node)
+        return gone, added
+
+    def kernel(self, graph: int, node: Node) -> KernelWork:
+        """Return what a kernel node of a graph launches; DeviceError for other nodes."""
+        work = self.record(graph, node, "changed node").work
+        if not isinstance(work, KernelWork):
+            raise DeviceError(f"changed node must be a kernel, got node {node}, which is {kind_of(work)}")
+        return work
+
+    def set_work(self, node: Node, work: Work) -> None:
+        """Have a node do something else."""
+        self.nodes[node] = self.nodes[node]._replace(work=work)
+
+    def inside(self, node: Node) -> range:
+        """Return the number of a node and those of the nodes of a child graph, which follow it."""
+        work = self.nodes[node].work
+        if not isinstance(work, ChildWork):
+            return range(node, node + 1)
+        # What follows them was added to an older graph than theirs.
+        older = (index for index in range(node + 1, len(self.nodes)) if self.nodes[index].graph < work.graph)
+        return range(node, next(older, len(self.nodes)))
+
+    def record(self, graph: int, node: Node, what: str) -> NodeRecord:
+        """Return what a node of a graph of the tree is; DeviceError when there is none of that number."""
+        if not 0 <= node < len(self.nodes) or self.nodes[node].graph != graph or self.nodes[node].work is _NO_WORK:
+            raise DeviceError(f"{what} must be one of the same graph or body, got {node}")
+        return self.nodes[node]
+
+    def check_order(self) -> None:
+        """DeviceError when nodes wait for each other in a circle."""
+        if self._is_reordered:
+            execution_order(self.nodes)
+
     def check_conditions(self) -> None:
         """DeviceError when a condition has no conditional node, which CUDA may refuse to instantiate."""
         unused = self._conditions.keys() - self._used.keys()
@@ -98,6 +195,7 @@ class GraphTree:
         CUDA allows one: the condition's handle is part of the graph.
         """
         self.check_conditions()
+        self.check_order()
         if self._conditions and self._has_executable:
             raise DeviceError("graph with conditions must be instantiated once, got a second time; build it again")
         self._has_executable = True
@@ -109,13 +207,32 @@ class GraphTree:
         for index in reversed(graphs):
             del self.owners[index], self._is_body[index]
         self._used = {condition: user for condition, user in self._used.items() if user < node}
+        self._followers = None
 
     def _order(self, graph: int, after: Sequence[Node]) -> tuple[Node, ...]:
         """Return what to wait for, each node once, as the driver wants it."""
+        if not after:
+            return ()
+        nodes = self.nodes
+        count = len(nodes)
         for node in after:
-            if not 0 <= node < len(self.nodes) or self.nodes[node].graph != graph:
+            if not 0 <= node < count or nodes[node].graph != graph or nodes[node].work is _NO_WORK:
                 raise DeviceError(f"node to wait for must be one of the same graph or body, got {node}")
-        return tuple(dict.fromkeys(after))
+        return tuple(after) if len(after) < 2 else tuple(dict.fromkeys(after))
+
+    def _followers_of(self, node: Node) -> set[Node]:
+        if self._followers is None:
+            self._followers = [set() for _ in self.nodes]
+            for index, record in enumerate(self.nodes):
+                for before in record.after:
+                    self._followers[before].add(Node(index))
+        return self._followers[node]
+
+    def _follow(self, node: Node) -> None:
+        assert self._followers is not None
+        for before in self.nodes[node].after:
+            self._followers[before].add(node)
+            self._is_reordered |= before > node
 
     def _add_graph(self, parent: int, owner: Node, *, is_body: bool = False) -> None:
         self.owners.append(owner)
@@ -128,23 +245,3 @@ class GraphTree:
             graph = self.nodes[owner].graph
             found.add(graph)
         return found
-
-
-def difference(old: Sequence[NodeRecord], new: Sequence[NodeRecord]) -> UpdateResult | None:
-    """Return why an executable of nodes `old` cannot be updated from nodes `new`; None when they are built alike."""
-    for index, (before, now) in enumerate(zip(old, new, strict=False)):
-        node = Node(index)
-        if before.graph != now.graph:
-            return UpdateResult(False, f"node {node} is in another body", node)
-        if kind_of(before.work) != kind_of(now.work):
-            return UpdateResult(False, f"node {node} is {kind_of(now.work)}, was {kind_of(before.work)}", node)
-        if before.after != now.after:
-            return UpdateResult(False, f"node {node} waits for {_named(now)}, did for {_named(before)}", node)
-    if len(old) != len(new):
-        first = Node(len(old)) if len(new) > len(old) else None
-        return UpdateResult(False, f"there are {len(new)} nodes, were {len(old)}", first)
-    return None
-
-
-def _named(record: NodeRecord) -> str:
-    return ", ".join(map(str, record.after)) or "none"

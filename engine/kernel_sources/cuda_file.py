@@ -9,13 +9,28 @@ from engine.kernel_sources.compile_cache import CompileCache, cache_key
 from engine.kernel_sources.files import KERNELS_FOLDER, read_source
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.includes import find_includes
-from engine.kernel_sources.nvrtc import OPTIONS, compile_cuda, nvrtc_version, toolkit_folders
+from engine.kernel_sources.nvrtc import OPTIONS, CompiledSource, compile_cuda, nvrtc_version, toolkit_folders
 from engine.ptx import parse
 
 
 def load_cuda_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
     """Compile `path` for `architecture`; KernelError with file and line when it has mistakes or no kernel."""
-    source = read_source(path)
+    compiled, dependencies = compile_source(read_source(path), path, architecture, cache)
+    signatures = parse(compiled.ptx).signatures
+    if not signatures:
+        raise KernelError(
+            f'{path.name} must define a kernel (extern "C" __global__ void name(...)), got none', file=str(path)
+        )
+    return KernelImage(path, compiled.ptx, compiled.cubin, signatures, compiled.log, dependencies)
+
+
+def compile_source(
+    source: str, path: Path, architecture: str, cache: CompileCache
+) -> tuple[CompiledSource, tuple[Path, ...]]:
+    """Return what `source`, the text of the file `path`, becomes, and the files it depends on: `path`, then includes.
+
+    It is compiled unless the cache has it. KernelError with file and line when it has mistakes.
+    """
     folders: tuple[Path, ...] = (path.parent, KERNELS_FOLDER)
     includes = find_includes(source, path, folders)
     if includes.missing:
@@ -34,10 +49,4 @@ def load_cuda_file(path: Path, architecture: str, cache: CompileCache) -> Kernel
     if compiled is None:
         compiled = compile_cuda(source, path, architecture, folders)
         cache.put(key, compiled)
-    signatures = parse(compiled.ptx).signatures
-    if not signatures:
-        raise KernelError(
-            f'{path.name} must define a kernel (extern "C" __global__ void name(...)), got none', file=str(path)
-        )
-    dependencies = (path, *includes.files)
-    return KernelImage(path, compiled.ptx, compiled.cubin, signatures, compiled.log, dependencies)
+    return compiled, (path, *includes.files)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.diagnostics import KernelError
+from engine.kernel_sources.element_names import PointerElement
 from engine.kernel_sources.manifest import KernelManifest
 from engine.ptx.signature import KernelSignature
 
@@ -26,6 +27,8 @@ class KernelImage:
     log: str
     dependencies: tuple[Path, ...]
     manifest: KernelManifest | None = None
+    #: What `elements.pointer_elements` found, by entry point: found once for each load of the file.
+    elements: dict[str, tuple[PointerElement | None, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def payload(self, architecture: str) -> str | bytes:
         """Return what `Device.load_module` takes on a device of this architecture: CUBIN if there is one, else PTX."""

@@ -26,13 +26,15 @@ class PortRef(msgspec.Struct, frozen=True):
 class Node(msgspec.Struct, kw_only=True, frozen=True):
     """A placed block: its type, where it is on the canvas, and the parameters that were set.
 
-    `extra` keeps fields of a newer file format, so that saving loses nothing.
+    `region` is the scope that it lies in: "" outside all regions, a region block's id for its body, "id.else" for the
+    other branch. `extra` keeps fields of a newer file format, so that saving loses nothing.
     """
 
     id: str
     type: str
     version: int = 1
     title: str = ""
+    region: str = ""
     position: Position = (0.0, 0.0)
     parameters: dict[str, Any] = {}
     extra: dict[str, Any] = {}
@@ -97,7 +99,17 @@ class NodeRenamed(msgspec.Struct, frozen=True, tag=True):
     previous: str
 
 
-Change = NodeAdded | NodeRemoved | Connected | Disconnected | ParameterChanged | NodeMoved | NodeRenamed
+class NodeRegionChanged(msgspec.Struct, frozen=True, tag=True):
+    """A node lies in another region, or in none."""
+
+    node: str
+    region: str
+    previous: str
+
+
+Change = (
+    NodeAdded | NodeRemoved | Connected | Disconnected | ParameterChanged | NodeMoved | NodeRenamed | NodeRegionChanged
+)
 
 
 def inverse(change: Change) -> Change:
@@ -117,6 +129,8 @@ def inverse(change: Change) -> Change:
             return NodeMoved(node, previous, position)
         case NodeRenamed(node, title, previous):
             return NodeRenamed(node, previous, title)
+        case NodeRegionChanged(node, region, previous):
+            return NodeRegionChanged(node, previous, region)
 
 
 def merge(first: Change, second: Change) -> Change | None:
@@ -131,4 +145,6 @@ def merge(first: Change, second: Change) -> Change | None:
             return NodeMoved(node, second.position, previous)
         case NodeRenamed(node, _, previous), NodeRenamed() if node == second.node:
             return NodeRenamed(node, second.title, previous)
+        case NodeRegionChanged(node, _, previous), NodeRegionChanged() if node == second.node:
+            return NodeRegionChanged(node, second.region, previous)
     return None

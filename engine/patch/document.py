@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from engine.blocktypes.block import Block
@@ -16,6 +16,7 @@ from engine.blocktypes.catalogue import Catalogue, default_catalogue
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
 from engine.patch import rules
+from engine.patch.applying import apply_change
 from engine.patch.changes import (
     Change,
     Connected,
@@ -24,6 +25,7 @@ from engine.patch.changes import (
     Node,
     NodeAdded,
     NodeMoved,
+    NodeRegionChanged,
     NodeRemoved,
     NodeRenamed,
     ParameterChanged,
@@ -32,28 +34,14 @@ from engine.patch.changes import (
     inverse,
 )
 from engine.patch.history import Edit, History
+from engine.patch.index import PatchIndex
+from engine.patch.node_ref import NodeRef
+from engine.patch.pieces import copies, excerpt
+from engine.patch.regions import TOP, RegionRefused, Scopes, branch_of, check_region, region_of
+
+__all__ = ["NodeRef", "Patch"]
 
 Listener = Callable[[Change], None]
-
-
-class NodeRef:
-    """A handle on a node of a patch: `ref["port"]` is a port, `ref.id` the node's id."""
-
-    __slots__ = ("id", "patch")
-
-    def __init__(self, patch: Patch, node_id: str) -> None:
-        self.patch = patch
-        self.id = node_id
-
-    def __getitem__(self, port: str) -> PortRef:
-        block_type = self.patch.block_type(self.id)
-        if block_type is not None:
-            rules.require_port(self.id, block_type, port)
-        return PortRef(self.id, port)
-
-    def __repr__(self) -> str:
-        node = self.patch.nodes.get(self.id)
-        return f"<node {self.id}: {node.type if node else 'removed'}>"
 
 
 class Patch:
@@ -71,6 +59,7 @@ class Patch:
         self.path: Path | None = None
         self.extra: dict[str, Any] = {}
         self._by_target: dict[PortRef, Connection] = {}
+        self._index = PatchIndex()
         self._listeners: list[Listener] = []
         self._open_edit: Edit | None = None
 
@@ -97,7 +86,7 @@ class Patch:
 
     def connections_of(self, node_id: str) -> list[Connection]:
         """Return the connections that start or end at a node."""
-        return [c for c in self._by_target.values() if node_id in (c.source.node, c.target.node)]
+        return list(self._index.touching(node_id))
 
     def block_type(self, node_id: str) -> type[Block] | None:
         """Return a node's block type, or None when it is not in the catalogue."""
@@ -116,9 +105,28 @@ class Patch:
         block_type = self.catalogue.get(node.type)
         return node.title or (block_type.title if block_type else node.type)
 
+    @property
+    def scopes(self) -> Scopes:
+        """Which blocks lie in which regions."""
+        return self._index.scopes
+
+    def members(self, region: NodeRef | str) -> list[str]:
+        """Return the nodes that lie directly in a region block, in any of its branches."""
+        found = self._require(_id(region)).id
+        return list(self._index.members(found))
+
     def as_changes(self) -> list[Change]:
         """Return the changes that make this patch from an empty one."""
         return [*map(NodeAdded, self.nodes.values()), *map(Connected, self._by_target.values())]
+
+    def excerpt(self, node_ids: Collection[str]) -> Patch:
+        """Return some nodes and the connections between them as a patch of its own, with nothing to undo.
+
+        A node whose region is left out lies in the next region around it that is not.
+        """
+        part = Patch(self.catalogue)
+        part.restore(excerpt(self, frozenset(node_ids)))
+        return part
 
     # Editing
 
@@ -129,45 +137,55 @@ class Patch:
         node_id: str | None = None,
         position: Position = (0.0, 0.0),
         title: str = "",
+        region: NodeRef | str = TOP,
         **values: Any,
     ) -> NodeRef:
-        """Place a block of type `type_id` with the given parameter values and return a handle on it."""
+        """Place a block of type `type_id` with the given parameter values and return a handle on it.
+
+        `region` is where it lies: a region block (its body), or a scope such as `choice.otherwise`.
+        """
         block_type = self.catalogue.require(type_id)
         checked = {name: block_type.parameter(name).coerce(value) for name, value in values.items()}
-        new_id = node_id or self._free_id(type_id.rsplit(".", 1)[-1])
+        new_id = node_id or _free_id(type_id.rsplit(".", 1)[-1], self.nodes)
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {new_id!r}")
-        if "." in new_id:
-            raise PatchError(f"node id must not hold a dot, which separates node and port, got {new_id!r}")
+        rules.check_node_id(new_id)
         node = Node(
-            id=new_id, type=type_id, version=block_type.version, title=title, position=position, parameters=checked
+            id=new_id,
+            type=type_id,
+            version=block_type.version,
+            title=title,
+            region=self._scope(new_id, region),
+            position=position,
+            parameters=checked,
         )
         self._do(f"Add {block_type.title}", NodeAdded(node))
         return NodeRef(self, new_id)
 
-    def insert(self, other: Patch, *, offset: Position = (0.0, 0.0), name: str = "Insert") -> dict[str, str]:
+    def insert(
+        self,
+        other: Patch,
+        *,
+        offset: Position = (0.0, 0.0),
+        name: str = "Insert",
+        region: NodeRef | str = TOP,
+    ) -> dict[str, str]:
         """Add the nodes and connections of another patch and return each node's new id by its old one.
 
-        Nodes keep their ids where these are free. Placeholders and what connects to them come along unchecked.
+        Nodes keep their ids where these are free, and stay in the regions that come along; the others go to `region`.
+        Placeholders and what connects to them come along unchecked.
         """
-        ids: dict[str, str] = {}
-        with self.edit(name):
-            for node in other.nodes.values():
-                x, y = node.position
-                taken = node.id in self.nodes
-                ids[node.id] = self._free_id(re.sub(r"_\d+$", "", node.id)) if taken else node.id
-                copy = msgspec.structs.replace(node, id=ids[node.id], position=(x + offset[0], y + offset[1]))
-                self._do(name, NodeAdded(copy))
-            for connection in other.connections:
-                source, target = connection.source, connection.target
-                copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))
-                self._do(name, Connected(copied))
+        outer = self._scope("what is inserted", region)
+        ids, changes = copies(other, offset, outer, _free_id, self.nodes)
+        self._do(name, *changes)
         return ids
 
     def remove(self, node: NodeRef | str) -> None:
-        """Take a node and its connections out of the patch."""
+        """Take a node and its connections out of the patch; what lies in a region block stays, in the region around."""
         found = self._require(_id(node))
-        changes: list[Change] = [Disconnected(c) for c in self.connections_of(found.id)]
+        members = [self.nodes[member] for member in self.members(found.id)]
+        changes: list[Change] = [NodeRegionChanged(m.id, found.region, m.region) for m in members]
+        changes += [Disconnected(c) for c in self.connections_of(found.id)]
         self._do(f"Delete {self.title(found.id)}", *changes, NodeRemoved(found))
 
     def connect(self, source: PortRef, target: PortRef) -> Connection:
@@ -189,8 +207,12 @@ class Patch:
             rules.require_port(source.node, source_type, source.port),
             rules.require_port(target.node, target_type, target.port),
         )
-        others = (c for c in self._by_target.values() if c.target != target)
-        rules.check_acyclic(connection, others)
+        scopes = self.scopes
+        if self._orders(connection):
+            rules.check_branches(connection, scopes)
+            # What the connection replaces does not count.
+            counts = partial(self._orders, replaced=target)
+            rules.check_acyclic(connection, lambda node: self._index.following(node, counts), scopes)
         return connection
 
     def disconnect(self, connection: Connection | PortRef) -> None:
@@ -226,6 +248,25 @@ class Patch:
         if position != found.position:
             change = NodeMoved(found.id, position, found.position)
             self._do(f"Move {self.title(found.id)}", change, gesture=gesture)
+
+    def move_into(self, nodes: NodeRef | str | Collection[NodeRef | str], region: NodeRef | str) -> None:
+        """Put one or several nodes into a region, or with "" outside all; what lies in a region block goes with it.
+
+        RegionRefused when the region can't hold them, WouldCycle when the region would then depend on itself.
+        """
+        chosen = [nodes] if isinstance(nodes, (NodeRef, str)) else nodes
+        found = [self._require(node_id) for node_id in dict.fromkeys(map(_id, chosen))]
+        scope = self._scope(", ".join(node.id for node in found), region)
+        changes = [NodeRegionChanged(n.id, scope, n.region) for n in found if n.region != scope]
+        if not changes:
+            return
+        before = self.scopes
+        after = Scopes({**before.scope_of, **{change.node: scope for change in changes}})
+        after.chain(scope)
+        rules.check_move(filter(self._orders, self._by_target.values()), before, after)
+        where = f"into {self.title(region_of(scope))}" if scope else "out of its region"
+        what = self.title(found[0].id) if len(found) == 1 else f"{len(found)} nodes"
+        self._do(f"Move {what} {where}", *changes)
 
     def rename(self, node: NodeRef | str, title: str) -> None:
         """Give a node a title of its own; an empty one returns to the block type's."""
@@ -285,27 +326,29 @@ class Patch:
                 self._apply(change)
 
     def _apply(self, change: Change) -> None:
-        match change:
-            case NodeAdded(node):
-                self.nodes[node.id] = node
-            case NodeRemoved(node):
-                del self.nodes[node.id]
-            case Connected(connection):
-                self._by_target[connection.target] = connection
-            case Disconnected(connection):
-                del self._by_target[connection.target]
-            case ParameterChanged(node_id, name, value):
-                node = self.nodes[node_id]
-                parameters: Mapping[str, Any] = {k: v for k, v in node.parameters.items() if k != name}
-                if value is not None:
-                    parameters = {**parameters, name: value}
-                self.nodes[node_id] = msgspec.structs.replace(node, parameters=dict(parameters))
-            case NodeMoved(node_id, position):
-                self.nodes[node_id] = msgspec.structs.replace(self.nodes[node_id], position=position)
-            case NodeRenamed(node_id, title):
-                self.nodes[node_id] = msgspec.structs.replace(self.nodes[node_id], title=title)
+        apply_change(self.nodes, self._by_target, change)
+        self._index.follow(change)
         for listener in tuple(self._listeners):
             listener(change)
+
+    def _scope(self, node: str, region: NodeRef | str) -> str:
+        """Return the text of a scope that blocks may lie in; `node` is what a message calls the block."""
+        scope = _id(region)
+        if scope:
+            owner = region_of(scope)
+            if owner not in self.nodes:
+                raise RegionRefused(f"region of {node} must be a node of the patch, got {owner!r}")
+            check_region(node, owner, self.block_type(owner), branch_of(scope))
+        return scope
+
+    def _orders(self, connection: Connection, replaced: PortRef | None = None) -> bool:
+        """True unless a connection goes to `replaced`, or to an input that is not needed in the same frame."""
+        if connection.target == replaced:
+            return False
+        node = self.nodes.get(connection.target.node)
+        block_type = self.catalogue.get(node.type) if node else None
+        spec = block_type.ports.get(connection.target.port) if block_type else None
+        return spec is None or not spec.delayed
 
     def _require(self, node_id: str) -> Node:
         try:
@@ -320,12 +363,13 @@ class Patch:
     def _parameter(self, node: Node, name: str) -> ParameterSpec:
         return self.catalogue.require(node.type).parameter(name)
 
-    def _free_id(self, stem: str) -> str:
-        if stem not in self.nodes:
-            return stem
-        pattern = re.compile(rf"{re.escape(stem)}_(\d+)$")
-        used = [int(match[1]) for name in self.nodes if (match := pattern.match(name))]
-        return f"{stem}_{max(used, default=1) + 1}"
+
+def _free_id(stem: str, taken: Collection[str]) -> str:
+    if stem not in taken:
+        return stem
+    pattern = re.compile(rf"{re.escape(stem)}_(\d+)$")
+    used = [int(match[1]) for name in taken if (match := pattern.match(name))]
+    return f"{stem}_{max(used, default=1) + 1}"
 
 
 def _id(node: NodeRef | str) -> str:

@@ -6,6 +6,7 @@
      "nodes": [{"id": "blur", "type": "image.gaussian_blur", "version": 1, "position": [0, 0], "parameters": {...}}],
      "connections": [{"source": "load.image", "target": "blur.image"}]}
 
+A node that lies in a region has a "region": a region block's id, or "id.else" for its other branch.
 Unknown block types and unknown fields are kept as they are. A file is written beside its place and moved into it.
 """
 
@@ -25,10 +26,11 @@ from engine.blocktypes.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
+from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
 
 SCHEMA = 1
 SUFFIX = ".loom"
-_NODE_FIELDS = {"id", "type", "version", "title", "position", "parameters"}
+_NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
 # A pair of numbers over four lines, as `json` indents it; a JSON string holds no line break that could look like one.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
 _PATCH_FIELDS = {"schema", "nodes", "connections"}
@@ -119,6 +121,7 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
             raise PatchError(f"{name}: node ids must differ, got {node.id!r} twice")
         known.add(node.id)
         changes.append(NodeAdded(_checked(node, patch, name)))
+    _check_regions(nodes, name)
     targets: set[PortRef] = set()
     for index, item in enumerate(_list(document, "connections", name)):
         connection = _parse_connection(item, f"{name}: connections[{index}]", known)
@@ -141,6 +144,8 @@ def _dump_node(node: Node) -> dict[str, Any]:
     fields: dict[str, Any] = {**node.extra, "id": node.id, "type": node.type, "version": node.version}
     if node.title:
         fields["title"] = node.title
+    if node.region:
+        fields["region"] = node.region
     fields["position"] = [round(value, 2) for value in node.position]
     fields["parameters"] = {name: _dump_value(value) for name, value in sorted(node.parameters.items())}
     return fields
@@ -157,7 +162,7 @@ def _parse_node(item: Any, where: str) -> Node:
     if not isinstance(item, dict):
         raise PatchError(f"{where} must be an object, got {type(item).__name__}")
     for key in ("id", "type"):
-        if not isinstance(item.get(key), str) or not item[key] or "." in item["id"]:
+        if not isinstance(item.get(key), str) or not item[key] or "." in item["id"] or "/" in item["id"]:
             raise PatchError(f'{where}: "{key}" must be a name, got {item.get(key)!r}')
     position = item.get("position", [0, 0])
     if not (isinstance(position, list) and len(position) == 2 and all(map(_is_coordinate, position))):
@@ -168,6 +173,9 @@ def _parse_node(item: Any, where: str) -> Node:
     title = item.get("title", "")
     if not isinstance(title, str):
         raise PatchError(f"{where} ({item['id']}): title must be text, got {title!r}")
+    region = item.get("region", TOP)
+    if not isinstance(region, str):
+        raise PatchError(f"{where} ({item['id']}): region must be text, got {region!r}")
     parameters = item.get("parameters", {})
     if not isinstance(parameters, dict):
         raise PatchError(f"{where} ({item['id']}): parameters must be an object, got {type(parameters).__name__}")
@@ -176,6 +184,7 @@ def _parse_node(item: Any, where: str) -> Node:
         type=item["type"],
         version=version,
         title=title,
+        region=region,
         position=(float(position[0]), float(position[1])),
         parameters={key: _parse_value(value, f"{where} ({item['id']}.{key})") for key, value in parameters.items()},
         extra={key: value for key, value in item.items() if key not in _NODE_FIELDS},
@@ -190,8 +199,10 @@ def _parse_value(value: Any, where: str) -> Any:
     if isinstance(value, dict) and "base64" in value:
         try:
             data = base64.b64decode(value["base64"], validate=True)
-            if not re.fullmatch(r"[<>|=]?[iuf]\d", value["dtype"]):
+            if not re.fullmatch(r"[<>|=]?([iuf]\d|b1|c8|c16)", value["dtype"]):
                 raise ValueError(f"dtype must be numeric, such as '<f4', got {value['dtype']!r}")
+            if value["dtype"].endswith("b1") and max(data, default=0) > 1:
+                raise ValueError(f"booleans must be bytes 0 or 1, got {max(data)}")
             return np.frombuffer(data, np.dtype(value["dtype"])).reshape(value["shape"]).copy()
         except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise PatchError(f"{where} must be an array (dtype, shape, base64): {problem}") from problem
@@ -210,6 +221,22 @@ def _checked(node: Node, patch: Patch, name: str) -> Node:
             except PatchError as problem:
                 raise PatchError(f"{name}: node {node.id}: {problem}") from None
     return node
+
+
+def _check_regions(nodes: list[Node], name: str) -> None:
+    """Raise unless every region is a node of the file, and none lies inside itself.
+
+    Whether that node's type can hold others only the compiler checks, so that a patch can be opened and mended.
+    """
+    scopes = Scopes({node.id: node.region for node in nodes if node.region})
+    known = {node.id for node in nodes}
+    for node in nodes:
+        if node.region and region_of(node.region) not in known:
+            raise PatchError(f"{name}: region of {node.id} must name a node of the patch, got {node.region!r}")
+        try:
+            scopes.chain(node.region)
+        except RegionRefused as problem:
+            raise PatchError(f"{name}: node {node.id}: {problem}") from None
 
 
 def _parse_connection(item: Any, where: str, nodes: set[str]) -> Connection:

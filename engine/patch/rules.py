@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection
+from engine.patch.regions import Scopes
+
+#: Gives the nodes that come right after a node.
+Following = Callable[[str], Iterable[str]]
 
 
 class ConnectionRefused(PatchError):
@@ -30,6 +34,18 @@ class WouldCycle(ConnectionRefused):
     """The connection would make a block depend on itself."""
 
 
+class CrossesBranches(ConnectionRefused):
+    """The connection goes from one branch of a region to the other, and only one of them runs."""
+
+
+def check_node_id(node_id: str) -> None:
+    """Raise PatchError when a node can't have this id."""
+    if "." in node_id:
+        raise PatchError(f"node id must not hold a dot, which separates node and port, got {node_id!r}")
+    if "/" in node_id:
+        raise PatchError(f"node id must not hold a slash, which leads to a block in a composite, got {node_id!r}")
+
+
 def require_port(node: str, block_type: type[Block], name: str) -> PortSpec:
     """Return a port's declaration; UnknownPort that lists the ports when there is none."""
     spec = block_type.ports.get(name)
@@ -50,11 +66,8 @@ def check_types(connection: Connection, source: PortSpec, target: PortSpec) -> N
         )
 
 
-def find_path(connections: Iterable[Connection], start: str, goal: str) -> list[str] | None:
-    """Return the nodes on a way from `start` to `goal` along connections, both included, or None."""
-    following: dict[str, list[str]] = {}
-    for connection in connections:
-        following.setdefault(connection.source.node, []).append(connection.target.node)
+def find_way(following: Following, start: str, goal: str) -> list[str] | None:
+    """Return the nodes on a way from `start` to `goal`, both included, or None."""
     came_from: dict[str, str | None] = {start: None}
     waiting = [start]
     while waiting:
@@ -64,16 +77,77 @@ def find_path(connections: Iterable[Connection], start: str, goal: str) -> list[
             while (previous := came_from[path[-1]]) is not None:
                 path.append(previous)
             return path[::-1]
-        for following_node in following.get(node, ()):
+        for following_node in following(node):
             if following_node not in came_from:
                 came_from[following_node] = node
                 waiting.append(following_node)
     return None
 
 
-def check_acyclic(connection: Connection, connections: Iterable[Connection]) -> None:
-    """Raise WouldCycle, naming the nodes on the way, when `connection` would close a cycle."""
-    path = find_path(connections, connection.target.node, connection.source.node)
+def find_cycle(pairs: Iterable[tuple[str, str]]) -> list[str] | None:
+    """Return the nodes of one way round along pairs of nodes, the first also at the end, or None."""
+    edges = list(dict.fromkeys(pairs))
+    feeding: dict[str, list[str]] = {}
+    missing: dict[str, int] = {}
+    for source, target in edges:
+        feeding.setdefault(source, []).append(target)
+        missing[target] = missing.get(target, 0) + 1
+    free = [node for node in feeding if node not in missing]
+    while free:
+        for node in feeding.get(free.pop(), ()):
+            missing[node] -= 1
+            if missing[node] == 0:
+                free.append(node)
+    left = {node for node, count in missing.items() if count}
+    if not left:
+        return None
+    # Each node that is left is fed by one that is left: going up must come round.
+    fed_by = {target: source for source, target in edges if source in left and target in left}
+    way = [min(left)]
+    while way[-1] not in way[:-1]:
+        way.append(fed_by[way[-1]])
+    return way[way.index(way[-1]) :][::-1]
+
+
+def crossed_region(connection: Connection, scopes: Scopes) -> str | None:
+    """Return the region whose one branch a connection leaves to enter the other, or None."""
+    source, target = connection.source.node, connection.target.node
+    a, b = scopes.lift(source, target)
+    return a if a == b and a not in (source, target) else None
+
+
+def check_branches(connection: Connection, scopes: Scopes) -> None:
+    """Raise CrossesBranches when a connection goes from one branch of a region to the other."""
+    region = crossed_region(connection, scopes)
+    if region is not None:
+        raise CrossesBranches(
+            f"connection {connection} must not go from one branch of {region} to the other: only one of them runs"
+        )
+
+
+def check_acyclic(connection: Connection, following: Following, scopes: Scopes) -> None:
+    """Raise WouldCycle, naming the nodes on the way, when `connection` would close a cycle.
+
+    `following` gives what comes after each block, lifted: blocks in regions are seen in the scope that both ends of a
+    connection have in common.
+    """
+    source, target = connection.source.node, connection.target.node
+    a, b = scopes.lift(source, target)
+    if a == b and source != target:
+        return  # between a region and its own body, which orders nothing
+    path = find_way(following, b, a)
     if path is not None:
-        way = " -> ".join([connection.source.node, *path])
+        way = " -> ".join([a, *path])
         raise WouldCycle(f"connection {connection} must not close a cycle, got {way}")
+
+
+def check_move(connections: Iterable[Connection], before: Scopes, after: Scopes) -> None:
+    """Raise when blocks in other regions would close a cycle that was not there, or connect two branches."""
+    made = list(connections)
+    for connection in made:
+        if crossed_region(connection, before) is None:
+            check_branches(connection, after)
+    pairs = [(c.source.node, c.target.node) for c in made]
+    cycle = find_cycle(after.lifted(pairs))
+    if cycle is not None and find_cycle(before.lifted(pairs)) is None:
+        raise WouldCycle(f"a move between regions must not close a cycle, got {' -> '.join(cycle)}")

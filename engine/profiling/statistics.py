@@ -50,6 +50,6 @@ class SpanTimes:
         """Return nanoseconds by node id."""
         totals: dict[str, int] = {}
         for label, average in self._spans.items():
-            node = label.partition("/")[0]
+            node = label.partition("#")[0].partition("/")[0]  # what is inside a composite counts for it
             totals[node] = totals.get(node, 0) + (average.mean or 0)
         return totals

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from engine.blocktypes.description import KernelEntry
+from engine.blocktypes.description import Kernel, KernelEntry
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.plan import make_plan
+from engine.compiler.inlining import inline
+from engine.compiler.plan import Plan, make_plan
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Severity, error
+from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
 from engine.runtime.context import kernel_diagnostic
@@ -18,22 +20,38 @@ ARCHITECTURE = "compute_75"
 
 def check_patch(patch: Patch) -> list[Diagnostic]:
     """Return everything that keeps a patch from compiling; an empty list when it would compile."""
+    return plan_patch(patch)[1]
+
+
+def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
+    """Return the plan of those blocks that can be described, None when there is none, and all diagnostics."""
     registry = BlockRegistry(patch.catalogue, lambda _: None, lambda: patch.folder)
     for node in patch.nodes.values():
         registry.register(node)
     registry.describe()
     found = [problem for placed in registry.placed.values() for problem in placed.problems]
-    described = [BlockNode(i, p.description) for i, p in registry.placed.items() if p.description is not None]
-    for block in described:
+    described = [
+        BlockNode(node_id, placed.description, placed.node.region)
+        for node_id, placed in registry.placed.items()
+        if placed.description is not None
+    ]
+    inlined = inline(GraphDescription(tuple(described), tuple(patch.connections)))
+    description = inlined.description
+    for block in description.nodes:
         found += _check_kernels(block)
-    description = GraphDescription(tuple(described), tuple(patch.connections))
-    undescribed = patch.nodes.keys() - description.by_id.keys()
+    undescribed = patch.nodes.keys() - {block.id for block in described}
+    plan = None
     try:
         # What depends on a block that can't be described has no error of its own.
-        make_plan(description.without(description.dependents(undescribed)))
+        plan = make_plan(description.without(description.dependents(undescribed)))
+        found += plan.warnings
     except GraphValidationError as problem:
-        found += problem.errors
-    return found
+        found += [*problem.errors, *problem.warnings]
+    return plan, [inlined.shown(item) for item in found]
+
+
+def _image(kernel: Kernel, folders: tuple[str, ...]) -> KernelImage:
+    return load_image(ModuleCache.path(kernel, folders), ARCHITECTURE)
 
 
 def has_errors(diagnostics: list[Diagnostic]) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from engine.blocktypes.catalogue import Catalogue
+from engine.blocktypes.description import Kernel
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.frame import Frame
 from engine.device.protocol import Device
@@ -18,6 +20,7 @@ from engine.patch.changes import (
     Disconnected,
     NodeAdded,
     NodeMoved,
+    NodeRegionChanged,
     NodeRemoved,
     NodeRenamed,
     ParameterChanged,
@@ -26,7 +29,7 @@ from engine.runtime.connections import ConnectionGraph
 from engine.runtime.dirty import DirtyTracker
 from engine.runtime.modules import ModuleCache
 from engine.runtime.pool import BufferPool
-from engine.runtime.registry import BlockRegistry, PlacedBlock
+from engine.runtime.registry import BlockRegistry
 from engine.runtime.states import StateStore
 
 
@@ -45,7 +48,7 @@ class CudaContext:
         self.connections = ConnectionGraph(lambda c: self.dirty.mark_structure(f"connection {c}"))
         self.pool = BufferPool(device)
         self.modules = ModuleCache(device)
-        self.states = StateStore(self.pool)
+        self.states = StateStore(self.pool, device)
         self.frame = device.pinned(np.zeros(1, Frame.numpy))
         self.frame_memory = self.pool.acquire(Frame.size_bytes)
 
@@ -69,6 +72,8 @@ class CudaContext:
                     self.dirty.mark_parameter(node_id, parameter, block.values[parameter])
                 else:
                     self.dirty.mark_structure(f"{parameter} of {node_id}")
+            case NodeRegionChanged(node_id, region):
+                self.registry.set_region(node_id, region)
             case NodeMoved() | NodeRenamed():
                 pass  # nothing to run differently
 
@@ -79,7 +84,7 @@ class CudaContext:
         it is known.
         """
         nodes = [
-            BlockNode(node_id, placed.description)
+            BlockNode(node_id, placed.description, placed.node.region)
             for node_id, placed in self.registry.placed.items()
             if placed.description is not None
         ]
@@ -91,26 +96,27 @@ class CudaContext:
             node_id: placed.block.values for node_id, placed in self.registry.placed.items() if placed.block is not None
         }
 
-    def block_problems(self) -> list[Diagnostic]:
-        """Return what is wrong with single blocks: their type, their description, kernels that never compiled."""
-        found: list[Diagnostic] = []
-        for placed in self.registry.placed.values():
-            found += placed.problems or self._kernel_problems(placed)
+    def block_problems(self, nodes: Iterable[BlockNode]) -> list[Diagnostic]:
+        """Return what is wrong with single blocks: their type, their description, kernels that never compiled.
+
+        `nodes` are the described blocks, those inside composites among them.
+        """
+        found = [problem for placed in self.registry.placed.values() for problem in placed.problems]
+        problem_of = cache(self._kernel_problem)
+        for node in nodes:
+            for kernel in node.description.kernels():
+                problem = problem_of(kernel, node.description.kernel_folders)
+                if problem is not None:
+                    found.append(kernel_diagnostic(node.id, problem))
+                    break
         return found
 
-    def stale_kernels(self) -> list[Diagnostic]:
+    def stale_kernels(self, nodes: Iterable[BlockNode]) -> list[Diagnostic]:
         """Return the errors of kernels whose newest version does not compile; their last good version runs."""
-        found = []
-        for node_id, placed in self.registry.placed.items():
-            for kernel in placed.description.kernels() if placed.description else ():
-                try:
-                    path = self.modules.path(kernel, placed.description.kernel_folders if placed.description else ())
-                except KernelError as problem:
-                    found.append(kernel_diagnostic(node_id, problem))
-                    continue
-                if path in self.modules.problems:
-                    found.append(kernel_diagnostic(node_id, self.modules.problems[path]))
-        return found
+        problem_of = cache(self._newest_problem)
+        kernels = ((node, kernel) for node in nodes for kernel in node.description.kernels())
+        problems = ((node, problem_of(kernel, node.description.kernel_folders)) for node, kernel in kernels)
+        return [kernel_diagnostic(node.id, problem) for node, problem in problems if problem is not None]
 
     def close(self) -> None:
         """Free everything on the device."""
@@ -118,15 +124,18 @@ class CudaContext:
         self.modules.close()
         self.pool.close()
 
-    def _kernel_problems(self, placed: PlacedBlock) -> list[Diagnostic]:
-        if placed.description is None:
-            return []
-        for kernel in placed.description.kernels():
-            try:
-                self.modules.kernel(kernel, placed.description.kernel_folders)
-            except KernelError as problem:
-                return [kernel_diagnostic(placed.node.id, problem)]
-        return []
+    def _kernel_problem(self, kernel: Kernel, folders: tuple[str, ...]) -> KernelError | None:
+        try:
+            self.modules.kernel(kernel, folders)
+        except KernelError as problem:
+            return problem
+        return None
+
+    def _newest_problem(self, kernel: Kernel, folders: tuple[str, ...]) -> KernelError | None:
+        try:
+            return self.modules.problems.get(self.modules.path(kernel, folders))
+        except KernelError as problem:
+            return problem
 
 
 def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:

@@ -9,8 +9,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from engine.blocktypes.catalogue import Catalogue
+from engine.compiler.inlining import owner
 from engine.device.protocol import Device
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, error
 from engine.patch.changes import PortRef
@@ -36,7 +40,8 @@ from engine.runtime.messages import (
 )
 from engine.runtime.outbox import Outbox
 from engine.runtime.outputs import displays, read_buffer, save_outputs
-from engine.runtime.reporting import buffer_reports, node_reports
+from engine.runtime.recomputing import read_port
+from engine.runtime.reporting import append_counts, buffer_reports, node_reports
 from engine.runtime.updates import Updates
 
 #: Times and states that a person reads change no faster than this while the engine runs freely.
@@ -126,6 +131,11 @@ class CudaEngine:
                 self.running = self.frames_left > 0
         return report
 
+    def read(self, port: PortRef) -> np.ndarray[Any, Any]:
+        """Return a copy of what a port of the running graph held in the last frame."""
+        assert self.updates.compiled is not None
+        return read_port(self.updates.compiled, self.context, self._stream, port)
+
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped; the device is not asked for anything."""
         diagnostics = (*self.updates.diagnostics, diagnostic)
@@ -164,7 +174,7 @@ class CudaEngine:
                 case SetProfiling(level):
                     self.updates.set_profiling(level)
                 case Reset():
-                    self.context.states.clear(self.device)
+                    self.context.states.clear()
                     self.frame_index = 0
                     self._is_current = False
                 case SaveOutputs(node):
@@ -182,10 +192,11 @@ class CudaEngine:
         if measured:
             self.launched_ns = time.perf_counter_ns()
             self._stream.record(self.graph_start)
-        compiled.launch(self._stream)
+        compiled.launch(self._stream, advance=advance)
         if measured:
             self._stream.record(self._stop)
         self._stream.synchronize()
+        self.updates.read_status()
         self._launches += 1
         self._is_current = True
         if measured:
@@ -198,10 +209,11 @@ class CudaEngine:
         if compiled is None or not self._observed:
             return
         for node, display in displays(compiled):
+            node_id, node = node, owner(node)
             if node in self._observed and self._pictured.get(node) != self._launches and display.path is None:
                 if self.outbox.has_preview(node):
                     continue
-                pixels = read_buffer(compiled, self.device, PortRef(node, display.buffer))
+                pixels = read_buffer(compiled, self.device, PortRef(node_id, display.buffer))
                 self.outbox.put_preview(Preview(node, self.frame_index, pixels))
                 self._pictured[node] = self._launches
 
@@ -250,6 +262,7 @@ class CudaEngine:
             diagnostics=diagnostics,
             updates=records,
             running=self.running,
+            counts=append_counts(compiled, self.updates.status),
             preparing=self.updates.preparing,
         )
         self.outbox.put_report(report)

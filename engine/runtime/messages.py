@@ -89,12 +89,13 @@ class NodeReport(msgspec.Struct, frozen=True):
 
 
 class BufferReport(msgspec.Struct, frozen=True):
-    """The buffer behind an output port."""
+    """The buffer behind an output port; `lifetime` says how long its contents matter."""
 
     dtype: str
     shape: tuple[int, ...]
     size_bytes: int
     allocated_bytes: int
+    lifetime: str = "graph"
 
 
 class EngineStatistics(msgspec.Struct, frozen=True):
@@ -131,6 +132,8 @@ class FrameReport(msgspec.Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...] = ()
     updates: tuple[UpdateRecord, ...] = ()
     running: bool = False
+    #: How many elements each append buffer holds, by "node.port".
+    counts: dict[str, int] = {}
     #: Compilation is under way beside the running graph.
     preparing: bool = False
     #: The last report of an engine that has stopped: its diagnostics say why. Another engine has to be started.

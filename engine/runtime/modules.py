@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.blocktypes.description import Kernel as KernelName
-from engine.compiler.build import TypedKernel
+from engine.compiler.arguments import TypedKernel
 from engine.device.protocol import Device, Module
 from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KernelImage
@@ -53,6 +53,12 @@ class ModuleCache:
             if loaded is None:
                 loaded = self._loaded[path] = self._load(path)
             return loaded.kernel(name.entry)
+
+    def image(self, name: KernelName, folders: Iterable[str] = ()) -> KernelImage:
+        """Return the compiled file that a kernel comes from; KernelError as with `kernel`."""
+        self.kernel(name, folders)
+        with self._lock:
+            return self._loaded[self.path(name, folders)].image
 
     @staticmethod
     def path(name: KernelName, folders: Iterable[str] = ()) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import numpy as np
 from PIL import Image
 
 from engine.blocktypes.description import Display
+from engine.compiler.inlining import owner
 from engine.compiler.instantiate import CompiledGraph
-from engine.device.protocol import Device
+from engine.compiler.plan import Plan
+from engine.device.memory import MemoryPart
+from engine.device.protocol import Device, Memory
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically
@@ -20,29 +24,48 @@ from engine.types import uchar4
 
 
 def read_buffer(compiled: CompiledGraph, device: Device, port: PortRef) -> np.ndarray[Any, Any]:
-    """Return a copy of a port's or internal buffer's contents; vectors get an axis of their own, last."""
-    layout = compiled.plan.layouts[port]
-    array = np.empty(layout.shape, layout.dtype.numpy)
-    device.read(compiled.memory[compiled.plan.buffers.owner_of[port]], array)
-    return array
+    """Return a copy of a port's or internal buffer's contents; vectors get an axis of their own, last.
+
+    It must be one that keeps its memory to the end of a frame: a display or an output that feeds nothing.
+    """
+    return read_from(compiled.plan, compiled.memory, device, compiled.plan.inlined.output(port))
+
+
+def read_from(plan: Plan, memories: Mapping[PortRef, Memory], device: Device, port: PortRef) -> np.ndarray[Any, Any]:
+    """Return a copy of what lies where a port of a plain block does, with the memory of each buffer by owner."""
+    layout, place = plan.layouts[port], plan.buffers.places[port]
+    memory = MemoryPart(memories[place.owner], place.offset, layout.span_bytes)
+    if layout.strides is None:
+        array = np.empty(layout.shape, layout.dtype.numpy)
+        device.read(memory, array)
+        return array
+    whole = np.empty(layout.span_bytes, np.uint8)
+    device.read(memory, whole)
+    element = layout.dtype.numpy
+    shape, strides = layout.shape + element.shape, [stride * layout.dtype.size_bytes for stride in layout.strides]
+    strides += np.empty(element.shape, element.base).strides
+    return np.ndarray(shape, element.base, whole, strides=strides).copy()
 
 
 def displays(compiled: CompiledGraph, node: str | None = None) -> list[tuple[str, Display]]:
     """Return what viewers and save blocks show, by node, in the order of node ids."""
     blocks = sorted(compiled.plan.description.nodes, key=lambda block: block.id)
-    return [(b.id, d) for b in blocks if node in (None, b.id) for d in b.description.displays]
+    return [(b.id, d) for b in blocks if node in (None, b.id, owner(b.id)) for d in b.description.displays]
 
 
 def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
-    """Return the output ports that feed nothing."""
-    fed = set(compiled.plan.description.source_of.values())
-    ports = (
+    """Return the output ports of the patch's nodes that feed nothing."""
+    description, inlined = compiled.plan.description, compiled.plan.inlined
+    ports = [
         PortRef(block.id, spec.name)
-        for block in compiled.plan.description.nodes
-        for spec in block.description.ports
-        if not spec.is_input
-    )
-    return sorted((port for port in ports if port not in fed), key=str)
+        for block in description.nodes
+        for spec in block.description.outputs
+        if "/" not in block.id
+    ]
+    ports += [
+        port for port, inner in inlined.outputs.items() if "/" not in port.node and inner.node in description.by_id
+    ]
+    return sorted((port for port in ports if inlined.output(port) not in description.targets_of), key=str)
 
 
 def save_outputs(
@@ -59,7 +82,7 @@ def save_outputs(
         port = PortRef(node_id, display.buffer)
         layout = compiled.plan.layouts[port]
         suffix = ".png" if layout.dtype == uchar4 and len(layout.shape) == 2 else ".npy"
-        path = _target(node_id, display, suffix, folder, base)
+        path = _target(node_id.replace("/", "."), display, suffix, folder, base)
         if folder is not None and path is not None:
             if path in taken:  # two save blocks may have files of one name
                 path = folder / f"{node_id}.{display.buffer}{path.suffix}"
@@ -68,7 +91,7 @@ def save_outputs(
             _write(path, read_buffer(compiled, device, port), node_id)
         saved.append(Saved(node_id, display.buffer, str(layout.dtype), layout.shape, str(path) if path else None))
     for port in leaf_outputs(compiled) if node is None else ():
-        layout = compiled.plan.layouts[port]
+        layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
         path = folder / f"{port.node}.{port.port}.npy" if folder else None
         if path is not None:
             _write(path, read_buffer(compiled, device, port), port.node)

@@ -12,6 +12,18 @@ LARGEST_BUCKET = 1 << 30
 SMALLEST_BUCKET = 256
 
 
+#: An exact allocation is rounded up to a sixteenth of its power of two, so that it may serve the next graph too.
+EXACT_CLASSES = 16
+
+
+def exact_bytes(size_bytes: int) -> int:
+    """Return how much is allocated where a whole bucket would waste too much: 6 % more than the size at most."""
+    if size_bytes <= SMALLEST_BUCKET * EXACT_CLASSES:
+        return bucket_bytes(size_bytes)
+    step = (1 << (size_bytes - 1).bit_length()) // (2 * EXACT_CLASSES)
+    return -(-size_bytes // step) * step
+
+
 def bucket_bytes(size_bytes: int) -> int:
     """Return how much is allocated for a buffer: the next power of two up to 1 GB, exactly its size above."""
     if size_bytes > LARGEST_BUCKET:
@@ -41,9 +53,15 @@ class BufferPool:
             free = sum(memory.size_bytes for memories in self._free.values() for memory in memories)
             return free + sum(memory.size_bytes for memory in self._used.values())
 
-    def acquire(self, size_bytes: int) -> Memory:
+    @property
+    def idle_bytes(self) -> int:
+        """Bytes that the pool holds and nobody uses."""
+        with self._lock:
+            return sum(memory.size_bytes for memories in self._free.values() for memory in memories)
+
+    def acquire(self, size_bytes: int, *, exact: bool = False) -> Memory:
         """Return zeroed memory of at least this size; DeviceError with figures when the device has no more."""
-        size = bucket_bytes(size_bytes)
+        size = exact_bytes(size_bytes) if exact else bucket_bytes(size_bytes)
         with self._lock:
             free = self._free.get(size)
             memory = free.pop() if free else None

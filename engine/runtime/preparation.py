@@ -7,19 +7,19 @@ in or abandoned.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 
 from engine.blocktypes.description import KernelEntry
-from engine.compiler.buffers import Lifetime
-from engine.compiler.build import Resources, TypedKernel, build_graph
-from engine.compiler.instantiate import CompiledGraph, instantiate
+from engine.compiler.arguments import Resources, TypedKernel
+from engine.compiler.description import BlockNode
+from engine.compiler.inlining import Inlined, inline
+from engine.compiler.instantiate import CompiledGraph, compile_plan
 from engine.compiler.plan import Plan, plan_what_can_run
-from engine.compiler.scheduling import FRAME, Operation
-from engine.compiler.shapes import Layout
-from engine.device.protocol import Memory
-from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, WarploomError, error
-from engine.patch.changes import PortRef
+from engine.diagnostics import Diagnostic, GraphValidationError, WarploomError, error
+from engine.runtime.allocation import GraphMemory, allocate
 from engine.runtime.context import CudaContext
 from engine.runtime.messages import ProfilingLevel
+from engine.runtime.requirements import element_problems, require_memory
 
 
 @dataclass
@@ -32,49 +32,41 @@ class Prepared:
     """
 
     compiled: CompiledGraph | None
+    inlined: Inlined
     same_graph: Plan | None = None
     refused: bool = False
     diagnostics: list[Diagnostic] = field(default_factory=list)
     idle: frozenset[str] = frozenset()
-    states: dict[PortRef, tuple[Layout, Memory]] = field(default_factory=dict)
-    own_memory: list[Memory] = field(default_factory=list)
-
-    def abandon(self, context: CudaContext) -> None:
-        """Give back what a graph that does not come to run has claimed."""
-        if self.compiled is not None:
-            self.compiled.destroy()
-        context.states.abandon({owner: memory for owner, (_, memory) in self.states.items()})
-        for memory in self.own_memory:
-            context.pool.release(memory)
-        self.own_memory.clear()
-        self.states.clear()
+    memory: GraphMemory | None = None
 
 
-def prepare(context: CudaContext, running: frozenset[str], keep: Plan | None, profiling: ProfilingLevel) -> Prepared:
+def prepare(
+    context: CudaContext, running: frozenset[str], previous: Plan | None, profiling: ProfilingLevel, *, rebuild: bool
+) -> Prepared:
     """Describe, plan and build; errors of the patch come back as diagnostics, with no graph when none can run.
 
-    `running` are the nodes of the graph that runs now; `keep` is its plan when it may run on if the new plan turns out
-    to be the same, None when it must be built anew.
+    `running` are the nodes of the graph that runs now and `previous` its plan; it may run on if the new plan turns out
+    to be the same, unless it is to be a `rebuild`.
     """
     context.device.activate()
     context.registry.describe()
-    partial = plan_what_can_run(context.description(), context.block_problems(), running)
-    prepared = Prepared(None, diagnostics=list(partial.diagnostics), idle=partial.idle)
+    inlined = inline(context.description())
+    problems = context.block_problems(inlined.description.nodes)
+    partial = plan_what_can_run(inlined, problems, running, previous=previous)
+    prepared = Prepared(None, inlined, diagnostics=list(partial.diagnostics), idle=partial.idle)
     if partial.plan is None:
         return prepared
-    if keep is not None and same_structure(keep, partial.plan):
+    if previous is not None and not rebuild and same_structure(previous, partial.plan):
         prepared.same_graph = partial.plan
         return prepared
     try:
-        prepared.compiled = _realise(context, partial.plan, profiling, prepared)
+        prepared.compiled, prepared.memory = _realise(context, partial.plan, profiling)
     except GraphValidationError as problem:
         prepared.refused = True
         prepared.diagnostics += problem.errors
-        prepared.abandon(context)
     except WarploomError as problem:
         prepared.refused = True
         prepared.diagnostics.append(error(str(problem), remedy="make the buffers smaller or close other programs"))
-        prepared.abandon(context)
     return prepared
 
 
@@ -84,49 +76,56 @@ def same_structure(old: Plan, new: Plan) -> bool:
     return (
         set(a.connections) == set(b.connections)
         and a.by_id.keys() == b.by_id.keys()
-        and all(a.by_id[n].description.structural_equals(b.by_id[n].description) for n in a.by_id)
+        and all(_same_block(node, b.by_id[node.id]) for node in a.nodes)
+    )
+
+
+def _same_block(a: BlockNode, b: BlockNode) -> bool:
+    return (a.region, a.group) == (b.region, b.group) and (
+        a.description is b.description or a.description.structural_equals(b.description)
     )
 
 
 def kernels_of(context: CudaContext, plan: Plan) -> dict[int, TypedKernel]:
     """Return the loaded kernel of every operation that launches one."""
-    kernels = {}
+    by_id, kernels = plan.description.by_id, {}
+    find = cache(context.modules.kernel)  # which looks for the kernel's file
     for index, operation in enumerate(plan.operations):
-        if isinstance(operation, Operation) and isinstance(operation.entry, KernelEntry):
-            folders = plan.description.by_id[operation.node].description.kernel_folders
-            kernels[index] = context.modules.kernel(operation.entry.kernel, folders)
+        if isinstance(operation.entry, KernelEntry):
+            kernels[index] = find(operation.entry.kernel, by_id[operation.node].description.kernel_folders)
     return kernels
 
 
-def _realise(context: CudaContext, plan: Plan, profiling: ProfilingLevel, prepared: Prepared) -> CompiledGraph:
-    memory: dict[PortRef, Memory] = {FRAME: context.frame_memory}
-    for owner, buffer in plan.buffers.allocations.items():
-        try:
-            if buffer.lifetime is Lifetime.STATE:
-                memory[owner] = context.states.claim(owner, buffer.layout)
-                prepared.states[owner] = (buffer.layout, memory[owner])
-                continue
-            memory[owner] = context.pool.acquire(buffer.layout.size_bytes)
-            prepared.own_memory.append(memory[owner])
-        except DeviceError as problem:
-            text = f"buffer of {buffer.layout.size_bytes:,} bytes must fit on the device: {problem}"
-            remedy = "make it smaller, or close what else uses the device's memory"
-            raise GraphValidationError([error(text, node=owner.node, port=owner.port, remedy=remedy)]) from problem
-        if buffer.lifetime is Lifetime.PROVIDED:
-            contents = plan.description.by_id[owner.node].description.contents[owner.port]
-            context.device.write(memory[owner], contents)
-    resources = Resources(memory, kernels_of(context, plan), context.values(), context.frame)
-    built = build_graph(plan, context.device, resources, spans(plan, profiling))
-    return instantiate(plan, built, memory)
+def _realise(context: CudaContext, plan: Plan, profiling: ProfilingLevel) -> tuple[CompiledGraph, GraphMemory]:
+    if problems := element_problems(plan, context.modules.image):
+        raise GraphValidationError(problems)
+    require_memory(plan, context.device, context.pool, context.states.kept(plan))
+    memory = allocate(plan, context.device, context.pool, context.states, context.frame_memory)
+    try:
+        resources = Resources(
+            memory.by_owner,
+            kernels_of(context, plan),
+            plan.inlined.all_values(context.values()),
+            context.frame,
+            memory.status,
+            memory.swapped,
+        )
+        return compile_plan(plan, context.device, resources, spans(plan, profiling)), memory
+    except BaseException:
+        memory.abandon(context.pool, context.states)
+        raise
 
 
 def spans(plan: Plan, profiling: ProfilingLevel) -> dict[int, str]:
-    """Return which operations are timed, by index, with the label that each span gets at this level."""
+    """Return which operations are timed, by index, with the label that each span gets at this level.
+
+    What is inside a region is timed with the region, since CUDA records no events there.
+    """
     labels: dict[int, str] = {}
     for index, operation in enumerate(plan.operations):
-        if isinstance(operation, Operation):
+        if operation.node and operation.scope == 0:
             if profiling >= ProfilingLevel.PER_KERNEL:
-                labels[index] = f"{operation.node}/{index}"
+                labels[index] = f"{operation.node}#{index}"
             elif profiling >= ProfilingLevel.PER_BLOCK:
                 labels[index] = operation.node
     return labels

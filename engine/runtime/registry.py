@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import describe
 from engine.blocktypes.catalogue import Catalogue
@@ -48,6 +50,12 @@ class BlockRegistry:
     def unregister(self, node_id: str) -> None:
         """Let a node's block go."""
         del self.placed[node_id]
+        self._on_change(node_id)
+
+    def set_region(self, node_id: str, region: str) -> None:
+        """Put a node's block into another region."""
+        placed = self.placed[node_id]
+        placed.node = msgspec.structs.replace(placed.node, region=region)
         self._on_change(node_id)
 
     def is_live(self, node_id: str, parameter: str) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from engine.blocktypes.description import StatusKind
+from engine.compiler.inlining import owner
 from engine.compiler.instantiate import CompiledGraph
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import PortRef
 from engine.runtime.context import CudaContext
 from engine.runtime.messages import BufferReport, NodeReport, NodeState
+from engine.types import element_count
 
 
 def node_reports(
@@ -23,8 +26,8 @@ def node_reports(
     for item in diagnostics:
         if item.node:
             own.setdefault(item.node, []).append(item)
-    running = compiled.nodes if compiled else frozenset()
-    kernels = Counter(kernel.node for kernel in compiled.kernels) if compiled else Counter[str]()
+    running = frozenset(owner(node) for node in compiled.nodes) if compiled else frozenset()
+    kernels = Counter(owner(kernel.node) for kernel in compiled.kernels) if compiled else Counter[str]()
     reports = {}
     for node_id, placed in context.registry.placed.items():
         items = own.get(node_id, [])
@@ -49,15 +52,41 @@ def _text(item: Diagnostic) -> str:
 
 
 def buffer_reports(compiled: CompiledGraph | None) -> dict[str, BufferReport]:
-    """Return what every output port of the running graph holds, by "node.port"."""
+    """Return what every output port of the patch's running nodes holds, by "node.port"."""
     if compiled is None:
         return {}
-    reports: dict[str, BufferReport] = {}
     plan = compiled.plan
-    for node in plan.description.nodes:
-        for spec in node.description.ports:
-            if not spec.is_input:
-                port = PortRef(node.id, spec.name)
-                layout, memory = plan.layouts[port], compiled.memory[plan.buffers.owner_of[port]]
-                reports[str(port)] = BufferReport(str(layout.dtype), layout.shape, layout.size_bytes, memory.size_bytes)
+    ports = {
+        port: port
+        for node in plan.description.nodes
+        if "/" not in node.id
+        for spec in node.description.outputs
+        if (port := PortRef(node.id, spec.name)) in plan.layouts
+    }
+    ports |= {
+        outer: inner for outer, inner in plan.inlined.outputs.items() if "/" not in outer.node and inner in plan.layouts
+    }
+    reports: dict[str, BufferReport] = {}
+    for shown, port in ports.items():
+        layout, place = plan.layouts[port], plan.buffers.places[port]
+        reports[str(shown)] = BufferReport(
+            str(layout.dtype),
+            layout.shape,
+            layout.size_bytes,
+            compiled.memory[place.owner].size_bytes,
+            str(plan.buffers.allocations[place.owner].lifetime),
+        )
     return reports
+
+
+def append_counts(compiled: CompiledGraph | None, words: Mapping[PortRef, int]) -> dict[str, int]:
+    """Return how many elements each append buffer holds after the last launch, by "node.port"."""
+    if compiled is None:
+        return {}
+    counts = {}
+    for node in compiled.plan.description.nodes:
+        for status in node.description.statuses:
+            if status.kind is StatusKind.APPENDED:
+                word, port = words.get(PortRef(node.id, status.buffer), 0), PortRef(node.id, status.port)
+                counts[str(port)] = min(word, element_count(compiled.plan.layouts[port].shape))
+    return counts

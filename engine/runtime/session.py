@@ -24,7 +24,7 @@ from engine.runtime.cuda_engine import CudaEngine
 from engine.runtime.loop import EngineLoop
 from engine.runtime.messages import FrameReport, KernelFilesChanged, Message, Preview, Saved
 from engine.runtime.outbox import Happening
-from engine.runtime.outputs import read_buffer, save_outputs
+from engine.runtime.outputs import save_outputs
 from engine.runtime.tracing import trace_frames
 
 #: How long closing waits for the frame under way before it interrupts the device.
@@ -104,10 +104,10 @@ class Engine:
             if compiled is None and self._loop is None:
                 self._engine.frame()
                 compiled = self._engine.updates.compiled
-            if compiled is None or port not in compiled.plan.layouts:
+            if compiled is None or compiled.plan.inlined.output(port) not in compiled.plan.layouts:
                 reasons = "; ".join(str(item) for item in self._engine.updates.diagnostics)
                 raise PatchError(f"port {port} must be part of the running graph{': ' + reasons if reasons else ''}")
-            return read_buffer(compiled, self.device, port)
+            return self._engine.read(port)
 
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
         """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them."""

@@ -3,43 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
+import numpy as np
+
+from engine.compiler.plan import Plan
 from engine.compiler.shapes import Layout
 from engine.device.protocol import Device, Memory
 from engine.patch.changes import PortRef
 from engine.runtime.pool import BufferPool
 
 
+class State(NamedTuple):
+    """A kept buffer: its layout, its memory, and the number that it is filled with at first."""
+
+    layout: Layout
+    memory: Memory
+    initial: float = 0.0
+
+
 class StateStore:
     """The state buffers of the running graph and of blocks that are only left out for now."""
 
-    def __init__(self, pool: BufferPool) -> None:
+    def __init__(self, pool: BufferPool, device: Device) -> None:
         self._pool = pool
-        self._kept: dict[PortRef, tuple[Layout, Memory]] = {}
+        self._device = device
+        self._kept: dict[PortRef, State] = {}
 
-    def claim(self, owner: PortRef, layout: Layout) -> Memory:
-        """Return the memory that holds this state, or zeroed memory when element type or shape are new."""
+    def kept(self, plan: Plan) -> frozenset[PortRef]:
+        """Return the state buffers of a plan that are there already."""
+        allocations = plan.buffers.allocations
+        return frozenset(o for o, s in self._kept.items() if o in allocations and allocations[o].layout == s.layout)
+
+    def claim(self, owner: PortRef, layout: Layout, initial: float = 0.0) -> State:
+        """Return the memory of this state, or memory filled with `initial` when element type or shape are new."""
         kept = self._kept.get(owner)
-        if kept is not None and kept[0] == layout:
-            return kept[1]
-        return self._pool.acquire(layout.size_bytes)
+        if kept is not None and kept.layout == layout:
+            return kept._replace(initial=initial)
+        state = State(layout, self._pool.acquire(layout.size_bytes), initial)
+        if initial:
+            self._fill(state)
+        return state
 
-    def abandon(self, claimed: Mapping[PortRef, Memory]) -> None:
+    def abandon(self, claimed: Mapping[PortRef, State]) -> None:
         """Take back what was claimed for a graph that did not come to run."""
-        for owner, memory in claimed.items():
-            if owner not in self._kept or self._kept[owner][1] is not memory:
-                self._pool.release(memory)
+        for owner, state in claimed.items():
+            if owner not in self._kept or self._kept[owner].memory is not state.memory:
+                self._pool.release(state.memory)
 
-    def commit(self, states: Mapping[PortRef, tuple[Layout, Memory]], nodes: Iterable[str]) -> None:
-        """Keep these states, and those of `nodes` that have none among them; release the rest."""
+    def commit(self, states: Mapping[PortRef, State], nodes: Iterable[str]) -> None:
+        """Keep these states, and those of `nodes` and the blocks inside them that have none among them."""
         present = set(nodes)
-        kept = {owner: state for owner, state in self._kept.items() if owner.node in present} | dict(states)
-        for owner, (_, memory) in self._kept.items():
-            if owner not in kept or kept[owner][1] is not memory:
-                self._pool.release(memory)
+        kept = {o: state for o, state in self._kept.items() if o.node.partition("/")[0] in present} | dict(states)
+        in_use = {id(state.memory) for state in kept.values()}
+        for state in self._kept.values():
+            if id(state.memory) not in in_use:
+                self._pool.release(state.memory)
         self._kept = kept
 
-    def clear(self, device: Device) -> None:
-        """Zero every state."""
-        for _, memory in self._kept.values():
-            device.fill(memory, 0)
+    def clear(self) -> None:
+        """Give every state the contents that it had at first."""
+        for state in self._kept.values():
+            self._fill(state)
+
+    def _fill(self, state: State) -> None:
+        if not state.initial:
+            self._device.fill(state.memory, 0)
+            return
+        numbers = state.layout.dtype.numpy.base
+        count = state.layout.size_bytes // numbers.itemsize
+        self._device.write(state.memory, np.full(count, state.initial, numbers))

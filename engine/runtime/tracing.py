@@ -6,7 +6,6 @@ import time
 
 from engine.blocktypes.description import KernelEntry
 from engine.compiler.instantiate import CompiledGraph
-from engine.compiler.scheduling import Operation
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import Slice
 from engine.runtime.cuda_engine import CudaEngine
@@ -34,13 +33,12 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[Slice]:
 def _device_slices(engine: CudaEngine, compiled: CompiledGraph) -> list[Slice]:
     slices = []
     for label, (offset_ns, duration_ns) in compiled.span_intervals(engine.graph_start).items():
-        node, _, index = label.partition("/")
+        node, _, index = label.partition("#")
         start_ns = engine.launched_ns + offset_ns
         if not index:  # a patch with mistakes runs on as it was built, with its blocks timed as a whole
             slices.append(Slice(engine.device.info.name, node, start_ns, duration_ns, {"block": node}))
             continue
         operation = compiled.plan.operations[int(index)]
-        assert isinstance(operation, Operation)
         entry = operation.entry
         name = entry.kernel.entry if isinstance(entry, KernelEntry) else type(entry).__name__.removesuffix("Entry")
         details: dict[str, str | int] = {"block": node}

@@ -13,17 +13,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from engine.blocktypes.description import KernelEntry
-from engine.compiler.buffers import Lifetime
-from engine.compiler.build import KernelNode, TypedKernel
+from engine.compiler.arguments import TypedKernel
+from engine.compiler.build import KernelNode
+from engine.compiler.description import GraphDescription
+from engine.compiler.inlining import Inlined, changed_values
 from engine.compiler.instantiate import CompiledGraph
-from engine.compiler.scheduling import Operation
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import Diagnostic, KernelError
 from engine.patch.changes import Change, Connected, Disconnected, NodeAdded, NodeRemoved, ParameterChanged, PortRef
 from engine.profiling.levels import ProfilingLevel
+from engine.runtime.allocation import GraphMemory, rebind, status_words
 from engine.runtime.context import CudaContext
 from engine.runtime.messages import UpdateLevel, UpdateRecord
 from engine.runtime.preparation import Prepared, prepare
+from engine.runtime.status import status_diagnostics
 
 #: A job runs on the worker; what it returns is called on the engine's thread and gives the level that it applied.
 Finish = Callable[[], UpdateLevel]
@@ -36,10 +39,15 @@ class Updates:
         self.context = context
         self.profiling = profiling
         self.compiled: CompiledGraph | None = None
+        self._memory: GraphMemory | None = None
         self._records: list[UpdateRecord] = []
         #: Everything that is wrong with the patch and its kernels now.
         self.diagnostics: tuple[Diagnostic, ...] = ()
         self._block_problems: list[Diagnostic] = []
+        self._inlined = Inlined(GraphDescription((), ()))
+        self._status_problems: list[Diagnostic] = []
+        #: The status words of the last launch, by buffer.
+        self.status: dict[PortRef, int] = {}
         self._rebuild = False
         self._worker = ThreadPoolExecutor(1, "warploom-prepare")
         self._job: Future[Finish] | None = None
@@ -93,6 +101,21 @@ class Updates:
             if not (wait and self.context.dirty.structure):  # a value that was refused makes it dirty again
                 return level
 
+    def read_status(self) -> bool:
+        """Look at the words that the last launch left; return whether they tell anything new."""
+        compiled = self.compiled
+        if compiled is None or compiled.status is None:
+            told: list[Diagnostic] = []
+        else:
+            self.status = status_words(compiled.plan, compiled.status.array)
+            values = compiled.plan.inlined.all_values(self.context.values())
+            told = status_diagnostics(compiled.plan, self.status, values)
+        if told == self._status_problems:
+            return False
+        self._status_problems = told
+        self._tell()
+        return True
+
     def take_records(self) -> tuple[UpdateRecord, ...]:
         """Return the updates above HOT since the last call."""
         taken = tuple(self._records)
@@ -131,11 +154,11 @@ class Updates:
         elif dirty.structure:
             self._job_cause = dirty.take_structure()
             running = self.compiled.nodes if self.compiled else frozenset[str]()
-            keep = self.compiled.plan if self.compiled and not self._rebuild else None
+            previous = self.compiled.plan if self.compiled else None
             profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
 
             def job() -> Finish:
-                prepared = prepare(self.context, running, keep, profiling)
+                prepared = prepare(self.context, running, previous, profiling, rebuild=rebuild)
                 return lambda: self._swap_graph(prepared, rebuild)
 
         else:
@@ -150,7 +173,7 @@ class Updates:
         assert self._job is not None
         job, self._job = self._job, None
         level = job.result()()
-        self.diagnostics = (*self._block_problems, *self.context.stale_kernels())
+        self._tell()
         if level > UpdateLevel.HOT:
             cost_ns = time.perf_counter_ns() - self._job_start_ns
             self._records.append(UpdateRecord(level, self._job_cause, cost_ns, frame))
@@ -160,30 +183,43 @@ class Updates:
 
     def _swap_graph(self, prepared: Prepared, rebuild: bool) -> UpdateLevel:
         self._block_problems = prepared.diagnostics
+        self._inlined = prepared.inlined
         if prepared.same_graph is not None and self.compiled is not None:
             return self._refresh_contents(prepared)
         if prepared.compiled is None:
             self._rebuild |= rebuild or prepared.refused  # still to be done, once the patch can run
             return UpdateLevel.NONE
+        assert prepared.memory is not None
         old, self.compiled = self.compiled, prepared.compiled
-        self.context.states.commit(prepared.states, self.context.registry.placed)
+        self.context.states.commit(prepared.memory.states, self.context.registry.placed)
         if old is not None:
+            self.compiled.follow(old)
             self._release(old)
+        self._memory = prepared.memory
         self.context.modules.unload_replaced()
         self._set_parameters(self._parameters_since_job)
         return UpdateLevel.COLD
 
     def _refresh_contents(self, prepared: Prepared) -> UpdateLevel:
-        assert self.compiled is not None and prepared.same_graph is not None
-        old = self.compiled.plan.description.by_id
+        assert self.compiled is not None and prepared.same_graph is not None and self._memory is not None
+        old, new = self.compiled.plan.description.by_id, prepared.same_graph
         changed = False
-        for node in prepared.same_graph.description.nodes:
-            for name, contents in node.description.contents.items():
-                if old[node.id].description.contents[name] is not contents:
+        for node in new.description.nodes:
+            before, now = old[node.id].description, node.description
+            for name, contents in now.contents.items():
+                if before.contents[name] is not contents:
                     self.context.device.write(self.compiled.memory[PortRef(node.id, name)], contents)
                     changed = True
-        self.compiled.plan = replace(self.compiled.plan, description=prepared.same_graph.description)
-        return UpdateLevel.WARM if changed else UpdateLevel.NONE
+            for name, array in now.externals.items():
+                if before.externals[name] is not array:
+                    owner = PortRef(node.id, name)
+                    if not self.compiled.rebind(owner, rebind(new, self.context.device, self._memory, owner)):
+                        self.rebuild(f"another array for {owner}")
+                    changed = True
+        given = changed_values(self.compiled.plan.inlined.values, new.inlined.values)
+        self.compiled.plan = replace(self.compiled.plan, description=new.description, inlined=new.inlined)
+        level = self._set_parameters(given)
+        return UpdateLevel.WARM if changed else level
 
     def _swap_code(self, reloaded: bool) -> UpdateLevel:
         if self._block_problems:
@@ -208,7 +244,7 @@ class Updates:
         assert self.compiled is not None
         operation = self.compiled.plan.operations[node.operation]
         folders = self.compiled.plan.description.by_id[node.node].description.kernel_folders
-        assert isinstance(operation, Operation) and isinstance(operation.entry, KernelEntry)
+        assert isinstance(operation.entry, KernelEntry)
         try:
             return self.context.modules.kernel(operation.entry.kernel, folders)
         except KernelError:  # its file is gone, which `stale_kernels` tells; what is loaded runs on
@@ -222,20 +258,29 @@ class Updates:
             self.context.dirty.mark_structure("another value")  # it may be the one that kept the graph from being built
         return self._set_parameters(changed)
 
+    def _tell(self) -> None:
+        found = (
+            *self._block_problems,
+            *self.context.stale_kernels(self._inlined.description.nodes),
+            *self._status_problems,
+        )
+        self.diagnostics = tuple(self._inlined.shown(item) for item in found)
+
     def _set_parameters(self, values: Mapping[tuple[str, str], object]) -> UpdateLevel:
         if not values or self.compiled is None:
             return UpdateLevel.NONE
         try:
-            return UpdateLevel.HOT if self.compiled.set_parameters(values) else UpdateLevel.NONE
+            taken = self.compiled.set_parameters(self.compiled.plan.inlined.set_places(values))
+            return UpdateLevel.HOT if taken else UpdateLevel.NONE
         except ArgumentError:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
             return UpdateLevel.NONE
 
     def _release(self, graph: CompiledGraph) -> None:
-        for owner, buffer in graph.plan.buffers.allocations.items():
-            if buffer.lifetime is not Lifetime.STATE:
-                self.context.pool.release(graph.memory[owner])
         graph.destroy()
+        if self._memory is not None:
+            self._memory.release(self.context.pool)
+            self._memory = None
 
 
 def _same_layout(a: TypedKernel, b: TypedKernel) -> bool:

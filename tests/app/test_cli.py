@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -140,6 +141,29 @@ def test_check_accepts_what_runs(warploom: Warploom, saxpy_file: Path) -> None:
     result = warploom("check", saxpy_file, "--json")
     assert (result.status, result.json) == (0, {"ok": True, "diagnostics": []})
     assert warploom("check", EXAMPLES / "particles.loom").status == 0
+
+
+def test_plan_shows_what_a_patch_compiles_to(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """As text by default; as DOT or SVG on demand, printed or written to a file."""
+    text = warploom("plan", saxpy_file)
+    assert text.status == 0
+    assert "kernel saxpy, grid" in text.out
+    assert warploom("plan", saxpy_file, "--format", "dot").out.startswith("digraph plan {")
+    for form in ("svg", "memory"):
+        written = tmp_path / f"{form}.svg"
+        assert warploom("plan", saxpy_file, "--format", form, "--out", written).status == 0
+        assert ElementTree.parse(written).getroot().tag.endswith("svg")
+    assert warploom("plan", saxpy_file, "--format", "png").status == 2
+
+
+def test_plan_of_a_wrong_patch_says_what_is_wrong(warploom: Warploom, saxpy_file: Path) -> None:
+    """There is no plan of a block without its inputs."""
+    patch = Patch()
+    patch.add("math.saxpy")
+    save_patch(patch, saxpy_file)
+    result = warploom("plan", saxpy_file)
+    assert (result.status, result.out) == (1, "")
+    assert "saxpy" in result.err
 
 
 def test_check_names_the_nodes_of_a_cycle(warploom: Warploom, saxpy_file: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from engine.blocktypes.shape_rules import (
     check_rule,
     evaluate_extent,
     evaluate_shape,
+    parse_rule,
 )
 from engine.types import Shape
 
@@ -31,6 +34,9 @@ TABLE: list[tuple[str, Shape]] = [
     ("broadcast(a,b)", (7, 3)),
     ("broadcast(0, 1)", (7, 3)),
     ("broadcast(a,c)", (7, 3)),
+    ("broadcast(c, b, a)", (7, 3)),
+    ("same(b, a)", (1, 3)),
+    ("same(2, a)", ()),
     ("scalar", ()),
     ("[N]", (7,)),
     ("[N, 16]", (7, 16)),
@@ -45,6 +51,10 @@ TABLE: list[tuple[str, Shape]] = [
     ("[(N - 1) * (width - N)]", (18,)),
     ("[-(-N // 2)]", (4,)),
     ("[]", ()),
+    ("[grid.stride0, grid.stride1, grid.stride2]", (30, 6, 1)),
+    ("[a.stride0]", (3,)),
+    ("[a.last0, a.last1, a.last2]", (3, 7, 1)),
+    ("[a.laststride0, a.laststride1, a.laststride2 + 1]", (1, 3, 1)),
 ]
 
 
@@ -58,7 +68,7 @@ def test_rules_give_their_shapes(rule: str, shape: Shape) -> None:
 FAILING = [
     ("same(z)", "'z' must be a port, got one of a, b, c, grid"),
     ("same(3)", "input 3 must exist, got 3 inputs"),
-    ("broadcast(a, grid)", "shapes must broadcast, got [7, 3] and [4, 5, 6]"),
+    ("broadcast(a, grid)", "shapes must broadcast, got a [7, 3] and grid [4, 5, 6]"),
     ("[a.dim2]", "a.dim2 must exist, got shape [7, 3]"),
     ("[N - 7]", "dimensions of [N - 7] must be at least 1, got [0]"),
     ("[N, 3 - N]", "dimensions of [N, 3 - N] must be at least 1, got [7, -4]"),
@@ -68,6 +78,15 @@ FAILING = [
     ("[a.rank]", "dimension must be integer arithmetic over ports and parameters, got a.rank"),
     ("[__import__('os')]", "dimension must be integer arithmetic over ports and parameters, got __import__('os')"),
     ("[N ** 2]", "dimension must be integer arithmetic over ports and parameters, got N ** 2"),
+    ("[a.dim0, z.dim0]", "'z' must be a port, got one of a, b, c, grid"),
+    ("[depth]", "'depth' must be a structural whole-number parameter, got one of width, height"),
+    ("[b.stride2]", "b.stride2 must exist, got shape [1, 3]"),
+    ("[True]", "dimension must be integer arithmetic over ports and parameters, got True"),
+    ("[min()]", "dimension must be integer arithmetic over ports and parameters, got min()"),
+    ("broadcast(0, 1, grid)", "shapes must broadcast, got a [7, 3] and b [1, 3] and grid [4, 5, 6]"),
+    ("broadcast(a)", "shape rule must be same, same(port), broadcast(a,b), scalar or [..], got 'broadcast(a)'"),
+    ("same(a.b)", "shape rule must be same, same(port), broadcast(a,b), scalar or [..], got 'same(a.b)'"),
+    ("[N", "shape rule must be same, same(port), broadcast(a,b), scalar or [..], got '[N'"),
     ("like(a)", "shape rule must be same, same(port), broadcast(a,b), scalar or [..], got 'like(a)'"),
 ]
 
@@ -87,6 +106,39 @@ def test_an_input_that_is_not_connected_has_no_shape_to_follow() -> None:
     for rule in ("same", "same(mask)", "[N]", "[mask.size]"):
         with pytest.raises(ShapeRuleError, match="input mask must be connected, since a shape follows from it"):
             evaluate_shape(rule, context)
+
+
+def test_same_of_several_is_the_first_that_is_connected() -> None:
+    """What a missing input would have given, the next one gives; with none of them, the first one is asked for."""
+    context = ShapeContext({"like": None, "x": (5,), "y": (6, 2)}, {}, {})
+    assert evaluate_shape("same(like, x)", context) == (5,)
+    assert evaluate_shape("same(y, x)", context) == (6, 2)
+    assert evaluate_shape("same(0, 2, x)", context) == (6, 2)
+    with pytest.raises(ShapeRuleError, match="input like must be connected, since a shape follows from it"):
+        evaluate_shape("same(like)", context)
+    with pytest.raises(ShapeRuleError, match="input a must be connected, since a shape follows from it"):
+        evaluate_shape("same(a, b)", ShapeContext({"a": None, "b": None}, {}, {}))
+
+
+def test_strides_are_those_of_the_layout_or_else_leave_no_gaps() -> None:
+    """A view has strides of its own; an input by its index is the same input."""
+    context = ShapeContext({"x": (4, 3), "y": (4, 3)}, {}, {}, {"y": (6, 2)})
+    assert evaluate_shape("[x.stride0, y.stride0, y.stride1]", context) == (3, 6, 2)
+    assert evaluate_extent(Extent("y.stride0") * Extent("y.dim0"), context) == 24
+
+
+def test_an_extent_that_divides_by_zero_says_so() -> None:
+    """An error of the patch, not of Python."""
+    with pytest.raises(ShapeRuleError, match=re.escape("'(x.size // (x.size - 5))' must not divide by zero")):
+        evaluate_extent(Extent("x.size") // (Extent("x.size") - 5), ShapeContext({"x": (5,)}, {}, {}))
+
+
+def test_a_rule_is_parsed_once() -> None:
+    """The second block with the same rule gets what the first one got."""
+    assert parse_rule("[N, 16]") is parse_rule("[N, 16]")
+    assert parse_rule("broadcast(a, b)").names == ("a", "b")
+    assert set(parse_rule("[ceil(N / width), a.dim1]").names) == {"0", "width", "a"}
+    assert parse_rule("same(like, x)").alternatives
 
 
 dims = st.integers(1, 4)
@@ -130,5 +182,36 @@ def test_extents_compute_as_python_does(shape: Shape, k: int, d: int) -> None:
 def test_definitions_may_only_name_what_the_block_has() -> None:
     """Ports and structural whole numbers; "data" asks for nothing."""
     check_rule("data", frozenset(), frozenset())
+    check_rule("view", frozenset(), frozenset())
+    check_rule("same(2, a)", frozenset("a"), frozenset())
     with pytest.raises(ShapeRuleError, match="must name ports or structural integer parameters, got q, z"):
         check_rule("[z, q.dim0, N]", frozenset("a"), frozenset())
+
+
+numbers = st.integers(-9, 9)
+expressions = st.recursive(
+    st.sampled_from(["N", "x.dim1", "x.size", "width"]) | numbers.map(str),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "//", "%"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(inner, inner).map(lambda t: f"ceil({t[0]} / {t[1]})"),
+        st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(lambda t: f"{t[0]}({t[1]}, {t[2]})"),
+        inner.map(lambda text: f"-{text}"),
+    ),
+    max_leaves=8,
+)
+
+
+@given(expressions, dims, dims, numbers)
+def test_arithmetic_is_pythons_over_whole_numbers(text: str, n: int, m: int, width: int) -> None:
+    """Exact fractions decide: `ceil(a / b)` rounds up whatever the signs, and division by zero is an error."""
+    context = ShapeContext({"x": (n, m)}, {}, {"width": width})
+    python = text.replace("x.dim1", str(m)).replace("x.size", str(n * m)).replace("N", str(n))
+    python = re.sub(r"width|(?<![\w.])(\d+)", lambda match: f"Fraction({match[0]})", python)
+    names = {"Fraction": Fraction, "ceil": lambda x: Fraction(math.ceil(x)), "min": min, "max": max, "width": width}
+    try:
+        expected = eval(python, {"__builtins__": {}}, names)
+    except ZeroDivisionError:
+        with pytest.raises(ShapeRuleError, match="must not divide by zero"):
+            evaluate_extent(Extent(text), context)
+    else:
+        assert evaluate_extent(Extent(text), context) == expected

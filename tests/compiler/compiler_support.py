@@ -1,12 +1,13 @@
-"""Descriptions made by hand, and a device that only remembers what it was asked to put into a graph."""
+"""Descriptions made by hand, a check of every plan, and a device that only remembers what was put into a graph."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
 from engine.blocktypes.description import (
     Argument,
@@ -22,11 +23,32 @@ from engine.blocktypes.description import (
 from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.shape_rules import Extent
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.plan import Plan
+from engine.compiler.verifying import verify
+from engine.device.protocol import ConditionalKind
 from engine.patch.changes import Connection, PortRef
 from engine.ptx.signature import KernelParameter
 from engine.types import DType, f32
 
 K = Kernel("k.cu", "k")
+#: Operations of the largest plan that is verified in passing.
+_MOST_VERIFIED = 400
+
+
+def verified_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Verify every plan that is made until the test ends, and fail the test for one that breaks a rule."""
+    make = Plan.__init__
+    problems: list[str] = []
+
+    def make_and_verify(plan: Plan, *args: Any, **fields: Any) -> None:
+        make(plan, *args, **fields)
+        if len(plan.operations) <= _MOST_VERIFIED:
+            problems.extend(verify(plan))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Plan, "__init__", make_and_verify)
+        yield
+    assert not problems, "every plan must break no rule"
 
 
 def ref(text: str) -> PortRef:
@@ -100,7 +122,7 @@ def graph(*nodes: BlockNode, wires: Sequence[str] = ()) -> GraphDescription:
 
 @dataclass
 class Recorded:
-    """One node of a recorded graph: "kernel", "memset", "copy" or "event", with what it was given."""
+    """One node of a recorded graph: "kernel", "memset", "copy", "event" or "conditional", with what it was given."""
 
     kind: str
     what: tuple[Any, ...]
@@ -187,6 +209,13 @@ class FakeGraph:
     def add_event_record(self, event: Any, after: Sequence[Any]) -> Any:
         return self._add("event", after, event)
 
+    def create_condition(self, default: int) -> Any:
+        return 0x1000 + default
+
+    def add_conditional(self, kind: Any, condition: Any, after: Sequence[Any]) -> Any:
+        bodies = tuple(FakeGraph() for _ in range(2 if kind is ConditionalKind.IF_ELSE else 1))
+        return self._add("conditional", after, kind, condition, bodies), bodies
+
     def instantiate(self) -> Any:
         if self.refuses:
             raise self.refuses
@@ -206,9 +235,10 @@ class FakeDevice:
 
     graphs: list[FakeGraph] = field(default_factory=list)
     events: list[FakeEvent] = field(default_factory=list)
+    refuses: Exception | None = None
 
     def create_graph(self) -> Any:
-        self.graphs.append(FakeGraph())
+        self.graphs.append(FakeGraph(refuses=self.refuses))
         return self.graphs[-1]
 
     def create_event(self) -> Any:

@@ -22,13 +22,17 @@ from engine.blocktypes.description import (
     ValueArgument,
 )
 from engine.blocktypes.shape_rules import Extent
-from engine.compiler.build import BuiltGraph, Resources, TypedKernel, build_graph
-from engine.compiler.instantiate import CompiledGraph, instantiate
+from engine.compiler.arguments import Resources, TypedKernel
+from engine.compiler.build import BuiltGraph, build_graph
+from engine.compiler.description import BlockNode
+from engine.compiler.instantiate import CompiledGraph, compile_plan
+from engine.compiler.operations import FRAME, STATUS
 from engine.compiler.plan import Plan, make_plan
-from engine.compiler.scheduling import FRAME, Operation
 from engine.device.arguments import ArgumentError
+from engine.device.protocol import ConditionalKind
 from engine.diagnostics import DeviceError, GraphValidationError
 from engine.ptx.signature import KernelParameter
+from tests.compiler import patch_blocks as blocks
 from tests.compiler.compiler_support import (
     FakeDevice,
     FakeExecutable,
@@ -51,6 +55,25 @@ def kernel(*types: str, max_threads: int = 1024) -> TypedKernel:
     return TypedKernel(FakeKernel("k", parameters, max_threads), parameters)
 
 
+def resources(
+    plan: Plan,
+    kernels: TypedKernel | None = None,
+    values: Mapping[str, Mapping[str, object]] | None = None,
+) -> Resources:
+    """Return memory at addresses 1000, 2000 ... in the order of allocation, and kernels that take what they get."""
+    memory = {
+        owner: FakeMemory(1000 * (k + 1), b.layout.size_bytes)
+        for k, (owner, b) in enumerate(plan.buffers.allocations.items())
+    }
+    memory[FRAME] = FakeMemory(77, 16)
+    found = {
+        index: kernels or kernel(*["u64"] * len(operation.entry.arguments))
+        for index, operation in enumerate(plan.operations)
+        if isinstance(operation.entry, KernelEntry)
+    }
+    return Resources(memory, found, values or {}, FakePinned(np.zeros(1, "V16")))  # type: ignore[arg-type]  # it records
+
+
 def build(
     plan: Plan,
     device: FakeDevice,
@@ -58,18 +81,9 @@ def build(
     spans: Mapping[int, str] | None = None,
     values: Mapping[str, Mapping[str, object]] | None = None,
 ) -> tuple[BuiltGraph, Resources]:
-    """Build with memory at addresses 1000, 2000 ... in the order of allocation."""
-    memory = {
-        owner: FakeMemory(1000 * (k + 1), b.layout.size_bytes)
-        for k, (owner, b) in enumerate(plan.buffers.allocations.items())
-    }
-    memory[FRAME] = FakeMemory(77, 16)
-    found = {}
-    for index, operation in enumerate(plan.operations):
-        if isinstance(operation, Operation) and isinstance(operation.entry, KernelEntry):
-            found[index] = kernels or kernel(*["u64"] * len(operation.entry.arguments))
-    resources = Resources(memory, found, values or {}, FakePinned(np.zeros(1, "V16")))
-    return build_graph(plan, device, resources, spans or {}), resources  # type: ignore[arg-type]  # it records
+    """Build on a device that only remembers."""
+    given = resources(plan, kernels, values)
+    return build_graph(plan, device, given, spans or {}), given  # type: ignore[arg-type]  # it records
 
 
 def single(*more: Argument, kernels: TypedKernel | None = None, **values: object) -> tuple[Plan, BuiltGraph]:
@@ -88,7 +102,7 @@ def test_arguments_are_addresses_extents_values_and_parameters() -> None:
     _, built = single(*more, kernels=kernel("u64", "u64", "u64", "f32", "u32", "s64", "u64"), gain=0.5)
     (made,) = built.kernels
     assert struct.unpack("<QQQfxxxxIxxxxqQ", made.arguments.block.tobytes()) == (1000, 0, 2000, 0.5, 10, 7, 77)
-    assert made.parameters == {"gain": [3]}
+    assert made.parameters == {"gain": (3,)}
     assert (made.node, made.config.grid, made.config.thread_block) == ("n", (1, 1, 1), (256, 1, 1))
 
 
@@ -101,9 +115,9 @@ def test_fills_and_copies_use_the_owners_memory_and_the_ports_size() -> None:
     ]
     plan = make_plan(graph(array("a", 3, 5), node("n", *ports, entries=entries), wires=["a.out n.x"]))
     device = FakeDevice()
-    _, resources = build(plan, device)
+    _, given = build(plan, device)
     fill, copy = device.graphs[0].nodes
-    memory = {str(owner): m for owner, m in resources.memory.items()}
+    memory = {str(owner): m for owner, m in given.memory.items()}
     assert (fill.kind, fill.what) == ("memset", (memory["n.low"], 255, 60))
     assert (copy.kind, copy.what) == ("copy", (memory["n.out"], memory["a.out"], 60))
 
@@ -118,14 +132,12 @@ def refused(plan: Plan, kernels: TypedKernel | None = None, device: FakeDevice |
 
 
 def test_what_block_and_kernel_disagree_on_is_an_error_on_the_node() -> None:
-    """Sizes of a copy, number and kind of arguments, threads in a thread block."""
+    """Number and kind of arguments, threads in a thread block."""
     ports = (i(), o(shape="[2]"))
-    sizes = [CopyEntry(BufferArgument("out", False, True), BufferArgument("x", True, False))]
 
     def plan(entries: list[Any]) -> Plan:
         return make_plan(graph(array("a", 3), node("n", *ports, entries=entries), wires=["a.out n.x"]))
 
-    assert refused(plan(sizes)) == "copy needs two buffers of one size, got 12 and 8 bytes"
     two = plan([launch(ports, "x", "out")])
     assert refused(two, kernel("u64")) == "kernel k: kernel takes 1 arguments, got 2"
     assert refused(two, kernel("u64", "f32")) == "kernel k: argument p1 must be a 4-byte value, got a buffer"
@@ -147,10 +159,9 @@ def test_a_graph_that_the_device_refuses_is_given_back() -> None:
     """The same when instantiation fails."""
     plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
     device = FakeDevice()
-    built, resources = build(plan, device, spans={0: "n"})
-    device.graphs[0].refuses = DeviceError("no")
+    device.refuses = DeviceError("no")
     with pytest.raises(DeviceError, match="no"):
-        instantiate(plan, built, resources.memory)
+        compile_plan(plan, device, resources(plan), {0: "n"})  # type: ignore[arg-type]  # it records
     assert device.graphs[0].destroyed
     assert all(event.destroyed for event in device.events)
 
@@ -190,6 +201,34 @@ def test_events_stand_around_each_timed_block_and_keep_branches_apart() -> None:
     assert not any(nodes.reaches(k, j) or nodes.reaches(j, k) for k in t for j in u)
 
 
+def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
+    """The kernels that set the condition get its handle; each branch has a graph of its own."""
+    patch = graph(
+        BlockNode("s", blocks.fresh(1, 4, 0)),
+        BlockNode("choice", blocks.when(0, otherwise=True)),
+        BlockNode("then", blocks.copy(), "choice"),
+        BlockNode("loop", blocks.loop_while(0), "choice.else"),
+        BlockNode("inner", blocks.mix(), "loop"),
+        wires=["s.out choice.condition", "s.out then.x", "s.out loop.condition", "s.out inner.x"],
+    )
+    plan, device = make_plan(patch), FakeDevice()
+    given = resources(plan, values={"loop": {"limit": 3}})
+    given.status = FakePinned(np.zeros(1, np.uint32))  # type: ignore[assignment]  # it records
+    given.memory[STATUS] = FakeMemory(99, 4)  # type: ignore[index]  # a dict
+    build_graph(plan, device, given, {})  # type: ignore[arg-type]  # it records
+    (whole,) = device.graphs
+    (choice,) = [made for made in whole.nodes if made.kind == "conditional"]
+    kind, condition, (then, otherwise) = choice.what
+    assert kind is ConditionalKind.IF_ELSE
+    begin = whole.nodes[choice.after[-1]]
+    assert begin.kind == "kernel" and struct.unpack("<Q", begin.what[2].block.tobytes()[:8]) == (condition,)
+    assert [made.kind for made in then.nodes] == ["copy"]
+    assert [made.kind for made in otherwise.nodes] == ["memset", "kernel", "conditional"]
+    loop_kind, _, (body,) = otherwise.nodes[-1].what
+    assert loop_kind is ConditionalKind.WHILE
+    assert [made.kind for made in body.nodes] == ["memset", "kernel", "kernel", "kernel"]
+
+
 def test_without_spans_there_are_no_events() -> None:
     """Profiling that nobody asked for costs nothing."""
     device = FakeDevice()
@@ -204,11 +243,9 @@ def compiled_with_gains() -> tuple[CompiledGraph, FakeExecutable]:
     gain, other = ParameterArgument("gain"), ParameterArgument("other")
     entries = [launch(ports, "x", "out", more=[gain, gain]), launch(ports, "x", "out", more=[gain, other])]
     plan = make_plan(graph(array("a", 5), node("n", *ports, entries=entries), wires=["a.out n.x"]))
-    built, resources = build(
-        plan, FakeDevice(), kernel("u64", "u64", "f32", "s32"), values={"n": {"gain": 1.0, "other": 2}}
-    )
-    compiled = instantiate(plan, built, resources.memory)
-    executable: Any = compiled.executable
+    given = resources(plan, kernel("u64", "u64", "f32", "s32"), values={"n": {"gain": 1.0, "other": 2}})
+    compiled = compile_plan(plan, FakeDevice(), given, {})  # type: ignore[arg-type]  # it records
+    executable: Any = compiled.variants[0].executable
     return compiled, executable
 
 
@@ -234,9 +271,8 @@ def test_a_value_that_does_not_fit_leaves_the_others_written() -> None:
 def test_destroying_gives_graph_executable_and_events_back() -> None:
     """Memory and modules belong to others."""
     plan, device = make_plan(graph(source("s", 4))), FakeDevice()
-    built, resources = build(plan, device, spans={0: "s"})
-    compiled = instantiate(plan, built, resources.memory)
+    compiled = compile_plan(plan, device, resources(plan), {0: "s"})  # type: ignore[arg-type]  # it records
     compiled.destroy()
-    executable: Any = compiled.executable
+    executable: Any = compiled.variants[0].executable
     assert executable.destroyed and device.graphs[0].destroyed
     assert len(device.events) == 2 and all(event.destroyed for event in device.events)

@@ -1,14 +1,36 @@
-"""Blocks come in levels; a block that changes its input in place comes after everything else that reads it."""
+"""Blocks come after what feeds them; one that changes its input in place comes after everything else that reads it."""
 
 from __future__ import annotations
 
-from engine.compiler.ordering import topological_levels
+from collections.abc import Callable
+
+import pytest
+
+from engine.blocktypes.description import RegionKind
+from engine.blocktypes.views import SliceView
+from engine.compiler.buffers import plan_buffers
+from engine.compiler.checking import check
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.nesting import Nesting
+from engine.compiler.ordering import Order, order_blocks
+from engine.diagnostics import Diagnostic
+from engine.types import u32
+from tests.compiler import patch_blocks as blocks
 from tests.compiler.compiler_support import array, graph, i, node, o, source
+from tests.compiler.regions import region, within
 
 IN_PLACE = (i(), o(inplace="x"))
 
 
-def test_levels_follow_connections_and_names() -> None:
+def ordered(patch: GraphDescription) -> tuple[Order, list[Diagnostic]]:
+    """Return the blocks by scope in their order, and what allows none."""
+    checked = check(patch)
+    assert not checked.errors
+    buffers = plan_buffers(patch, checked.nodes, checked.layouts, checked.view_offsets)
+    return order_blocks(patch, buffers, Nesting(patch))
+
+
+def test_order_follows_connections_and_names() -> None:
     """A block is one level below the last of its sources; within a level names decide."""
     patch = graph(
         node("d", i(), i("y"), o()),
@@ -17,8 +39,8 @@ def test_levels_follow_connections_and_names() -> None:
         source("a", 4),
         wires=["a.out c.x", "c.out d.x", "b.out d.y"],
     )
-    assert topological_levels(patch) == ((("a", "b"), ("c",), ("d",)), [])
-    assert topological_levels(graph()) == ((), [])
+    assert ordered(patch) == ({"": ("a", "b", "c", "d")}, [])
+    assert ordered(graph()) == ({}, [])
 
 
 def test_a_writer_in_place_comes_after_all_readers() -> None:
@@ -30,16 +52,14 @@ def test_a_writer_in_place_comes_after_all_readers() -> None:
         node("after", i(), o()),
         wires=["s.out change.x", "s.out read.x", "change.out after.x"],
     )
-    levels, problems = topological_levels(patch)
-    assert problems == []
-    assert levels == (("s",), ("read",), ("change",), ("after",))
+    assert ordered(patch) == ({"": ("s", "read", "change", "after")}, [])
 
 
 def test_two_writers_in_place_are_refused() -> None:
     """Neither may have the buffer; a copy for one of them helps."""
     patch = graph(source("s", 4), node("one", *IN_PLACE), node("two", *IN_PLACE), wires=["s.out one.x", "s.out two.x"])
-    levels, (problem,) = topological_levels(patch)
-    assert levels == ()
+    order, (problem,) = ordered(patch)
+    assert order == {}
     assert (problem.node, problem.port) == ("two", "x")
     assert problem.message == "one block must change s.out in place, got one and two"
     assert problem.remedy == "put a Copy block in front of one of them"
@@ -53,7 +73,7 @@ def test_a_reader_that_needs_the_writers_result_is_refused() -> None:
         node("both", i(), i("y"), o()),
         wires=["s.out change.x", "s.out both.x", "change.out both.y"],
     )
-    _, (problem,) = topological_levels(patch)
+    _, (problem,) = ordered(patch)
     assert (problem.node, problem.port) == ("both", "x")
     assert problem.message == (
         "both must read s.out before change changes it in place, got a connection from change to both"
@@ -70,8 +90,8 @@ def test_a_circle_of_in_place_blocks_is_refused() -> None:
         node("two", i(), i("y"), o(inplace="x")),
         wires=["s.out one.x", "t.out one.y", "t.out two.x", "s.out two.y"],
     )
-    levels, (problem,) = topological_levels(patch)
-    assert levels == ()
+    order, (problem,) = ordered(patch)
+    assert order == {}
     assert problem.message == "in-place blocks must have an order, got a circle"
     assert "Copy" in problem.remedy
 
@@ -79,7 +99,7 @@ def test_a_circle_of_in_place_blocks_is_refused() -> None:
 def test_contents_that_a_block_provides_cannot_be_changed_in_place() -> None:
     """They are uploaded once: the second frame would start from what the first one left."""
     patch = graph(array("a", 4), node("change", *IN_PLACE), wires=["a.out change.x"])
-    _, (problem,) = topological_levels(patch)
+    _, (problem,) = ordered(patch)
     assert (problem.node, problem.port) == ("change", "x")
     assert problem.message == "contents of a.out must stay as they are, got change, which changes them in place"
     assert problem.remedy == "put a Copy block between a.out and change"
@@ -94,4 +114,173 @@ def test_a_chain_of_writers_has_an_order() -> None:
         node("middle", i(), o()),
         wires=["s.out one.x", "one.out two.x", "one.out middle.x"],
     )
-    assert topological_levels(patch) == ((("s",), ("one",), ("middle",), ("two",)), [])
+    assert ordered(patch) == ({"": ("s", "one", "middle", "two")}, [])
+
+
+# Views
+
+_MADE = {"s": blocks.fresh(4, 8, 1), "change": blocks.scale(), "read": blocks.copy()}
+
+
+def _rows(name: str, start: int, stop: int) -> BlockNode:
+    return BlockNode(name, blocks.view(SliceView(0, start, stop)))
+
+
+def test_blocks_on_parts_without_a_common_byte_need_no_order() -> None:
+    """Two blocks may change the two halves of one buffer; a block on both halves needs a copy."""
+    halves = [_rows("low", 0, 2), _rows("high", 2, 4), BlockNode("a", blocks.scale()), BlockNode("b", blocks.scale())]
+    wires = ["s.out low.x", "s.out high.x", "low.out a.x", "high.out b.x"]
+    patch = graph(BlockNode("s", _MADE["s"]), *halves, wires=wires)
+    assert ordered(patch) == ({"": ("s", "high", "low", "a", "b")}, [])
+    both = graph(BlockNode("s", _MADE["s"]), *halves, BlockNode("c", blocks.scale()), wires=[*wires, "s.out c.x"])
+    _, problems = ordered(both)
+    assert [d.message for d in problems] == [
+        "one block must change s.out in place, got a and c",
+        "one block must change s.out in place, got b and c",
+    ]
+
+
+def test_what_is_read_through_a_view_is_read_before_it_is_changed() -> None:
+    """A view is no copy, however many lie in between."""
+    patch = graph(
+        BlockNode("s", _MADE["s"]),
+        _rows("u", 0, 3),
+        _rows("v", 1, 2),
+        BlockNode("z", blocks.copy()),
+        BlockNode("change", blocks.scale()),
+        wires=["s.out u.x", "u.out v.x", "v.out z.x", "s.out change.x"],
+    )
+    order, problems = ordered(patch)
+    assert problems == []
+    assert order[""].index("z") < order[""].index("change")
+
+
+# Regions
+
+
+def flag(name: str = "flag") -> BlockNode:
+    """A block that gives one word."""
+    return node(name, o("out", u32, shape="[1]"))
+
+
+CHOICE = (flag(), region("choice", RegionKind.IF_ELSE), source("s", 4))
+TO_CHOICE = "flag.out choice.condition"
+
+
+def test_a_connection_over_a_regions_border_orders_the_region() -> None:
+    """The blocks inside have an order of their own; the region comes after all that they need."""
+    patch = graph(
+        *CHOICE,
+        within("choice", node("a", i(), o())),
+        within("choice", node("b", i(), o())),
+        within("choice.else", node("c", i(), o())),
+        node("end", i(), o()),
+        wires=[TO_CHOICE, "s.out b.x", "b.out a.x", "s.out c.x", "a.out end.x"],
+    )
+    order, problems = ordered(patch)
+    assert problems == []
+    assert order == {"": ("flag", "s", "choice", "end"), "choice": ("b", "a"), "choice.else": ("c",)}
+
+
+def test_a_region_that_changes_a_buffer_comes_after_its_other_readers() -> None:
+    """The reader is outside and sees what was there before the region."""
+    patch = graph(
+        *CHOICE,
+        within("choice", node("change", *IN_PLACE)),
+        node("z", i(), o()),
+        wires=[TO_CHOICE, "s.out change.x", "s.out z.x"],
+    )
+    order, problems = ordered(patch)
+    assert problems == []
+    assert order[""].index("z") < order[""].index("choice")
+
+
+def test_a_connection_between_branches_is_refused() -> None:
+    """They never run in the same frame."""
+    patch = graph(
+        *CHOICE,
+        within("choice", node("a", i(), o())),
+        within("choice.else", node("b", i(), o())),
+        wires=[TO_CHOICE, "s.out a.x", "a.out b.x"],
+    )
+    _, (problem,) = ordered(patch)
+    assert (problem.node, problem.port) == ("b", "x")
+    assert problem.message == "b.x must be fed from its own branch or from outside choice, got a.out"
+    assert "Select" in problem.remedy
+
+
+@pytest.mark.parametrize("name", [str, lambda text: {"read": "z", "change": "a"}[text]], ids=["as it is", "reversed"])
+def test_branches_may_change_the_same_buffer_and_are_one_writer_to_those_outside(name: Callable[[str], str]) -> None:
+    """What one branch leaves is changed by a block outside only when all have read what either leaves."""
+    read, change = name("read"), name("change")
+    patch = graph(
+        *CHOICE,
+        within("choice", node("one", *IN_PLACE)),
+        within("choice.else", node("two", *IN_PLACE)),
+        within("choice.else", node("three", *IN_PLACE)),
+        node(change, *IN_PLACE),
+        node(read, i(), o()),
+        wires=[
+            TO_CHOICE,
+            "s.out one.x",
+            "s.out two.x",
+            "two.out three.x",
+            f"one.out {change}.x",
+            f"three.out {read}.x",
+        ],
+    )
+    order, problems = ordered(patch)
+    assert problems == []
+    assert order[""].index(read) < order[""].index(change)
+
+
+def test_two_blocks_after_a_region_must_not_change_what_either_branch_left() -> None:
+    """It is one buffer."""
+    patch = graph(
+        *CHOICE,
+        within("choice", node("one", *IN_PLACE)),
+        within("choice.else", node("two", *IN_PLACE)),
+        node("a", *IN_PLACE),
+        node("b", *IN_PLACE),
+        wires=[TO_CHOICE, "s.out one.x", "s.out two.x", "one.out a.x", "two.out b.x"],
+    )
+    _, (problem,) = ordered(patch)
+    assert problem.message == "one block must change one.out in place, got a and b"
+
+
+def test_a_loops_counter_stays_as_it_is_inside() -> None:
+    """The loop itself goes on from it; after the loop it may be changed."""
+    loop = region("loop", RegionKind.WHILE)
+    change = node("change", i("x", u32), o("out", u32, inplace="x"))
+    wires = ["flag.out loop.condition", "loop.index change.x"]
+    _, (problem,) = ordered(graph(flag(), loop, within("loop", change), wires=wires))
+    assert (problem.node, problem.port) == ("change", "x")
+    assert problem.message.startswith("loop.index must stay as it is inside loop, which counts with it, got change")
+    assert ordered(graph(flag(), loop, change, wires=wires)) == ({"": ("flag", "loop", "change")}, [])
+
+
+# Delays
+
+
+def test_a_delay_keeps_what_nobody_changes_afterwards() -> None:
+    """It would keep the changed contents instead."""
+    patch = graph(
+        BlockNode("s", blocks.fresh(1, 4, 0)),
+        BlockNode("d", blocks.delay(0)),
+        BlockNode("change", blocks.scale()),
+        wires=["s.out d.like", "s.out d.x", "s.out change.x"],
+    )
+    _, (problem,) = ordered(patch)
+    assert (problem.node, problem.port) == ("change", "x")
+    assert problem.message.startswith("d.x keeps s.out until the next frame, so it must stay as it is, got change")
+
+
+def test_a_connection_into_a_delay_orders_nothing() -> None:
+    """What the delay keeps may follow from what it gave."""
+    patch = graph(
+        BlockNode("s", blocks.fresh(1, 4, 0)),
+        BlockNode("d", blocks.delay(0)),
+        BlockNode("next", blocks.blend()),
+        wires=["s.out d.like", "next.out d.x", "d.out next.x", "s.out next.y"],
+    )
+    assert ordered(patch) == ({"": ("s", "d", "next")}, [])

@@ -1,4 +1,4 @@
-"""From a description to a plan: buffers, dependencies, launches and live ranges, with no device."""
+"""From a description to a plan: buffers, dependencies and launches, with no device."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from hypothesis import strategies as st
 from engine.blocktypes.description import (
     BufferArgument,
     CopyEntry,
-    Display,
     Entry,
     ExtentArgument,
     FillEntry,
     FrameArgument,
     InternalBuffer,
     Kernel,
+    KernelEntry,
 )
-from engine.blocktypes.shape_rules import Extent, ShapeContext, ShapeRuleError
+from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
+from engine.blocktypes.shape_rules import Extent
 from engine.compiler.buffers import Lifetime
 from engine.compiler.description import GraphDescription
+from engine.compiler.inlining import inline
 from engine.compiler.launches import launch_config
+from engine.compiler.operations import FRAME, UploadFrame
 from engine.compiler.plan import Plan, make_plan, plan_what_can_run
-from engine.compiler.scheduling import FRAME, Operation, UploadFrame
 from engine.diagnostics import GraphValidationError, error
 from engine.types import f32
 from tests.compiler.compiler_support import array, graph, i, launch, node, o, ref, source
@@ -56,7 +58,7 @@ def test_inputs_and_in_place_outputs_share_memory() -> None:
     plan = make_plan(patch)
     assert set(plan.buffers.allocations) == {ref("s.out"), ref("end.out")}
     shared = ("s.out", "one.x", "one.out", "two.x", "two.out", "end.x")
-    assert {plan.buffers.owner_of[ref(name)] for name in shared} == {ref("s.out")}
+    assert {plan.buffers.owner_of(ref(name)) for name in shared} == {ref("s.out")}
 
 
 def test_lifetimes_follow_from_declarations() -> None:
@@ -128,11 +130,11 @@ def test_frame_uniforms_are_uploaded_first_and_only_when_a_kernel_takes_them() -
     timed = node("t", *ports, entries=[launch(ports, "x", "out", more=[FrameArgument()])])
     plain = node("u", *ports)
     plan = make_plan(graph(array("a", 4), timed, plain, wires=["a.out t.x", "a.out u.x"]))
-    assert isinstance(plan.operations[0], UploadFrame)
+    assert isinstance(plan.operations[0].entry, UploadFrame)
     assert [(o.node, o.after) for o in plan.operations[1:]] == [("t", (0,)), ("u", ())]
     assert FRAME in plan.operations[1].reads
     assert not any(
-        isinstance(o, UploadFrame) for o in make_plan(graph(array("a", 4), plain, wires=["a.out u.x"])).operations
+        isinstance(o.entry, UploadFrame) for o in make_plan(graph(array("a", 4), plain, wires=["a.out u.x"])).operations
     )
 
 
@@ -172,9 +174,9 @@ def test_every_order_that_dependencies_allow_computes_the_same(patch: GraphDescr
         index = chance.choice(ready)
         operation = plan.operations[index]
         inputs = [spec.name for spec in patch.by_id[operation.node].description.ports if spec.is_input]
-        read = [memory[plan.buffers.owner_of[ref(f"{operation.node}.{name}")]] for name in inputs]
+        read = [memory[plan.buffers.owner_of(ref(f"{operation.node}.{name}"))] for name in inputs]
         assert (operation.node, *read) == value(operation.node)
-        memory[plan.buffers.owner_of[ref(f"{operation.node}.out")]] = (operation.node, *read)
+        memory[plan.buffers.owner_of(ref(f"{operation.node}.out"))] = (operation.node, *read)
         done.add(index)
 
 
@@ -240,63 +242,13 @@ def test_an_extent_that_does_not_exist_is_an_error_of_the_plan() -> None:
     assert (problem.node, problem.message) == ("n", "x.dim1 must exist, got shape [4]")
 
 
-# Liveness
-
-
-def test_live_ranges_and_peak_of_a_chain() -> None:
-    """Three buffers of 4, 8 and 16 elements, of which two neighbours are needed at a time."""
-    patch = graph(
-        source("a", 4),
-        node("b", i(), o(shape="[2 * N]")),
-        node("c", i(), o(shape="[2 * N]")),
-        node("d", i(), o(shape="[1]")),
-        wires=["a.out b.x", "b.out c.x", "c.out d.x"],
-    )
-    plan = make_plan(patch)
-    ranges = {str(port): (live.first, live.last) for port, live in plan.live.items()}
-    assert ranges == {"a.out": (0, 1), "b.out": (1, 2), "c.out": (2, 3), "d.out": (3, 3)}
-    assert plan.peak_bytes == (8 + 16) * 4
-
-
-def test_state_contents_and_what_is_shown_live_throughout() -> None:
-    """Somebody needs them outside the frame."""
-    patch = graph(
-        array("p", 4),
-        node("s", i(), o(state=True)),
-        node("show", i(), o(), displays=[Display("out")]),
-        node("end", i(), o()),
-        wires=["p.out s.x", "s.out show.x", "show.out end.x"],
-    )
-    plan = make_plan(patch)
-    last = len(plan.operations) - 1
-    assert [(plan.live[ref(f"{n}.out")].first, plan.live[ref(f"{n}.out")].last) for n in ("p", "s", "show")] == [
-        (0, last)
-    ] * 3
-    assert (plan.live[ref("end.out")].first, plan.live[ref("end.out")].last) == (last, last)
-
-
-@given(random_patches())
-def test_peak_is_the_most_that_any_step_needs(patch: GraphDescription) -> None:
-    """No less than the buffers that any one operation touches, no more than all of them."""
-    try:
-        plan = make_plan(patch)
-    except GraphValidationError:
-        return
-    size = {owner: buffer.layout.size_bytes for owner, buffer in plan.buffers.allocations.items()}
-    steps = [
-        sum(size[owner] for owner, live in plan.live.items() if live.first <= index <= live.last)
-        for index in range(len(plan.operations))
-    ]
-    assert plan.peak_bytes == max(steps)
-    for operation in plan.operations:
-        assert plan.peak_bytes >= sum(size[owner] for owner in operation.reads | operation.writes)
-    assert plan.peak_bytes <= sum(size.values())
+# Corners
 
 
 def test_an_empty_patch_has_a_plan() -> None:
     """Nothing to do needs no memory."""
     plan = make_plan(graph())
-    assert (plan.operations, plan.peak_bytes, plan.levels) == ((), 0, ())
+    assert (plan.operations, plan.placement.size_bytes, plan.order) == ((), 0, {})
 
 
 # What can run
@@ -311,7 +263,7 @@ def test_a_new_block_without_input_is_left_out_with_what_depends_on_it() -> None
         node("behind", i(), o()),
         wires=["a.out ok.x", "new.out behind.x"],
     )
-    partial = plan_what_can_run(patch, [], frozenset({"a", "ok"}))
+    partial = plan_what_can_run(inline(patch), [], frozenset({"a", "ok"}))
     assert partial.plan is not None
     assert set(partial.plan.description.by_id) == {"a", "ok"}
     assert partial.idle == {"new", "behind"}
@@ -321,7 +273,7 @@ def test_a_new_block_without_input_is_left_out_with_what_depends_on_it() -> None
 def test_a_running_block_that_can_run_no_more_stops_nothing() -> None:
     """There is no plan, so the last good graph goes on; the block says why."""
     patch = graph(array("a", 4), node("ok", i(), o()))
-    partial = plan_what_can_run(patch, [], frozenset({"a", "ok"}))
+    partial = plan_what_can_run(inline(patch), [], frozenset({"a", "ok"}))
     assert partial.plan is None
     assert [d.node for d in partial.diagnostics] == ["ok"]
 
@@ -332,7 +284,7 @@ def test_errors_found_before_keep_their_block_out() -> None:
         array("a", 4), node("bad", i(), o()), node("behind", i(), o()), wires=["a.out bad.x", "bad.out behind.x"]
     )
     problem = error("kernel must compile", node="bad")
-    partial = plan_what_can_run(patch, [problem], frozenset())
+    partial = plan_what_can_run(inline(patch), [problem], frozenset())
     assert partial.plan is not None
     assert set(partial.plan.description.by_id) == {"a"}
     assert partial.diagnostics == [problem]
@@ -348,7 +300,7 @@ def test_errors_of_several_phases_are_all_reported() -> None:
         node("fine", i(), o()),
         wires=["a.out shape.x", "a.out threads.x", "a.out fine.x"],
     )
-    partial = plan_what_can_run(patch, [], frozenset())
+    partial = plan_what_can_run(inline(patch), [], frozenset())
     assert sorted(d.node or "" for d in partial.diagnostics) == ["open", "shape", "threads"]
     assert partial.plan is not None
     assert set(partial.plan.description.by_id) == {"a", "fine"}
@@ -360,4 +312,4 @@ def test_the_plan_depends_on_what_is_connected_not_on_the_order_of_nodes() -> No
     wires = ["a.out c.x", "b.out c.y"]
     one, two = make_plan(graph(*nodes, wires=wires)), make_plan(graph(*nodes[::-1], wires=wires[::-1]))
     assert one.operations == two.operations
-    assert all(isinstance(o, Operation) and o.entry.kernel == Kernel("k.cu", "k") for o in one.operations)  # type: ignore[union-attr]
+    assert all(isinstance(o.entry, KernelEntry) and o.entry.kernel == Kernel("k.cu", "k") for o in one.operations)

@@ -1,4 +1,4 @@
-"""Element types and shapes spread from the contents that blocks provide along connections."""
+"""Element types, shapes and strides spread from the contents that blocks provide along connections."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.description import BlockDescription, InternalBuffer
+from engine.blocktypes.description import (
+    BlockDescription,
+    BufferArgument,
+    CopyEntry,
+    ExtentArgument,
+    InternalBuffer,
+    Requirement,
+)
+from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.views import ReshapeView, SliceView, Transform, TransposeView, View
+from engine.compiler.checking import check
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.ordering import topological_levels
-from engine.compiler.shapes import Layouts, propagate_shapes
+from engine.compiler.layout import Layout
+from engine.compiler.shapes import Layouts, node_layouts
+from engine.device.external import describe_external
 from engine.diagnostics import Diagnostic
 from engine.types import any_type, f32, float4, s32, uchar4
-from tests.compiler.compiler_support import array, graph, i, node, o, ref
+from tests.compiler.compiler_support import array, graph, i, launch, node, o, ref
 
 
 def shapes(patch: GraphDescription) -> tuple[Layouts, list[Diagnostic]]:
-    levels, problems = topological_levels(patch)
-    assert not problems
-    return propagate_shapes(patch, levels)
+    checked = check(patch)
+    return checked.layouts, list(checked.errors)
 
 
 def test_shapes_follow_rules_through_a_patch() -> None:
@@ -74,7 +84,8 @@ def test_rank_and_shape_of_inputs_are_checked() -> None:
     patch = graph(array("a", 8), array("b", 4), binary, wires=["a.out c.x", "b.out c.y"])
     _, (problem,) = shapes(patch)
     assert (problem.node, problem.port) == ("c", "y")
-    assert problem.message == "input must be of shape [8] by its rule same(x), got [4]"
+    assert problem.message == "input must be of shape [8] by its rule same(x), got [4] from b.out"
+    assert (problem.expected, problem.found) == ("shape [8]", "[4]")
 
 
 def test_an_error_is_reported_once_where_it_is() -> None:
@@ -111,7 +122,7 @@ CONTENTS: list[tuple[Any, str, tuple[int, ...], str]] = [
     (float4, "float32", (), "contents must be float32 with elements of shape [4], got float32 of shape []"),
     (uchar4, "float32", (5, 4), "contents must be uint8 with elements of shape [4], got float32 of shape [5, 4]"),
     (f32, "float64", (5,), "contents must be float32 with elements of shape [], got float64 of shape [5]"),
-    (any_type, "bool", (5,), "array dtype must be one of "),
+    (any_type, "S3", (5,), "array dtype must be one of "),
 ]
 
 
@@ -143,3 +154,121 @@ def test_a_bad_internal_buffer_is_named() -> None:
     )
     _, (problem,) = shapes(patch)
     assert problem.message == "buffer own: x.dim1 must exist, got shape [4]"
+
+
+# Views and strides
+
+
+def view(name: str, transform: Transform, *, strided: bool = False, **more: Any) -> BlockNode:
+    """Return a block whose output is a view of its input."""
+    ports = (i("x", any_type, strided=strided), o("out", any_type, shape="view", dtype_rule="view", **more))
+    return BlockNode(name, BlockDescription(ports, (), views=(View("out", "x", transform),)))
+
+
+def test_a_view_owns_nothing_and_starts_where_its_transform_says() -> None:
+    """Offsets count from the input; a block behind it that takes strides sees them as extents."""
+    ports = (i(strided=True), o(shape="[x.dim0, x.dim1]"))
+    entry = launch(
+        ports, "x", "out", threads=(Extent("x.size"),), more=[ExtentArgument(Extent("x.stride0") + Extent("x.stride1"))]
+    )
+    patch = graph(
+        array("a", 6, 4),
+        view("v", SliceView(1, 1, 3)),
+        node("n", *ports, entries=[entry]),
+        wires=["a.out v.x", "v.out n.x"],
+    )
+    checked = check(patch)
+    assert checked.errors == ()
+    assert checked.layouts[ref("v.out")] == Layout(f32, (6, 2), (4, 1), 4)
+    assert checked.view_offsets == {ref("v.out"): 4}
+    assert checked.nodes["n"].extents == {0: {2: 5}}
+    assert checked.nodes["n"].launches[0].grid == (1, 1, 1)
+
+
+def test_a_layout_with_gaps_needs_a_port_that_takes_strides() -> None:
+    """A kernel that counts elements one after the other would read its neighbours."""
+    patch = graph(
+        array("a", 6, 4), view("v", TransposeView((1, 0))), node("n", i(), o()), wires=["a.out v.x", "v.out n.x"]
+    )
+    _, (problem,) = shapes(patch)
+    assert (problem.node, problem.port) == ("n", "x")
+    assert problem.message == "input must lie in memory without gaps, got a view with strides [1, 4] from v.out"
+    assert problem.remedy == "put a Copy block in front of it"
+
+
+def test_a_view_that_cannot_be_is_an_error_of_its_output() -> None:
+    """So is one whose element type is not what the port says, and one that nobody made."""
+    bad = graph(array("a", 6, 4), view("v", ReshapeView((5, 5))), wires=["a.out v.x"])
+    _, (problem,) = shapes(bad)
+    assert (problem.node, problem.port) == ("v", "out")
+    assert problem.message == "a reshape must keep the 24 elements of [6, 4], got [5, 5]"
+    typed = BlockDescription((i(), o(shape="view", dtype=s32)), (), views=(View("out", "x", ReshapeView((-1,))),))
+    _, (problem,) = shapes(graph(array("a", 4), BlockNode("v", typed), wires=["a.out v.x"]))
+    assert problem.message == "output must share memory with elements of s32, got f32"
+    none = BlockDescription((i(), o(shape="view")), ())
+    _, (problem,) = shapes(graph(array("a", 4), BlockNode("v", none), wires=["a.out v.x"]))
+    assert problem.message == "the block must provide a view of this output, got none"
+
+
+def test_fills_and_copies_go_over_whole_buffers() -> None:
+    """Two sizes, or gaps in between, are errors before anything is built."""
+    ports = (i(), o(shape="[N * 2]"))
+    copy = CopyEntry(BufferArgument("out", False, True), BufferArgument("x", True, False))
+    _, (problem,) = shapes(graph(array("a", 4), node("c", *ports, entries=[copy]), wires=["a.out c.x"]))
+    assert problem.message == "copy needs two buffers of one size, got 16 bytes in x and 32 in out"
+    ports = (i(strided=True), o(shape="[2]"))
+    patch = graph(
+        array("a", 4),
+        view("v", SliceView(0, 0, 4, 2)),
+        node("c", *ports, entries=[copy]),
+        wires=["a.out v.x", "v.out c.x"],
+    )
+    _, (problem,) = shapes(patch)
+    assert problem.message == "'x' must have no gaps to be filled or copied, got strides [2]"
+
+
+def test_memory_of_the_users_own_gives_its_shape_and_strides() -> None:
+    """Bytes become elements; a vector takes the last axis."""
+    owner = np.zeros((6, 8), np.float32)
+
+    def external(array: np.ndarray[Any, Any], dtype: Any) -> BlockNode:
+        described = {"out": describe_external(array)}
+        return BlockNode("a", BlockDescription((o("out", dtype, shape="data"),), (), externals=described))
+
+    layouts, problems = shapes(graph(external(owner[::2, 1:5], f32)))
+    assert problems == []
+    assert (layouts[ref("a.out")].shape, layouts[ref("a.out")].strides) == ((3, 4), (16, 1))
+    _, (problem,) = shapes(graph(external(owner, s32)))
+    assert problem.message == "array must be int32 with elements of shape [], got float32 of shape [6, 8]"
+
+
+# Outputs
+
+
+def test_an_in_place_output_keeps_its_inputs_element_type() -> None:
+    """It is the same memory."""
+    _, (problem,) = shapes(graph(array("a", 4), node("b", i(), o("out", s32, inplace="x")), wires=["a.out b.x"]))
+    assert (problem.port, problem.message) == ("out", "output must share memory with elements of s32, got f32")
+
+
+def test_an_output_has_the_rank_that_it_declares() -> None:
+    """Blocks behind it may rely on it."""
+    _, (problem,) = shapes(graph(array("a", 4), node("b", i(), o(rank=2)), wires=["a.out b.x"]))
+    assert (problem.port, problem.message) == ("out", "output must have 2 dimensions, got shape [4]")
+
+
+def test_requirements_must_hold() -> None:
+    """A block may ask more of its shapes than rules can say."""
+    ports = (i(), o(shape="scalar"))
+    asks = BlockDescription(ports, (), requirements=(Requirement(Extent("x.size") - 5, "x must have 5 elements", "x"),))
+    assert shapes(graph(array("a", 5), BlockNode("b", asks), wires=["a.out b.x"]))[1] == []
+    _, (problem,) = shapes(graph(array("a", 4), BlockNode("b", asks), wires=["a.out b.x"]))
+    assert (problem.node, problem.port, problem.message) == ("b", "x", "x must have 5 elements")
+
+
+def test_layouts_follow_from_the_description_and_the_inputs_alone() -> None:
+    """The same block elsewhere gets the same ones."""
+    block = node("b", i(), o(shape="[2 * N]")).description
+    made = node_layouts(block, (Layout(f32, (3,)),))
+    assert made == node_layouts(block, (Layout(f32, (3,)),))
+    assert made.layouts == {"x": Layout(f32, (3,)), "out": Layout(f32, (6,))}

@@ -1,4 +1,4 @@
-"""Validation finds everything that can be seen without shapes, all at once."""
+"""What is wrong with connections, inputs and cycles is found all at once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.blocktypes.description import BufferArgument, CopyEntry, Display, FillEntry
-from engine.compiler.validation import validate
+from engine.compiler.checking import check
+from engine.compiler.description import GraphDescription
+from engine.diagnostics import Diagnostic
 from engine.types import any_type, s32
 from tests.compiler.compiler_support import array, graph, i, node, o
+
+
+def validate(patch: GraphDescription) -> list[Diagnostic]:
+    return list(check(patch).errors)
 
 
 def test_a_right_patch_has_no_problems() -> None:
@@ -70,7 +76,7 @@ def test_two_separate_cycles_are_two_problems() -> None:
 @given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
 def test_a_patch_is_circular_exactly_when_it_has_no_order(pairs: set[tuple[int, int]]) -> None:
     """The standard library's sorter decides; every way that is named is a way round."""
-    nodes = [node(f"n{k}", *(i(f"x{j}", optional=True) for j in range(7)), o()) for k in range(7)]
+    nodes = [node(f"n{k}", *(i(f"x{j}", optional=True) for j in range(7)), o(shape="[4]")) for k in range(7)]
     patch = graph(*nodes, wires=[f"n{a}.out n{b}.x{a}" for a, b in pairs])
     problems = validate(patch)
     try:

@@ -45,6 +45,27 @@ def test_nodes_run_after_those_they_depend_on(host, module):
         assert x.download().tolist() == [11] * 8
 
 
+def test_kernels_of_another_device_are_refused(host, module):
+    """In graphs, in their executables and in launches."""
+
+    class Foreign:
+        name = "foreign"
+        parameters = ()
+
+    add, graph = module.kernel("add"), host.create_graph()
+    node = graph.add_kernel(add, SMALL, arguments(add, 0, 1.0, 0), [])
+    executable = graph.instantiate()
+    none = arguments(Foreign())
+    for call in (
+        lambda: graph.add_kernel(Foreign(), SMALL, none, []),
+        lambda: graph.set_kernel(node, Foreign(), SMALL, none),
+        lambda: executable.update_kernel(node, Foreign(), SMALL, none),
+        lambda: host.launch(Foreign(), (1,), (1,), []),
+    ):
+        with pytest.raises(DeviceError, match="kernel foreign must be loaded on the host, got Foreign"):
+            call()
+
+
 def test_kernel_updates_change_arguments_launch_and_function(host, module):
     """A written argument block, a new launch and another function each show at the next launch."""
     x = host.upload(np.ones(64, np.float32))

@@ -17,6 +17,7 @@ from engine.patch.changes import (
     Connection,
     NodeAdded,
     NodeMoved,
+    NodeRegionChanged,
     NodeRenamed,
     ParameterChanged,
     PortRef,
@@ -24,20 +25,51 @@ from engine.patch.changes import (
     merge,
 )
 from engine.patch.document import Patch
-from engine.patch.files import dump_patch
+from engine.patch.files import dump_patch, parse_patch
 from engine.patch.history import Edit, History
+from engine.patch.regions import branch_of, region_of
+from engine.patch.rules import crossed_region, find_cycle
 
-TYPES = ("io.array", "math.saxpy", "math.scale_offset", "io.viewer", "image.mix")
+
+@pytest.fixture(autouse=True)
+def _regions(region_blocks: None) -> None:
+    """Random edits place region blocks as well."""
+
+
+TYPES = ("io.array", "math.saxpy", "io.viewer", "image.mix", "test_region.loop", "test_region.choice")
+
+
+def random_scope(patch: Patch, data: st.DataObject) -> str:
+    """Return a scope that a patch may have; one that it has not is refused by the edit."""
+    node = data.draw(st.sampled_from(["", *sorted(patch.nodes)]))
+    return node + (".else" if node and data.draw(st.booleans()) else "")
 
 
 def random_edit(patch: Patch, data: st.DataObject) -> None:
     """Do one edit that hypothesis chooses; one that the patch refuses counts as none."""
     nodes = sorted(patch.nodes)
     kind = data.draw(
-        st.sampled_from(("add", "add", "remove", "connect", "connect", "cut", "set", "move", "rename", "group"))
+        st.sampled_from(
+            (
+                "add",
+                "add",
+                "remove",
+                "connect",
+                "connect",
+                "cut",
+                "set",
+                "move",
+                "rename",
+                "group",
+                "into",
+                "into",
+                "copy",
+            )
+        )
     )
     if kind == "add" or not nodes:
-        patch.add(data.draw(st.sampled_from(TYPES)), position=(float(len(nodes)), 0.0))
+        scope = random_scope(patch, data)
+        patch.add(data.draw(st.sampled_from(TYPES)), position=(float(len(nodes)), 0.0), region=scope)
         return
     node = data.draw(st.sampled_from(nodes))
     other = data.draw(st.sampled_from(nodes))
@@ -65,6 +97,10 @@ def random_edit(patch: Patch, data: st.DataObject) -> None:
             patch.move(node, (float(data.draw(st.integers(-50, 50))), 1.0))
         case "rename":
             patch.rename(node, data.draw(st.sampled_from(("", "A", "Ä"))))
+        case "into":
+            patch.move_into({node, other}, random_scope(patch, data))
+        case "copy":
+            patch.insert(patch.excerpt({node, other}), region=random_scope(patch, data))
         case "group":
             with patch.edit("group"):
                 patch.move(node, (0.0, 0.0))
@@ -105,9 +141,41 @@ def test_listeners_can_follow_a_patch_by_its_changes_alone(data: st.DataObject) 
         with contextlib.suppress(PatchError):
             step()
         assert dump_patch(mirror) == dump_patch(patch)
+        assert dump_patch(parse_patch(dump_patch(patch))) == dump_patch(patch)
     copy = Patch()
     copy.restore(patch.as_changes())
     assert dump_patch(copy) == dump_patch(patch)
+
+
+@given(st.data())
+def test_what_is_looked_up_is_what_a_walk_over_the_patch_finds(data: st.DataObject) -> None:
+    """The connections at a node, the members of a region and all scopes, after edits, undo and redo."""
+    patch = Patch()
+    for _ in range(8):
+        step: Callable[[], Any] = data.draw(st.sampled_from((lambda: random_edit(patch, data), patch.undo, patch.redo)))
+        with contextlib.suppress(PatchError):
+            step()
+        regions = {node.id: node.region for node in patch.nodes.values()}
+        assert patch.scopes.scope_of == {node: scope for node, scope in regions.items() if scope}
+        for node in patch.nodes:
+            assert set(patch.members(node)) == {n for n, scope in regions.items() if region_of(scope) == node}
+            touching = [c for c in patch.connections if node in (c.source.node, c.target.node)]
+            assert sorted(patch.connections_of(node), key=str) == sorted(touching, key=str)
+
+
+@given(st.data())
+def test_no_edit_leaves_an_order_that_can_not_be(data: st.DataObject) -> None:
+    """After any edits nothing depends on itself, no branch reads the other, and only regions hold blocks."""
+    patch = Patch()
+    for _ in range(data.draw(st.integers(1, 12))):
+        with contextlib.suppress(PatchError):
+            random_edit(patch, data)
+        scopes = patch.scopes
+        assert find_cycle(scopes.lifted((c.source.node, c.target.node) for c in patch.connections)) is None
+        assert not [c for c in patch.connections if crossed_region(c, scopes)]
+        for node in patch.nodes.values():
+            around = patch.block_type(region_of(node.region)) if node.region else None
+            assert not node.region or (around is not None and branch_of(node.region) in around.regions)
 
 
 def test_one_gesture_is_one_undo_step() -> None:
@@ -246,6 +314,7 @@ CHANGES: list[Change] = [
     ParameterChanged("a", "gain", 2.0, 1.0),
     NodeMoved("a", (1.0, 1.0), (0.0, 0.0)),
     NodeRenamed("a", "New", "Old"),
+    NodeRegionChanged("a", "loop", ""),
     *Patch().as_changes(),
 ]
 
@@ -265,6 +334,9 @@ def test_only_changes_of_the_same_thing_merge() -> None:
     assert merge(first, ParameterChanged("b", "gain", 3.0, 2.0)) is None
     assert merge(NodeMoved("a", (1.0, 1.0), (0.0, 0.0)), NodeMoved("b", (2.0, 2.0), (0.0, 0.0))) is None
     assert merge(first, NodeRenamed("a", "x", "")) is None
+    into, out = NodeRegionChanged("a", "loop", ""), NodeRegionChanged("a", "choice.else", "loop")
+    assert merge(into, out) == NodeRegionChanged("a", "choice.else", "")
+    assert merge(into, NodeRegionChanged("b", "loop", "")) is None
 
 
 def test_history_forgets_the_oldest_steps_and_with_them_the_saved_moment() -> None:

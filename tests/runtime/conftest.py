@@ -12,6 +12,7 @@ import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, uchar4
 from engine.runtime.messages import KernelFilesChanged
+from tests.compiler.compiler_support import verified_plans
 
 COUNT = """extern "C" __global__ void count(float* value, float step, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -125,3 +126,9 @@ def leaves_no_device_threads() -> Iterator[None]:
             return
         time.sleep(0.01)
     pytest.fail(f"an engine's device must be closed with it, got {', '.join(sorted(left))}")
+
+
+@pytest.fixture(autouse=True)
+def makes_sound_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Verify each plan as it is made."""
+    yield from verified_plans(monkeypatch)

@@ -287,7 +287,7 @@ def test_a_device_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch:
         engine.step()
         engine.take_events()
 
-        def fail(*_: object) -> None:
+        def fail(*_: object, **__: object) -> None:
             raise DeviceError("the device has gone")
 
         monkeypatch.setattr(type(engine._engine.updates.compiled), "launch", fail)
@@ -327,8 +327,8 @@ def test_edits_during_a_rebuild_reach_the_running_graph_and_the_new_one(
     patch.connect(data["out"], scale["x"])
     is_built, may_finish = threading.Event(), threading.Event()
 
-    def slow_prepare(*arguments: Any) -> Any:
-        made = prepare(*arguments)
+    def slow_prepare(*arguments: Any, **more: Any) -> Any:
+        made = prepare(*arguments, **more)
         is_built.set()
         assert may_finish.wait(10)
         return made

@@ -141,15 +141,16 @@ LAYOUT = Layout(f32, (100,))
 def test_state_is_claimed_again_as_long_as_its_layout_stays(device: Any) -> None:
     """The same memory, contents and all; another shape or type starts from zero."""
     pool = BufferPool(device)
-    states = StateStore(pool)
-    memory = states.claim(OWNER, LAYOUT)
-    states.commit({OWNER: (LAYOUT, memory)}, ["n"])
+    states = StateStore(pool, device)
+    state = states.claim(OWNER, LAYOUT)
+    memory = state.memory
+    states.commit({OWNER: state}, ["n"])
     device.fill(memory, 9)
-    again: Any = states.claim(OWNER, LAYOUT)
+    again: Any = states.claim(OWNER, LAYOUT).memory
     assert again.content == 9
     assert again is memory
     for other in (Layout(f32, (99,)), Layout(s32, (100,))):
-        claimed: Any = states.claim(OWNER, other)
+        claimed: Any = states.claim(OWNER, other).memory
         assert claimed is not memory
         assert claimed.content == 0
 
@@ -157,11 +158,11 @@ def test_state_is_claimed_again_as_long_as_its_layout_stays(device: Any) -> None
 def test_state_of_a_block_that_is_left_out_is_kept_until_the_block_goes(device: Any) -> None:
     """A disconnected block takes up where it stopped; a deleted one frees its memory."""
     pool = BufferPool(device)
-    states = StateStore(pool)
-    memory = states.claim(OWNER, LAYOUT)
-    states.commit({OWNER: (LAYOUT, memory)}, ["n", "m"])
+    states = StateStore(pool, device)
+    state = states.claim(OWNER, LAYOUT)
+    states.commit({OWNER: state}, ["n", "m"])
     states.commit({}, ["n", "m"])
-    assert states.claim(OWNER, LAYOUT) is memory
+    assert states.claim(OWNER, LAYOUT).memory is state.memory
     states.commit({}, ["m"])
     assert pool.used_bytes == 0
 
@@ -169,20 +170,21 @@ def test_state_of_a_block_that_is_left_out_is_kept_until_the_block_goes(device: 
 def test_a_new_layout_frees_the_old_memory_only_when_it_is_committed(device: Any) -> None:
     """Until then the old graph still runs on it; an abandoned claim gives back the new memory alone."""
     pool = BufferPool(device)
-    states = StateStore(pool)
+    states = StateStore(pool, device)
     old = states.claim(OWNER, LAYOUT)
-    states.commit({OWNER: (LAYOUT, old)}, ["n"])
+    states.commit({OWNER: old}, ["n"])
     larger = Layout(f32, (1000,))
     states.abandon({OWNER: states.claim(OWNER, larger)})
-    assert pool.used_bytes == old.size_bytes
+    assert pool.used_bytes == old.memory.size_bytes
     states.abandon({OWNER: states.claim(OWNER, LAYOUT)})
-    assert pool.used_bytes == old.size_bytes
-    new: Any = states.claim(OWNER, larger)
-    states.commit({OWNER: (larger, new)}, ["n"])
-    assert pool.used_bytes == new.size_bytes
-    device.fill(new, 5)
-    states.clear(device)
-    assert new.content == 0
+    assert pool.used_bytes == old.memory.size_bytes
+    new = states.claim(OWNER, larger)
+    states.commit({OWNER: new}, ["n"])
+    content: Any = new.memory
+    assert pool.used_bytes == content.size_bytes
+    device.fill(content, 5)
+    states.clear()
+    assert content.content == 0
 
 
 def test_dirt_is_taken_once() -> None:

@@ -13,11 +13,12 @@ from engine.device.arguments import KernelArguments
 from engine.device.cuda.errors import DeviceFault, check
 from engine.device.cuda.graph import CudaGraph
 from engine.device.cuda.launch import argument_pointers, check_launch
-from engine.device.cuda.memory import CudaMemory, CudaPinnedArray
+from engine.device.cuda.memory import CudaAdoptedMemory, CudaMemory, CudaPinnedArray
 from engine.device.cuda.module import CudaModule, own_kernel
 from engine.device.cuda.ownership import Resources
 from engine.device.cuda.probe import describe, start_driver, why_unusable
 from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
+from engine.device.external import described
 from engine.device.memory import Buffer, upload
 from engine.device.protocol import Dim3, Kernel, LaunchConfig, Memory, Stream
 from engine.diagnostics import DeviceError
@@ -38,6 +39,7 @@ class CudaDevice:
         if reason := why_unusable(ordinal):
             raise DeviceError(f"device cuda:{ordinal} cannot be used: {reason}")
         self.info = describe(ordinal)
+        self._ordinal = ordinal
         self._handle = check(driver.cuDeviceGet(ordinal), "cuDeviceGet")
         self._context = check(driver.cuDevicePrimaryCtxRetain(self._handle), f"opening device cuda:{ordinal}")
         self._resources = Resources()
@@ -58,6 +60,11 @@ class CudaDevice:
     def allocate(self, size_bytes: int) -> CudaMemory:
         """Allocate at least one byte; DeviceError that names the size asked for and the size free."""
         return CudaMemory(self._resources, size_bytes)
+
+    def adopt(self, array: object) -> CudaAdoptedMemory:
+        """Return the memory of an array on this GPU, to be used in place; `free` only lets go of it."""
+        with described(array) as external:
+            return CudaAdoptedMemory(self._resources, external, self._ordinal)
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
@@ -124,7 +131,7 @@ class CudaDevice:
         on = self._stream if stream is None else own_stream(stream)
         check(
             driver.cuLaunchKernel(
-                own.handle, *config.grid, *config.thread_block, shared_bytes, on.handle, pointers.ctypes.data, 0
+                own.handle, *config.grid, *config.thread_block, shared_bytes, on.handle, pointers.address, 0
             ),
             f"launching kernel {own.name}",
         )

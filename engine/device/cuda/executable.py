@@ -9,11 +9,13 @@ from cuda.bindings import driver
 from engine.device.arguments import KernelArguments
 from engine.device.cuda.assembly import Assembly, own_assembly
 from engine.device.cuda.errors import check
-from engine.device.cuda.launch import KernelNodeParameters
+from engine.device.cuda.launch import NativeLaunch
 from engine.device.cuda.module import own_kernel
 from engine.device.cuda.stream import own_stream
+from engine.device.difference import difference
+from engine.device.nodes import KernelWork
 from engine.device.protocol import Graph, Kernel, LaunchConfig, Node, Stream, UpdateResult
-from engine.device.tree import difference
+from engine.device.tree import ROOT
 from engine.diagnostics import DeviceError
 
 
@@ -22,17 +24,14 @@ class CudaExecutable:
 
     def __init__(self, handle: Any, assembly: Assembly) -> None:
         # The driver names the nodes of an executable by those of the graph it came from, which so must outlive it.
-        assembly.shared.hold()
-        self._graph = assembly.shared
+        assembly.native.shared.hold()
+        self._native = assembly.native
         self._handle = handle
         self._resources = assembly.resources
         self._token = self._resources.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
         self._records = tuple(assembly.tree.nodes)
-        self._launches = dict(assembly.launches)
-        self._prepared: dict[Node, KernelNodeParameters] = {}
-        self._images = {node: launch.kernel.image for node, launch in self._launches.items()}
-        for image in self._images.values():
-            image.hold()
+        self._prepared: dict[Node, NativeLaunch] = {}
+        self._images = assembly.images.copy()
         self._destroyed = False
 
     def launch(self, stream: Stream) -> None:
@@ -48,19 +47,20 @@ class CudaExecutable:
         pass on values that were written into the block.
         """
         prepared = self._prepared.get(node) or self._prepare(node)
+        (name,) = self._native.nodes_of(node)
+        before = prepared.kernel
+        assert before is not None
         same_launch = config is prepared.config or config == prepared.config
-        if same_launch and kernel is prepared.kernel and arguments is prepared.arguments:
-            result = driver.cuGraphExecKernelNodeSetParams(self._handle, self._launches[node].node, prepared.native)
+        if same_launch and kernel is before and arguments is prepared.arguments:
+            result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, prepared.native)
             check(result, "updating a kernel node")
             return
-        own = own_kernel(kernel)
-        changed = KernelNodeParameters(own, config, arguments)
-        result = driver.cuGraphExecKernelNodeSetParams(self._handle, self._launches[node].node, changed.native)
-        check(result, f"changing a kernel node from {prepared.kernel.name} to {own.name}")
+        own, changed = own_kernel(kernel), NativeLaunch()
+        result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, changed.set(own, config, arguments))
+        check(result, f"changing a kernel node from {before.name} to {own.name}")
         self._prepared[node] = changed
-        own.image.hold()
-        self._images[node].drop()
-        self._images[node] = own.image
+        self._images.hold(own.image)
+        self._images.drop(before.image)
 
     def update_from(self, graph: Graph) -> UpdateResult:
         """Give every node what its twin in `graph` does, or say why not; the graph is not needed afterwards."""
@@ -70,20 +70,17 @@ class CudaExecutable:
         if found := difference(self._records, assembly.tree.nodes):
             return found
         assembly.tree.check_conditions()
-        code, info = driver.cuGraphExecUpdate(self._handle, assembly.handles[0])
+        assembly.tree.check_order()
+        assembly.refresh()
+        code, info = driver.cuGraphExecUpdate(self._handle, assembly.native.graph(ROOT))
         if code == driver.CUresult.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE:
             # Which node, and why, the driver tells in a structure that cuda-bindings gives only without an error.
             return UpdateResult(False, "CUDA cannot update the graph: some node needs other nodes of the driver")
         check((code, info), "updating a graph")
-        for launch in assembly.launches.values():
-            launch.kernel.image.hold()
-        for image in self._images.values():
-            image.drop()
-        self._images = {node: launch.kernel.image for node, launch in assembly.launches.items()}
+        images, self._images = self._images, assembly.images.copy()
+        images.clear()
         # The driver's names for the nodes stay those of the first graph.
-        self._launches = {
-            node: launch._replace(node=self._launches[node].node) for node, launch in assembly.launches.items()
-        }
+        self._records = tuple(assembly.tree.nodes)
         self._prepared.clear()
         return UpdateResult(True)
 
@@ -92,16 +89,16 @@ class CudaExecutable:
         if not self._destroyed:
             self._destroyed = True
             self._resources.release(self._token)
-            self._graph.drop()
-            for image in self._images.values():
-                image.drop()
-            self._launches.clear()
+            self._native.shared.drop()
+            self._images.clear()
             self._prepared.clear()
 
-    def _prepare(self, node: Node) -> KernelNodeParameters:
+    def _prepare(self, node: Node) -> NativeLaunch:
         """Make a node's parameters on its first update: most nodes of a patch are never updated."""
-        launch = self._launches.get(node)
-        if launch is None:
+        work = self._records[node].work if 0 <= node < len(self._records) else None
+        if self._destroyed or not isinstance(work, KernelWork):
             raise DeviceError(f"node {node} must be a kernel node of a live executable")
-        prepared = self._prepared[node] = KernelNodeParameters(launch.kernel, launch.config, launch.arguments)
+        prepared = NativeLaunch()
+        prepared.set(own_kernel(work.kernel), work.config, work.arguments)
+        self._prepared[node] = prepared
         return prepared

@@ -50,7 +50,7 @@ class CudaGraph:
         self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
     ) -> Node:
         """Add a kernel launch; DeviceError when the launch or the arguments do not fit the kernel."""
-        return self._add(KernelWork(own_kernel(kernel), config, arguments), after)
+        return self._alive().add_kernel(self._number, KernelWork(kernel, config, arguments), after)
 
     def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[Node]) -> Node:
         """Add a fill of the first `size_bytes` of `target`; DeviceError when they are more than it has."""
@@ -77,7 +77,7 @@ class CudaGraph:
     def create_condition(self, default: int) -> Condition:
         """Make a condition, which each launch of the whole graph sets to `default`."""
         assembly = self._alive()
-        condition = Condition(nodes.create_condition(assembly.handles[self._number], assembly.context, default))
+        condition = Condition(nodes.create_condition(assembly.native.graph(self._number), assembly.context, default))
         assembly.tree.add_condition(self._number, condition)
         return condition
 
@@ -90,16 +90,33 @@ class CudaGraph:
         assembly.make(node)
         return node, tuple(CudaGraph(assembly, body) for body in bodies)
 
+    def clone(self) -> CudaGraph:
+        """Return a graph with the same nodes, to be changed apart from this one; DeviceError when it has conditions."""
+        return CudaGraph(self.assembly.clone(), ROOT)
+
+    def remove(self, node: Node) -> None:
+        """Take a node out of the graph; its number is not used again."""
+        self._alive().remove(self._number, node)
+
+    def set_after(self, node: Node, after: Sequence[Node]) -> None:
+        """Have a node wait for these nodes instead of those before."""
+        self._alive().set_after(self._number, node, after)
+
+    def set_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+        """Give a kernel node another function, launch or arguments; executables made before keep theirs."""
+        self._alive().set_kernel(self._number, node, KernelWork(own_kernel(kernel), config, arguments))
+
     def instantiate(self) -> CudaExecutable:
         """Make an executable; it keeps the graph and its kernels as long as it needs them."""
         assembly = self.assembly
         assembly.tree.take_executable()
-        handle = check(driver.cuGraphInstantiate(assembly.handles[ROOT], 0), "instantiating a graph")
+        assembly.refresh()
+        handle = check(driver.cuGraphInstantiate(assembly.native.graph(ROOT), 0), "instantiating a graph")
         return CudaExecutable(handle, assembly)
 
     def dot(self) -> str:
         """Return CUDA's own description of the graph for Graphviz."""
-        handle = self._alive().handles[self._number]
+        handle = self._alive().native.graph(self._number)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "graph.dot"
             check(driver.cuGraphDebugDotPrint(handle, str(path).encode(), _DOT_FLAGS), "describing a graph")
@@ -107,14 +124,9 @@ class CudaGraph:
 
     def destroy(self) -> None:
         """Let go of the graph; executables made from it stay valid. A second call does nothing."""
-        assembly = self._assembly
         if self._number != ROOT:
             raise DeviceError("body must be destroyed with its graph, got it alone")
-        if not assembly.is_destroyed:
-            assembly.is_destroyed = True
-            assembly.shared.drop()
-            for launch in assembly.launches.values():
-                launch.kernel.image.drop()
+        self._assembly.destroy()
 
     @property
     def assembly(self) -> Assembly:

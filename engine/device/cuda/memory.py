@@ -10,7 +10,10 @@ from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
 from engine.device.cuda.ownership import Resources
+from engine.device.external import ExternalArray, writable_bytes
 from engine.diagnostics import DeviceError
+
+_Attribute = driver.CUpointer_attribute
 
 
 class CudaMemory:
@@ -47,6 +50,57 @@ class CudaMemory:
             raise DeviceError("memory must be freed once, got a second time")
         self._pointer = 0
         self._resources.release(self._token)
+
+
+class CudaAdoptedMemory:
+    """GPU memory that somebody else owns; what its producer said must be done before has been waited for."""
+
+    __slots__ = ("_pointer", "_resources", "_token", "size_bytes")
+
+    def __init__(self, resources: Resources, external: ExternalArray, ordinal: int) -> None:
+        self.size_bytes = writable_bytes(external, f"cuda:{ordinal}")
+        _check_place(external.pointer, ordinal)
+        if external.stream is not None:
+            check(driver.cuStreamSynchronize(driver.CUstream(external.stream)), "waiting for an external array")
+        self._pointer = external.pointer
+        self._resources = resources
+        self._token = resources.add(external.release)
+
+    @property
+    def pointer(self) -> int:
+        """Address on the GPU; DeviceError after `free`."""
+        if not self._pointer:
+            raise DeviceError("memory must be used before it is freed, got an address asked for afterwards")
+        return self._pointer
+
+    def free(self) -> None:
+        """Let go of the memory, once the work that uses it is done; DeviceError when that was done before."""
+        if not self._pointer:
+            raise DeviceError("memory must be freed once, got a second time")
+        self._pointer = 0
+        self._resources.release(self._token)
+
+
+def _check_place(pointer: int, ordinal: int) -> None:
+    """DeviceError unless an address is in memory of a GPU, or in managed memory, which every GPU may use."""
+    code, is_managed = driver.cuPointerGetAttribute(_Attribute.CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer)
+    if code == driver.CUresult.CUDA_ERROR_INVALID_VALUE:
+        raise DeviceError(f"external array must be in memory that CUDA knows, got the address {pointer:#x}")
+    check((code, is_managed), "looking at an external array")
+    if is_managed:
+        return
+    kind, on = (
+        int(check(driver.cuPointerGetAttribute(attribute, pointer), "looking at an external array"))
+        for attribute in (
+            _Attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            _Attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        )
+    )
+    place = f"cuda:{on}" if kind == int(driver.CUmemorytype.CU_MEMORYTYPE_DEVICE) else "cpu"
+    if place != f"cuda:{ordinal}":
+        raise DeviceError(
+            f"external array must be in memory of cuda:{ordinal}, got one on {place}; copy it there first"
+        )
 
 
 class CudaPinnedArray:

@@ -36,13 +36,23 @@ _BAD_IMAGE = frozenset(
 class CudaKernel:
     """One entry point. `static_shared_bytes` is what it declares itself; dynamic shared memory comes on top."""
 
-    __slots__ = ("_allowed_shared_bytes", "handle", "image", "max_threads", "name", "parameters", "static_shared_bytes")
+    __slots__ = (
+        "_allowed_shared_bytes",
+        "argument_sizes",
+        "handle",
+        "image",
+        "max_threads",
+        "name",
+        "parameters",
+        "static_shared_bytes",
+    )
 
     def __init__(self, image: Shared, handle: Any, name: str, parameters: tuple[KernelParameter, ...]) -> None:
         self.image = image
         self.handle = handle
         self.name = name
         self.parameters = parameters
+        self.argument_sizes = tuple(parameter.size_bytes for parameter in parameters)
         self.max_threads = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
         self.static_shared_bytes = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
         self._allowed_shared_bytes = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)

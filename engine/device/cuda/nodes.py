@@ -8,11 +8,9 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
-from engine.device.cuda.launch import KernelNodeParameters
 from engine.device.cuda.memory import CudaPinnedArray
-from engine.device.cuda.module import own_kernel
 from engine.device.cuda.stream import own_event
-from engine.device.nodes import ConditionalWork, CopyWork, EventWork, KernelWork, MemsetWork
+from engine.device.nodes import ConditionalWork, CopyWork, EventWork, MemsetWork
 from engine.device.protocol import ConditionalKind, Memory, PinnedArray
 from engine.diagnostics import DeviceError
 
@@ -24,14 +22,6 @@ _KINDS = {
     ConditionalKind.IF_ELSE: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_IF,
     ConditionalKind.WHILE: driver.CUgraphConditionalNodeType.CU_GRAPH_COND_TYPE_WHILE,
 }
-
-
-def add_kernel(graph: Any, work: KernelWork, before: list[Any]) -> Any:
-    """Add a kernel node; DeviceError when the launch or the arguments do not fit the kernel."""
-    own = own_kernel(work.kernel)
-    native = KernelNodeParameters(own, work.config, work.arguments).native
-    result = driver.cuGraphAddKernelNode(graph, before, len(before), native)
-    return check(result, f"adding kernel {own.name} to a graph")
 
 
 def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) -> list[Any]:

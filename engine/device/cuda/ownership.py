@@ -58,3 +58,38 @@ class Shared:
         self._holders -= 1
         if self._holders == 0:
             self._resources.release(self._token)
+
+
+class Holds:
+    """The shared objects that someone holds, each once, and how often each is in use."""
+
+    def __init__(self) -> None:
+        self._uses: dict[Shared, int] = {}
+
+    def hold(self, shared: Shared) -> None:
+        """Note one more use."""
+        uses = self._uses.get(shared, 0)
+        if not uses:
+            shared.hold()
+        self._uses[shared] = uses + 1
+
+    def drop(self, shared: Shared) -> None:
+        """Note one use less; the object is let go of with the last."""
+        self._uses[shared] -= 1
+        if not self._uses[shared]:
+            del self._uses[shared]
+            shared.drop()
+
+    def copy(self) -> Holds:
+        """Return one with the same uses."""
+        twin = Holds()
+        twin._uses = self._uses.copy()
+        for shared in twin._uses:
+            shared.hold()
+        return twin
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        for shared in self._uses:
+            shared.drop()
+        self._uses.clear()

@@ -11,7 +11,7 @@ import numpy as np
 from engine.device.host.events import HostEvent
 from engine.device.host.launch import Launch
 from engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
-from engine.device.host.modules import HostKernel
+from engine.device.host.modules import own_kernel
 from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, Work
 from engine.device.protocol import Condition, Graph, Node
 from engine.device.tree import GraphTree
@@ -42,9 +42,17 @@ class HostAssembly:
         self.tree = GraphTree()
         self.launches: dict[Node, Launch] = {}
         self.conditions: dict[Condition, HostCondition] = {}
-        #: Executables of one graph share conditions and launches, so one runs at a time.
+        #: Executables of one graph and of its clones share conditions and launches, so one runs at a time.
         self.lock = threading.Lock()
         self.is_destroyed = False
+
+    def clone(self) -> HostAssembly:
+        """Return one with the same launches that can be changed apart from this one."""
+        twin = HostAssembly(self.device)
+        twin.tree = self.tree.clone()
+        twin.launches = self.launches.copy()
+        twin.lock = self.lock
+        return twin
 
     def make(self, first: Node) -> None:
         """Check the tree's nodes from `first` on and make their launches; when one is unfit, they are forgotten."""
@@ -60,8 +68,7 @@ class HostAssembly:
     def _make(self, node: Node, work: Work) -> None:
         match work:
             case KernelWork(kernel=kernel, config=config, arguments=arguments):
-                assert isinstance(kernel, HostKernel)
-                self.launches[node] = Launch(kernel, config, arguments)
+                self.launches[node] = Launch(own_kernel(kernel), config, arguments)
             case MemsetWork(target=target, value=value, size_bytes=size):
                 if not 0 <= value <= 255:
                     raise DeviceError(f"host: memset value must be 0 to 255, got {value}")

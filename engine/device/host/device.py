@@ -14,11 +14,20 @@ import numpy as np
 
 from engine.device import memory as buffers
 from engine.device.arguments import KernelArguments
+from engine.device.external import described
 from engine.device.host.events import HostEvent, HostStream
 from engine.device.host.graph import HostGraph
 from engine.device.host.launch import Launch
-from engine.device.host.memory import AllocationTable, HostMemory, HostPinnedArray, bytes_of, copy, free_bytes
-from engine.device.host.modules import HostKernel, HostModule
+from engine.device.host.memory import (
+    AdoptedMemory,
+    AllocationTable,
+    HostMemory,
+    HostPinnedArray,
+    bytes_of,
+    copy,
+    free_bytes,
+)
+from engine.device.host.modules import HostModule, own_kernel
 from engine.device.host.pool import Pool
 from engine.device.host.watchdog import Watchdog
 from engine.device.memory import Buffer
@@ -69,6 +78,12 @@ class HostDevice:
             )
         return HostMemory(self.table, size_bytes)
 
+    def adopt(self, array: object) -> AdoptedMemory:
+        """Return the memory of an array of this computer's memory, to be used in place; `free` only lets go of it."""
+        self._check_open()
+        with described(array) as external:
+            return AdoptedMemory(self.table, external)
+
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
         return buffers.upload(self, array)
@@ -117,10 +132,10 @@ class HostDevice:
     ) -> None:
         """Launch once and wait; each argument is a `Buffer`, a numpy scalar or a Python number."""
         self._check_open()
-        assert isinstance(kernel, HostKernel)
+        own = own_kernel(kernel)
         config = LaunchConfig(_dim3(grid), _dim3(thread_block), shared_bytes)
-        launch = Launch(kernel, config, KernelArguments(kernel.parameters, args))
-        kernel.settle(math.prod(config.grid))
+        launch = Launch(own, config, KernelArguments(own.parameters, args))
+        own.settle(math.prod(config.grid))
         self.watchdog.enter()
         try:
             launch.run(self.pool, self.table)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from engine.device.arguments import KernelArguments
+from engine.device.difference import difference
 from engine.device.host.assembly import HostAssembly, own_assembly
 from engine.device.host.launch import Launch
-from engine.device.host.modules import HostKernel
+from engine.device.host.modules import own_kernel
 from engine.device.host.program import Program
 from engine.device.host.runner import Runner
 from engine.device.protocol import Graph, Kernel, LaunchConfig, Node, Stream, UpdateResult
-from engine.device.tree import difference
 from engine.diagnostics import DeviceError
 
 
@@ -40,9 +40,8 @@ class HostExecutable:
         launch = program.launch_of(node)
         if launch is None:
             raise DeviceError(f"host: updated node must be a kernel node of this graph, got {node}")
-        assert isinstance(kernel, HostKernel)
         if launch.kernel is not kernel or launch.arguments is not arguments or launch.config != config:
-            launch = Launch(kernel, config, arguments)
+            launch = Launch(own_kernel(kernel), config, arguments)
         program.replace(node, launch)
 
     def update_from(self, graph: Graph) -> UpdateResult:
@@ -52,6 +51,7 @@ class HostExecutable:
         if found := difference(self._nodes, assembly.tree.nodes):
             return found
         assembly.tree.check_conditions()
+        assembly.tree.check_order()
         self._take(assembly)
         return UpdateResult(True)
 

@@ -9,6 +9,8 @@ from engine.device.arguments import KernelArguments
 from engine.device.dot import dot
 from engine.device.host.assembly import HostAssembly, HostCondition, own_assembly
 from engine.device.host.executable import HostExecutable
+from engine.device.host.launch import Launch
+from engine.device.host.modules import own_kernel
 from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, Work
 from engine.device.protocol import (
     Condition,
@@ -44,7 +46,7 @@ class HostGraph:
         self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
     ) -> Node:
         """Add a kernel launch."""
-        return self._add(KernelWork(kernel, config, arguments), after)
+        return self._add(KernelWork(own_kernel(kernel), config, arguments), after)
 
     def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[Node]) -> Node:
         """Add a node that sets bytes."""
@@ -83,6 +85,27 @@ class HostGraph:
         assembly = self._alive()
         node, bodies = assembly.tree.add_conditional(self._number, kind, condition, after)
         return node, tuple(HostGraph(assembly, body) for body in bodies)
+
+    def clone(self) -> HostGraph:
+        """Return a graph with the same nodes, to be changed apart from this one; DeviceError when it has conditions."""
+        return HostGraph(self.assembly.clone(), ROOT)
+
+    def remove(self, node: Node) -> None:
+        """Take a node out of the graph; its number is not used again."""
+        assembly = self._alive()
+        for gone in assembly.tree.remove(self._number, node):
+            assembly.launches.pop(Node(gone), None)
+
+    def set_after(self, node: Node, after: Sequence[Node]) -> None:
+        """Have a node wait for these nodes instead of those before."""
+        self._alive().tree.set_after(self._number, node, after)
+
+    def set_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+        """Give a kernel node another function, launch or arguments; executables made before keep theirs."""
+        assembly = self._alive()
+        assembly.tree.kernel(self._number, node)
+        assembly.launches[node] = Launch(own_kernel(kernel), config, arguments)
+        assembly.tree.set_work(node, KernelWork(kernel, config, arguments))
 
     def instantiate(self) -> HostExecutable:
         """Return an executable; later changes of this graph do not reach it."""

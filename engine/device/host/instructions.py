@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from engine.device.host import stepper
 from engine.device.nodes import ChildWork, ConditionalWork, CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord
+from engine.device.ordering import execution_order
 from engine.device.protocol import Condition, ConditionalKind, Node
 from engine.device.tree import ROOT
 
@@ -23,7 +24,7 @@ class Instruction(NamedTuple):
 def instructions(nodes: Sequence[NodeRecord], defaults: Mapping[Condition, int]) -> list[Instruction]:
     """Return what a launch of the graph does, in an order that respects every dependency.
 
-    A node can only wait for nodes that were added before it, so in each graph and body that order is taken.
+    That is the order in which nodes were added to a graph or body, unless one waits for a later one.
     """
     writer = _Writer(nodes)
     for condition, default in defaults.items():
@@ -37,8 +38,8 @@ class _Writer:
         self.done: list[Instruction] = []
         self._nodes = nodes
         self._members: dict[int, list[Node]] = {}
-        for node, record in enumerate(nodes):
-            self._members.setdefault(record.graph, []).append(Node(node))
+        for node in execution_order(nodes):
+            self._members.setdefault(nodes[node].graph, []).append(node)
 
     def graph(self, number: int, *, in_loop: bool) -> None:
         """Write a graph of the tree."""

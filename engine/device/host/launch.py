@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import struct
 import time
 from typing import Any
 
@@ -15,6 +15,7 @@ from engine.device.host.modules import HostKernel
 from engine.device.host.pool import Pool, Worker
 from engine.device.host.translate import abi
 from engine.device.protocol import LaunchConfig
+from engine.device.slab import take
 from engine.diagnostics import DeviceError, KernelFault
 
 #: A kernel that ran before is worth waking other workers for when it takes longer than this; a new one when it has
@@ -23,39 +24,48 @@ INLINE_NS = 50_000
 INLINE_THREADS = 8192
 MAX_SHARED_BYTES = 227 << 10
 _MAX_THREADS_OF_AXIS = (1 << 31) - 1
+#: Nothing else may lie in the last field's line of the cache, which all workers write to.
+_CACHE_LINE = 64
+#: The fields of a launch record up to the size of the arguments.
+_FIXED = struct.Struct(f"<{abi.ARGUMENT_BYTES + 1}q")
 
 
 def check(kernel: HostKernel, config: LaunchConfig) -> None:
     """DeviceError unless the kernel can be launched so."""
-    threads = math.prod(config.thread_block)
-    place = f"kernel {kernel.name}"
-    if min(config.grid) < 1:
-        raise DeviceError(f"{place}: grid must be at least 1 in each axis, got {config.grid}")
-    if min(config.thread_block) < 1:
-        raise DeviceError(f"{place}: thread block must be at least 1 in each axis, got {config.thread_block}")
-    if threads > kernel.max_threads:
-        raise DeviceError(f"{place}: thread block must have at most {kernel.max_threads} threads, got {threads}")
-    required = kernel.signature.required_threads
-    if required is not None and tuple(config.thread_block) != required:
-        raise DeviceError(f"{place}: thread block must be {required}, got {config.thread_block}")
-    for grid, block in zip(config.grid, config.thread_block, strict=True):
-        if grid * block > _MAX_THREADS_OF_AXIS:
-            raise DeviceError(f"{place}: threads of one axis must be at most 2^31 - 1, got {grid * block}")
-    if math.prod(config.grid) > _MAX_THREADS_OF_AXIS:
-        raise DeviceError(f"{place}: grid must have at most 2^31 - 1 thread blocks, got {math.prod(config.grid)}")
-    shared = config.shared_bytes + kernel.signature.shared_bytes
-    if config.shared_bytes < 0 or shared > MAX_SHARED_BYTES:
-        raise DeviceError(f"{place}: shared memory must be 0 to {MAX_SHARED_BYTES} bytes, got {shared}")
+    (gx, gy, gz), (bx, by, bz) = config.grid, config.thread_block
+    threads, blocks = bx * by * bz, gx * gy * gz
+    most = _MAX_THREADS_OF_AXIS
+    signature = kernel.signature
+    shared = config.shared_bytes + signature.shared_bytes
+    if gx < 1 or gy < 1 or gz < 1:
+        problem = f"grid must be at least 1 in each axis, got {config.grid}"
+    elif bx < 1 or by < 1 or bz < 1:
+        problem = f"thread block must be at least 1 in each axis, got {config.thread_block}"
+    elif threads > signature.max_threads:
+        problem = f"thread block must have at most {signature.max_threads} threads, got {threads}"
+    elif signature.required_threads is not None and tuple(config.thread_block) != signature.required_threads:
+        problem = f"thread block must be {signature.required_threads}, got {config.thread_block}"
+    elif (longest := max(gx * bx, gy * by, gz * bz)) > most:
+        problem = f"threads of one axis must be at most 2^31 - 1, got {longest}"
+    elif blocks > most:
+        problem = f"grid must have at most 2^31 - 1 thread blocks, got {blocks}"
+    elif config.shared_bytes < 0 or shared > MAX_SHARED_BYTES:
+        problem = f"shared memory must be 0 to {MAX_SHARED_BYTES} bytes, got {shared}"
+    else:
+        return
+    raise DeviceError(f"kernel {kernel.name}: {problem}")
 
 
 class Launch:
     """A kernel with its launch and arguments, ready to run any number of times."""
 
+    __slots__ = ("_piece", "_threads", "arguments", "blocks", "config", "kernel", "shared_bytes")
+
     def __init__(self, kernel: HostKernel, config: LaunchConfig, arguments: KernelArguments) -> None:
         check(kernel, config)
-        size = max((item.offset + item.size_bytes for item in kernel.parameters), default=0)
-        if arguments.block.size < size:
-            raise DeviceError(f"kernel {kernel.name}: arguments must have {size} bytes, got {arguments.block.size}")
+        size = arguments.size_bytes
+        if size < kernel.parameter_bytes:
+            raise DeviceError(f"kernel {kernel.name}: arguments must have {kernel.parameter_bytes} bytes, got {size}")
         self.kernel = kernel
         self.config = config
         self.arguments = arguments
@@ -63,23 +73,26 @@ class Launch:
         if kernel.signature.uses_dynamic_shared:
             static = -(-static // 16) * 16
         self.shared_bytes = static + config.shared_bytes
-        self.blocks = math.prod(config.grid)
-        self._threads = math.prod(config.thread_block)
-        self.record = np.zeros(abi.LAUNCH_FIELDS, np.int64)
-        self.record[list(abi.GRID)] = config.grid
-        self.record[list(abi.THREAD_BLOCK)] = config.thread_block
-        self.record[abi.SHARED_BYTES] = self.shared_bytes
-        self.record[abi.ARGUMENT_BYTES] = arguments.block.size
-        self._record_address = int(self.record.ctypes.data)
+        grid, thread_block = config.grid, config.thread_block
+        self.blocks = grid[0] * grid[1] * grid[2]
+        self._threads = thread_block[0] * thread_block[1] * thread_block[2]
+        self._piece = take(8 * abi.LAUNCH_FIELDS + _CACHE_LINE)
+        _FIXED.pack_into(self._piece.memory, self._piece.offset, *grid, *thread_block, self.shared_bytes, 0, 0, size)
+
+    @property
+    def record(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The launch record, in place."""
+        return self._piece.bytes.view(np.int64)[: abi.LAUNCH_FIELDS]
 
     def run(self, pool: Pool, table: AllocationTable) -> None:
         """Run every thread block; KernelFault after a bad access, a trap or a stop."""
         pairs = table.snapshot()
-        self.record[abi.STOP] = pool.watchdog.address
-        self.record[abi.ALLOCATIONS] = pairs.ctypes.data
-        self.record[abi.ALLOCATION_COUNT] = len(pairs)
-        self.record[abi.SERVICES] = pool.services.address
-        self.record[abi.NEXT] = 0
+        record = self.record
+        record[abi.STOP] = pool.watchdog.address
+        record[abi.ALLOCATIONS] = pairs.ctypes.data
+        record[abi.ALLOCATION_COUNT] = len(pairs)
+        record[abi.SERVICES] = pool.services.address
+        record[abi.NEXT] = 0
         pool.services.begin(pairs)
         start_ns = time.perf_counter_ns()
         is_small = self.blocks * self._threads <= INLINE_THREADS
@@ -100,7 +113,7 @@ class Launch:
     def _work(self, worker: Worker, blocks: int, chunk: int) -> bool:
         address = self.arguments.address
         worker.prepare(self.shared_bytes, self.kernel.scratch_bytes, address)
-        return bool(self.kernel.function(self._record_address, address, worker.address, blocks, chunk) == 0)
+        return bool(self.kernel.function(self._piece.address, address, worker.address, blocks, chunk) == 0)
 
     @property
     def is_brief(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.device.external import ExternalArray, writable_bytes
 from engine.device.memory import MemoryPart
 from engine.diagnostics import DeviceError
 
@@ -30,6 +31,8 @@ class AllocationTable:
         self._lock = threading.Lock()
         #: Allocations stay alive until they are freed, whoever drops them.
         self._owners: dict[int, HostMemory] = {}
+        #: Memory of others, which may overlap with each other.
+        self._adopted: list[AdoptedMemory] = []
         self._starts: list[int] = []
         self._sizes: list[int] = []
         self._pairs: np.ndarray[Any, Any] | None = None
@@ -52,10 +55,22 @@ class AllocationTable:
             del self._starts[index], self._sizes[index]
             self._pairs = None
 
-    def free_all(self) -> None:
-        """Free every allocation."""
+    def adopt(self, memory: AdoptedMemory) -> None:
+        """Enter memory of somebody else, and keep it."""
         with self._lock:
-            owners = list(self._owners.values())
+            self._adopted.append(memory)
+            self._pairs = None
+
+    def release(self, memory: AdoptedMemory) -> None:
+        """Take memory of somebody else out."""
+        with self._lock:
+            self._adopted.remove(memory)
+            self._pairs = None
+
+    def free_all(self) -> None:
+        """Free every allocation, and let go of what others own."""
+        with self._lock:
+            owners: list[HostMemory | AdoptedMemory] = [*self._owners.values(), *self._adopted]
         for owner in owners:
             owner.free()
 
@@ -65,6 +80,9 @@ class AllocationTable:
             if self._pairs is None:
                 pairs = np.empty((len(self._starts), 2), np.uint64)
                 pairs[:, 0], pairs[:, 1] = self._starts, self._sizes
+                if self._adopted:
+                    theirs = [(memory.pointer, memory.size_bytes) for memory in self._adopted]
+                    pairs = joined(np.concatenate([pairs, np.array(theirs, np.uint64)]))
                 self._pairs = pairs
             return self._pairs
 
@@ -116,6 +134,46 @@ class HostMemory:
         self._view = None
 
 
+class AdoptedMemory:
+    """Memory that somebody else owns; `view` is its bytes."""
+
+    def __init__(self, table: AllocationTable, external: ExternalArray) -> None:
+        self._size_bytes = writable_bytes(external, "cpu")
+        self._pointer = external.pointer
+        self._external: ExternalArray | None = external
+        self._table = table
+        table.adopt(self)
+
+    @property
+    def pointer(self) -> int:
+        """Address; DeviceError after `free`."""
+        self._live()
+        return self._pointer
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes from the first element to the last."""
+        return self._size_bytes
+
+    @property
+    def view(self) -> np.ndarray[Any, Any]:
+        """The bytes; DeviceError after `free`."""
+        self._live()
+        return np.ctypeslib.as_array((ctypes.c_uint8 * self._size_bytes).from_address(self._pointer))
+
+    def free(self) -> None:
+        """Let go of the memory; DeviceError when that was done before."""
+        external = self._live()
+        self._table.release(self)
+        self._external = None
+        external.release()
+
+    def _live(self) -> ExternalArray:
+        if self._external is None:
+            raise DeviceError(ENDED)
+        return self._external
+
+
 class HostPinnedArray:
     """A host array for copy nodes; here it is an ordinary array that stays where it is."""
 
@@ -136,7 +194,7 @@ class HostPinnedArray:
 
 def bytes_of(memory: object, size_bytes: int, role: str) -> np.ndarray[Any, Any]:
     """Return the first bytes of device memory or a pinned array; DeviceError when it has fewer."""
-    if isinstance(memory, HostMemory):
+    if isinstance(memory, HostMemory | AdoptedMemory):
         view = memory.view
     elif isinstance(memory, MemoryPart):
         view = bytes_of(memory.whole, memory.whole.size_bytes, role)[memory.offset : memory.offset + memory.size_bytes]
@@ -147,6 +205,17 @@ def bytes_of(memory: object, size_bytes: int, role: str) -> np.ndarray[Any, Any]
     if not 0 <= size_bytes <= view.size:
         raise DeviceError(f"host: {role} must hold {size_bytes} bytes, got {view.size}")
     return view[:size_bytes]
+
+
+def joined(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return ranges, (first, size) each, sorted, with those that overlap made one; neighbours stay apart."""
+    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    starts, ends = pairs[:, 0], np.maximum.accumulate(pairs[:, 0] + pairs[:, 1])
+    is_first = np.ones(len(pairs), bool)
+    is_first[1:] = starts[1:] >= ends[:-1]
+    firsts = np.flatnonzero(is_first)
+    lasts = np.append(firsts[1:], len(pairs)) - 1
+    return np.ascontiguousarray(np.stack([starts[firsts], ends[lasts] - starts[firsts]], axis=1))
 
 
 def copy(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import logging
 import weakref
@@ -11,6 +12,7 @@ from engine.device.host import build, cache, native, optimiser
 from engine.device.host.cache import Entry
 from engine.device.host.memory import AllocationTable
 from engine.device.host.native import NativeCode
+from engine.device.protocol import Kernel
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelParameter, KernelSignature
 
@@ -29,8 +31,9 @@ class HostKernel:
     def __init__(self, module: HostModule, signature: KernelSignature, function: Any, entry: Entry) -> None:
         self.module = module  # keeps the code loaded
         self.signature = signature
-        self.function = function
+        self._take(function)
         self.scratch_bytes = entry.scratch_bytes[signature.name]
+        self.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
         #: Whether thread blocks may wait for each other.
         self.spins = signature.name in entry.spinning
         #: What one thread block took when the kernel ran last, None before the first time.
@@ -65,8 +68,12 @@ class HostKernel:
     def use(self, code: NativeCode) -> None:
         """Run optimised code from now on."""
         self._code = code
-        self.function = code.function(_symbol(self.name))
+        self._take(code.function(_symbol(self.name)))
         self.job = None
+
+    def _take(self, function: Any) -> None:
+        self.function = function
+        self.function_address = ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 class HostModule:
@@ -124,6 +131,13 @@ class HostModule:
     def __del__(self) -> None:
         for address in getattr(self, "variables", {}).values():
             self._table.remove(address)
+
+
+def own_kernel(kernel: Kernel) -> HostKernel:
+    """Return the kernel as the host's; DeviceError when it is another device's."""
+    if not isinstance(kernel, HostKernel):
+        raise DeviceError(f"host: kernel {kernel.name} must be loaded on the host, got {type(kernel).__name__}")
+    return kernel
 
 
 def _symbol(kernel: str) -> str:

@@ -6,7 +6,6 @@ tells how long it takes, and by native code from then on when that is little.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -60,6 +59,7 @@ class Program:
         self._common = device.watchdog.address, self.pool.services.address
         self._rows = {place: row for row, place in enumerate(self.launches)}
         self._records = np.zeros((len(self.launches), abi.LAUNCH_FIELDS), np.int64)
+        self._records_address = int(self._records.ctypes.data)
         #: What a worker must have for any of the kernels.
         self.shared_bytes = self.scratch_bytes = 0
         for place in self.launches:
@@ -137,10 +137,12 @@ class Program:
         launch, row = self.launches[place], self._rows[place]
         self._records[row] = launch.record
         self._pairs = None  # the record knows nothing of them yet
-        address = self._records.ctypes.data + self._records.strides[0] * row
+        address = self._records_address + 8 * abi.LAUNCH_FIELDS * row
         self.code[place, 2:] = address, launch.arguments.address, launch.blocks, launch.kernel.scratch_bytes
-        self.shared_bytes = max(self.shared_bytes, launch.shared_bytes)
-        self.scratch_bytes = max(self.scratch_bytes, launch.kernel.scratch_bytes)
+        if launch.shared_bytes > self.shared_bytes:
+            self.shared_bytes = launch.shared_bytes
+        if launch.kernel.scratch_bytes > self.scratch_bytes:
+            self.scratch_bytes = launch.kernel.scratch_bytes
         self._place_function(place)
         self._choose(place)
 
@@ -156,7 +158,7 @@ class Program:
         """Enter the address of a kernel's code; until it is the best there will be, it is looked up again."""
         kernel = self.launches[place].kernel
         (self._unsettled.discard if kernel.job is None else self._unsettled.add)(place)
-        self.code[place, 1] = ctypes.cast(kernel.function, ctypes.c_void_p).value or 0
+        self.code[place, 1] = kernel.function_address
 
     def _place_move(self, place: int, work: MemsetWork | CopyWork) -> None:
         if isinstance(work, MemsetWork):

@@ -25,6 +25,16 @@ def test_edits_of_the_patch_appear_and_undo_takes_them_away(hand: Hand, patch: P
     assert hand.scene.nodes["scale"].face.title == "Louder"
 
 
+def test_a_node_that_changes_its_region_stays_where_it_is(hand: Hand, patch: Patch) -> None:
+    """Nodes, connections and places are what they were."""
+    patch.restore([NodeAdded(Node(id="old", type="foo.loop"))])
+    before = shown(hand.scene)
+    patch.move_into(["source", "scale"], "old")
+    assert shown(hand.scene) == before == documented(patch)
+    patch.undo()
+    assert shown(hand.scene) == before
+
+
 def test_another_patch_replaces_the_view(canvas: Canvas, hand: Hand, patch: Patch) -> None:
     """The old patch is not followed any more."""
     other = Patch(Catalogue())

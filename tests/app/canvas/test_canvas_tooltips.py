@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.canvas.tooltips import as_html, badge_text, buffer_text, connection_tooltip, node_tooltip, port_tooltip
-from engine.patch.changes import Connection, Node, NodeAdded, PortRef
+from engine.patch.changes import Connection, Node, NodeAdded, NodeRegionChanged, PortRef
 from engine.patch.document import Patch
 from engine.runtime.messages import BufferReport, NodeReport, NodeState
 from tests.app.canvas.canvas_support import make_report
@@ -21,6 +21,18 @@ def test_a_node_tells_its_type_state_time_and_kernels(patch: Patch) -> None:
         "Quokka that scales samples.",
         "running, 420 µs, 2 kernels",
     ]
+
+
+def test_a_node_tells_the_region_it_lies_in(patch: Patch) -> None:
+    """The region block is called by its title, and the other branch is told."""
+    patch.restore(
+        [NodeAdded(Node(id="old", type="foo.choice", title="Choose")), NodeRegionChanged("scale", "old.else", "")]
+    )
+    assert node_tooltip(patch, "scale", None).splitlines()[2] == "inside Choose, otherwise"
+    patch.move_into("scale", "old")
+    assert node_tooltip(patch, "scale", None).splitlines()[2] == "inside Choose"
+    patch.move_into("scale", "")
+    assert "inside" not in node_tooltip(patch, "scale", None)
 
 
 def test_a_failed_node_tells_why(patch: Patch) -> None:

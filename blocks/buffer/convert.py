@@ -1,0 +1,27 @@
+"""buffer.convert: the same numbers in another type."""
+
+from __future__ import annotations
+
+from blocks.buffer.element_types import NUMBERS
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
+
+
+class Convert(Block, id="buffer.convert", version=1, category="Buffer", tags=("cast", "type", "float", "int", "dtype")):
+    """Convert numbers into another element type.
+
+    Floats are rounded to the nearest; a float becomes a whole number by cutting towards 0, and the nearest that the
+    type holds when it is out of range; whole numbers that don't fit another whole type wrap around. A boolean says
+    whether a number is not 0.
+    """
+
+    x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")
+    out: Out[any_type] = port(shape="same(x)", dtype="given", doc="The numbers, converted.")
+    dtype: str = param("f32", choices=tuple(NUMBERS), doc="Element type of the output.")
+
+    kernel = Kernel("buffers.cu", entry="convert")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.define(self.out, dtype=NUMBERS[self.dtype])
+        arguments = (self.x, build.element_type(self.x), self.out, build.element_type(self.out), self.out.size)
+        build.launch(self.kernel, num_threads=self.out.size, args=arguments)

@@ -1,0 +1,25 @@
+"""buffer.frame_delay: what a buffer held a frame ago."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
+
+
+class FrameDelay(
+    Block, id="buffer.frame_delay", version=1, category="Buffer", tags=("feedback", "previous", "history", "trail")
+):
+    """Give out in each frame what came in at the end of the last one.
+
+    This is how a patch feeds back: `x` may come from blocks that depend on `out`. In such a round the shape of `out`
+    can't follow from `x`; connect something of the same type and shape to `like`. In the first frame every number is
+    `initial`. What is remembered survives a rebuild.
+    """
+
+    x: In[any_type] = port(delayed=True, doc="What the next frame is to see: any element type, any shape.")
+    like: In[any_type] = port(optional=True, doc="Gives type and shape of the output, when x depends on it.")
+    out: Out[any_type] = port(shape="same(like, x)", dtype="same(like, x)", doc="x as it was one frame ago.")
+    initial: float = param(0.0, min=-1e9, max=1e9, structural=True, doc="Every number of the first frame.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Two buffers that change places after each frame; no kernel."""
+        build.delay(self.out, self.x, initial=self.initial)

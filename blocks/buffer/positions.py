@@ -1,0 +1,35 @@
+"""buffer.positions: where each element is."""
+
+from __future__ import annotations
+
+import math
+
+from blocks.buffer.shape_text import shape_rule, whole_numbers
+from engine.api import Block, BlockBuilder, Kernel, Out, param, port, u32
+from engine.diagnostics import PatchError
+
+
+class Positions(
+    Block, id="buffer.positions", version=1, category="Buffer", tags=("index", "iota", "range", "arange", "grid")
+):
+    """Give each element its position along an axis.
+
+    Along the only axis of a list that is 0, 1, 2 and so on; in two dimensions the row (axis 0) or the column (axis 1).
+    Use it, converted to f32, to build patterns and gradients out of arithmetic.
+    """
+
+    out: Out[u32] = port(shape="[1]", doc="The positions, from 0 on.")
+    shape: str = param("256", doc='Sizes of the axes, the slowest first, such as "1080, 1920".')
+    axis: int = param(0, min=0, max=7, structural=True, doc="The axis along which positions are counted.")
+
+    kernel = Kernel("buffers.cu", entry="positions")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        sizes = whole_numbers("shape", self.shape)
+        if self.axis >= len(sizes):
+            raise PatchError(f"parameter axis must be one of the {len(sizes)} axes of the shape, got {self.axis}")
+        build.define(self.out, shape=shape_rule("shape", self.shape))
+        inner = math.prod(sizes[self.axis + 1 :])
+        arguments = (self.out, sizes[self.axis], inner, self.out.size)
+        build.launch(self.kernel, num_threads=self.out.size, args=arguments)

@@ -1,0 +1,22 @@
+"""buffer.reinterpret: the same bytes as elements of another type, without a copy."""
+
+from __future__ import annotations
+
+from blocks.buffer.element_types import ELEMENTS
+from engine.api import Block, BlockBuilder, In, Out, ReinterpretView, any_type, param, port
+
+
+class Reinterpret(Block, id="buffer.reinterpret", version=1, category="Buffer", tags=("view", "cast", "bits", "bytes")):
+    """Take a buffer's bytes for elements of another type.
+
+    Nothing is copied or converted: a float4 image becomes four times as many f32, and changes of the output change the
+    input. The last axis grows or shrinks with the size of an element. To convert values, use Convert.
+    """
+
+    x: In[any_type] = port(strided=True, doc="The buffer: any element type, any shape, without gaps.")
+    out: Out[any_type] = port(shape="view", dtype="view", doc="The same bytes as elements of the new type.")
+    dtype: str = param("f32", choices=tuple(ELEMENTS), doc="What the bytes are taken for.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """A view; nothing runs."""
+        build.view(self.out, self.x, ReinterpretView(ELEMENTS[self.dtype]))

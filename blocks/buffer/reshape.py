@@ -1,0 +1,22 @@
+"""buffer.reshape: the same elements in another shape, without a copy."""
+
+from __future__ import annotations
+
+from blocks.buffer.shape_text import whole_numbers
+from engine.api import Block, BlockBuilder, In, Out, ReshapeView, any_type, param, port
+
+
+class Reshape(Block, id="buffer.reshape", version=1, category="Buffer", tags=("view", "flatten", "shape")):
+    """Look at a buffer in another shape.
+
+    Nothing is copied and the elements keep their order: the output is the same memory. One size may be -1 and follows
+    from the others; "-1" alone makes a list. The input must have no gaps: put a Copy behind a Slice or a Transpose.
+    """
+
+    x: In[any_type] = port(strided=True, doc="The elements: any type, any shape.")
+    out: Out[any_type] = port(shape="view", dtype="view", doc="The same elements in the new shape.")
+    shape: str = param("-1", doc='Sizes of the axes, the slowest first, such as "4, -1".')
+
+    def describe(self, build: BlockBuilder) -> None:
+        """A view; nothing runs."""
+        build.view(self.out, self.x, ReshapeView(whole_numbers("shape", self.shape)))

@@ -1,0 +1,23 @@
+"""buffer.state: memory that lasts."""
+
+from __future__ import annotations
+
+from blocks.buffer.element_types import ELEMENTS
+from blocks.buffer.shape_text import shape_rule
+from engine.api import Block, BlockBuilder, Out, any_type, param, port
+
+
+class State(Block, id="buffer.state", version=1, category="Buffer", tags=("memory", "persistent", "simulation")):
+    """Keep a buffer from frame to frame.
+
+    It begins with zeros. Blocks that work in place change it, and the next frame finds what they left: heights of a
+    water surface, sums over time. It survives a rebuild of the patch, as long as its type and shape stay.
+    """
+
+    out: Out[any_type] = port(shape="[1]", dtype="given", state=True, doc="The buffer, as the last frame left it.")
+    shape: str = param("256, 256", doc='Sizes of the axes, the slowest first, such as "1080, 1920".')
+    dtype: str = param("f32", choices=tuple(ELEMENTS), doc="Element type.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Memory alone; nothing runs."""
+        build.define(self.out, dtype=ELEMENTS[self.dtype], shape=shape_rule("shape", self.shape))

@@ -1,0 +1,22 @@
+"""buffer.transpose: the axes in another order, without a copy."""
+
+from __future__ import annotations
+
+from blocks.buffer.shape_text import whole_numbers
+from engine.api import Block, BlockBuilder, In, Out, TransposeView, any_type, param, port
+
+
+class Transpose(Block, id="buffer.transpose", version=1, category="Buffer", tags=("view", "axes", "permute", "matrix")):
+    """Look at a buffer with its axes in another order.
+
+    Nothing is copied: the output is the same memory, and axis k of it is axis `order[k]` of the input, as in numpy. It
+    goes into blocks that take strides, such as Copy, which lays the elements out anew.
+    """
+
+    x: In[any_type] = port(strided=True, doc="The buffer: any element type, any shape.")
+    out: Out[any_type] = port(shape="view", dtype="view", doc="The same elements, axes in the new order.")
+    order: str = param("1, 0", doc='Each axis of x once, such as "2, 0, 1".')
+
+    def describe(self, build: BlockBuilder) -> None:
+        """A view; nothing runs."""
+        build.view(self.out, self.x, TransposeView(whole_numbers("order", self.order)))

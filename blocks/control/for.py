@@ -1,0 +1,28 @@
+"""control.for: a part of the patch that runs a number of times."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Out, any_type, describe_for, param, port, u32
+
+
+class For(
+    Block, id="control.for", version=1, category="Control", tags=("region", "loop", "repeat", "times"), regions=("",)
+):
+    """Run the blocks inside a number of times in each frame.
+
+    Blocks inside carry values from turn to turn by changing buffers of the outside in place. `counts`, when something
+    is connected to it, says how often instead of `count`: the device knows best how many particles there are.
+    """
+
+    counts: In[any_type] = port(
+        dtype="number", optional=True, doc="Its first element is the number of turns; below 0 means none."
+    )
+    index: Out[u32] = port(shape="[1]", doc="The number of this turn from 0; after the loop, how many there were.")
+    count: int = param(8, min=0, max=1_000_000, unit="turns", doc="Number of turns, unless counts says it.")
+    limit: int = param(
+        1_000_000, min=0, max=10_000_000, unit="turns", doc="Turns after which the loop is stopped, with a warning."
+    )
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread sets the condition of a conditional node, before the first turn and at the end of each."""
+        describe_for(build, self.count, self.counts, index=self.index, limit=self.limit)

@@ -1,0 +1,27 @@
+"""control.if_else: one of two parts of the patch."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, port
+
+
+class IfElse(
+    Block,
+    id="control.if_else",
+    version=1,
+    category="Control",
+    tags=("region", "condition", "branch", "switch"),
+    regions=("", "else"),
+):
+    """Run the blocks of one branch when a condition holds, and those of the other when it does not.
+
+    The condition is one element of a buffer, looked at on the device each time the region is reached: anything but 0
+    holds. Put a Select behind the region, with the same condition, to go on with the result of the branch that ran.
+    """
+
+    condition: In[any_type] = port(doc="Its element decides; numbers or booleans, of any shape.")
+    element: int = param(0, min=0, max=1 << 30, structural=True, doc="Which element of the condition decides.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread sets the condition of a conditional node with two bodies."""
+        describe_if(build, self.condition, self.element, otherwise=True)

@@ -1,0 +1,27 @@
+"""control.while: a part of the patch that runs again and again while something holds."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Out, any_type, describe_while, param, port, u32
+
+
+class While(
+    Block, id="control.while", version=1, category="Control", tags=("region", "loop", "repeat", "until"), regions=("",)
+):
+    """Run the blocks inside again and again, as long as a condition holds.
+
+    The condition is one element of a buffer outside, which blocks inside must change in place (with Assign, say), or
+    the loop never ends by itself; anything but 0 holds. It is looked at before each turn, on the device, so all turns
+    belong to one frame. Blocks inside carry values from turn to turn by changing buffers of the outside in place.
+    """
+
+    condition: In[any_type] = port(doc="Its element decides; numbers or booleans, of any shape.")
+    turns: Out[u32] = port(shape="[1]", doc="How many turns are done; inside the loop, the number of this one from 0.")
+    element: int = param(0, min=0, max=1 << 30, structural=True, doc="Which element of the condition decides.")
+    limit: int = param(
+        10_000, min=0, max=10_000_000, unit="turns", doc="Turns after which the loop is stopped, with a warning."
+    )
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread sets the condition of a conditional node, before the first turn and at the end of each."""
+        describe_while(build, self.condition, self.element, turns=self.turns, limit=self.limit)

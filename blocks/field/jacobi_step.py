@@ -1,0 +1,27 @@
+"""field.jacobi_step: every point becomes the mean of its neighbours."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+
+
+class JacobiStep(
+    Block, id="field.jacobi_step", version=1, category="Field", tags=("laplace", "poisson", "relax", "heat", "solver")
+):
+    """Make every inner point of a field the mean of its four neighbours.
+
+    Repeated in a While until `change` is small enough, this solves Laplace's equation for the values on the edge: the
+    temperatures of a plate, a soap film in a bent frame. The edge itself stays.
+    """
+
+    u: In[f32] = port(rank=2, doc="The field, shape [height, width].")
+    out: Out[f32] = port(shape="same(u)", doc="The field after the step, in memory of its own.")
+    change: Out[f32] = port(shape="[1]", doc="The largest change of a point.")
+
+    kernel = Kernel("fields.cu", entry="jacobi_step")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a point; a thread block finds its largest change at once."""
+        size = (self.u.dim(1), self.u.dim(0))
+        build.fill(self.change, 0)
+        build.launch(self.kernel, num_threads=size, args=(self.u, self.out, self.change, *size))

@@ -1,0 +1,32 @@
+"""field.wave_step: waves on a surface go on by one step."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+
+
+class WaveStep(
+    Block, id="field.wave_step", version=1, category="Field", tags=("water", "ripple", "membrane", "simulation")
+):
+    """Move waves on a surface on by one step.
+
+    Works in place on heights and velocities: two buffers that a State keeps. Waves run at `speed` and bounce off the
+    edges. Several steps a frame, in a For, make them faster.
+    """
+
+    heights: In[f32] = port(rank=2, doc="Heights of the surface, shape [height, width].")
+    velocities: In[f32] = port(shape="same(heights)", doc="How fast each point rises, a step.")
+    heights_out: Out[f32] = port(inplace="heights", doc="The heights, one step later.")
+    velocities_out: Out[f32] = port(inplace="velocities", doc="The velocities, one step later.")
+    speed: float = param(0.25, min=0, max=0.5, doc="Square of the wave speed, in points a step; 0.5 is the fastest.")
+    damping: float = param(0.002, min=0, max=1, doc="Share of the velocity that each step takes away.")
+
+    velocity = Kernel("fields.cu", entry="wave_velocity")
+    height = Kernel("fields.cu", entry="wave_height")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Velocities from the heights around each point, then heights; one thread a point."""
+        size = (self.heights.dim(1), self.heights.dim(0))
+        state = (self.heights_out, self.velocities_out)
+        build.launch(self.velocity, num_threads=size, args=(*state, self.speed, self.damping, *size))
+        build.launch(self.height, num_threads=self.heights.size, args=(*state, self.heights.size))

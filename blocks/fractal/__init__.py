@@ -1,0 +1,1 @@
+"""Fractals, some iterations at a time."""

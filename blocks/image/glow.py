@@ -1,0 +1,26 @@
+"""image.glow: light around what is bright."""
+
+from __future__ import annotations
+
+from blocks.image.gaussian_blur import GaussianBlur
+from blocks.image.mix import Mix
+from engine.api import Composite, CompositeBuilder
+
+
+class Glow(Composite, id="image.glow", version=1, category="Image", tags=("bloom", "halo", "light", "soft")):
+    """Let the bright parts of an image shine on what is around them.
+
+    A blurred copy of the image is added to the image in linear light. The block stands for a Gaussian Blur and a Mix,
+    and computes what these two would compute; `amount` says how much of the copy is added.
+    """
+
+    def compose(self, build: CompositeBuilder) -> None:
+        """Blur the image, and add the result to it."""
+        blur = build.add_child(GaussianBlur, "blur", sigma=12.0)
+        mix = build.add_child(Mix, "mix", mode="add")
+        build.connect_children(blur["out"], mix["b"])
+        build.expose_input("image", mix["a"], doc="The image that is to glow, linear RGBA, shape [height, width].")
+        build.expose_input("image", blur["image"])
+        build.expose_output("out", mix["out"], doc="The image with its glow, of the same size.")
+        build.expose_parameter("sigma", blur, doc="How far the light reaches: standard deviation of the Gaussian.")
+        build.expose_parameter("amount", mix, doc="How much light is added: 0 leaves the image as it is.")

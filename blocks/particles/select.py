@@ -1,0 +1,40 @@
+"""particles.select: those particles that something holds for."""
+
+from __future__ import annotations
+
+from blocks.particles.particle import Particle
+from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
+
+#: The kernel knows them by their place in this list.
+QUANTITIES = ("speed", "height", "age", "distance")
+
+
+class Select(
+    Block, id="particles.select", version=1, category="Particles", tags=("filter", "append", "cull", "count", "find")
+):
+    """Gather the particles whose speed, height or age lies in a range.
+
+    Copies the living particles that it holds for to the front of a buffer, in any order, and counts them. When more are
+    found than the buffer has places, the rest is left out, and the count stays at the capacity; a warning says so.
+    """
+
+    particles: In[Particle] = port(doc="The particles to look through.")
+    selected: Out[Particle] = port(shape="[capacity]", append=True, doc="Those that it holds for, from the front on.")
+    capacity: int = param(20_000, min=1, max=4_000_000, unit="particles", structural=True, doc="Most that are found.")
+    by: str = param(
+        "speed", choices=QUANTITIES, doc="What is looked at: speed, height in metres, age as a share of life, distance."
+    )
+    low: float = param(4.0, min=-1000, max=1000, doc="Least that counts: metres, metres a second or a share.")
+    high: float = param(1000.0, min=-1000, max=1000, doc="From here on it no longer counts.")
+
+    kernel = Kernel("select_particles.cu", entry="select_particles")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread a particle; each finds its place with an atomic addition."""
+        target = (self.selected, self.selected.counter, self.selected.size)
+        limits = (QUANTITIES.index(self.by), self.low, self.high)
+        build.launch(
+            self.kernel,
+            num_threads=self.particles.size,
+            args=(self.particles, *target, *limits, self.particles.size),
+        )

@@ -1,0 +1,1 @@
+"""One number from many."""

@@ -1,0 +1,25 @@
+"""reduce.count: how many elements hold."""
+
+from __future__ import annotations
+
+from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port, u32
+
+
+class Count(Block, id="reduce.count", version=1, category="Reduce", tags=("any", "true", "nonzero", "condition")):
+    """Count the elements that are not 0.
+
+    As the condition of a region it asks whether any element holds: a count of 0 does not. Put a Compare before it to
+    count what is larger or smaller than something.
+    """
+
+    x: In[any_type] = port(doc="Any element type, any shape; only an element of zero bytes, or -0, does not count.")
+    out: Out[u32] = port(shape="[1]", doc="Number of elements that are not 0.")
+
+    kernel = Kernel("reduce.cu", entry="count_true")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element; a thread block adds its count at once."""
+        build.fill(self.out, 0)
+        build.launch(
+            self.kernel, num_threads=self.x.size, args=(self.x, build.element_type(self.x), self.out, self.x.size)
+        )

@@ -1,0 +1,20 @@
+"""reduce.smallest: the smallest element."""
+
+from __future__ import annotations
+
+from blocks.reduce.shares import describe_reduction
+from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
+
+
+class Smallest(Block, id="reduce.smallest", version=1, category="Reduce", tags=("min", "minimum")):
+    """Find the smallest element.
+
+    NaN counts as smaller than everything, as in numpy. Use it together with Largest to bring a signal to a range.
+    """
+
+    x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")
+    out: Out[f32] = port(shape="[1]", doc="The smallest element.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Two kernels, with thread blocks that work together."""
+        describe_reduction(build, "smallest", self.x, self.out)

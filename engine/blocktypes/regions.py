@@ -1,0 +1,90 @@
+"""Regions as blocks describe them: which kernels set their conditions, and when."""
+
+from __future__ import annotations
+
+from engine.blocktypes.builder import BlockBuilder
+from engine.blocktypes.description import (
+    Argument,
+    BufferArgument,
+    ConditionArgument,
+    Control,
+    ElementArgument,
+    Kernel,
+    KernelEntry,
+    RegionKind,
+    StatusKind,
+    ValueArgument,
+)
+from engine.blocktypes.ports import BufferHandle
+from engine.types import u32
+
+_FILE = "control.cu"
+
+
+def describe_if(build: BlockBuilder, condition: BufferHandle, element: int, *, otherwise: bool = False) -> None:
+    """Make a region that runs once, unless an element of `condition` is 0; then its other branch, if it has one."""
+    _require_element(build, condition, element)
+    begin = _launch("begin_if", ConditionArgument(), *_element(build, condition, element))
+    build.control(Control(RegionKind.IF_ELSE if otherwise else RegionKind.IF, (begin,)))
+
+
+def describe_while(
+    build: BlockBuilder, condition: BufferHandle, element: int, *, turns: BufferHandle, limit: object
+) -> None:
+    """Make a region that runs again and again until an element of `condition` is 0, at most `limit` times.
+
+    `turns`, an output of one u32, counts the turns that are done.
+    """
+    _require_element(build, condition, element)
+    stopped = _stopped(build, turns, limit)
+    most = build.argument(limit)
+    looked_at = _element(build, condition, element)
+    begin = _launch("begin_while", ConditionArgument(), *looked_at, _write(turns), _change(stopped), most)
+    turn = _launch("turn_while", ConditionArgument(), *looked_at, _change(turns), _change(stopped), most)
+    build.control(Control(RegionKind.WHILE, (begin,), (turn,)))
+
+
+def describe_for(
+    build: BlockBuilder, count: object, counts: BufferHandle, *, index: BufferHandle, limit: object
+) -> None:
+    """Make a region that runs `count` times, or as often as the first element of `counts` says, at most `limit` times.
+
+    `index`, an output of one u32, is the number of the turn, from 0 on, and after the last turn how many there were.
+    """
+    stopped = _stopped(build, index, limit)
+    times = (build.argument(count), BufferArgument(counts.name, reads=True, writes=False), ElementArgument(counts.name))
+    most = build.argument(limit)
+    begin = _launch("begin_for", ConditionArgument(), *times, _write(index), _change(stopped), most)
+    turn = _launch("turn_for", ConditionArgument(), *times, _change(index), _change(stopped), most)
+    build.control(Control(RegionKind.FOR, (begin,), (turn,)))
+
+
+def _launch(entry: str, *arguments: Argument) -> KernelEntry:
+    return KernelEntry(Kernel(_FILE, entry), (1,), (1, 1, 1), arguments)
+
+
+def _element(build: BlockBuilder, condition: BufferHandle, element: int) -> tuple[Argument, ...]:
+    looked_at = BufferArgument(condition.name, reads=True, writes=False)
+    return looked_at, ElementArgument(condition.name), ValueArgument(element)
+
+
+def _require_element(build: BlockBuilder, condition: BufferHandle, element: int) -> None:
+    build.require(
+        condition.size - 1 - element,
+        f"element must be less than the size of the condition, got {element}",
+        port=condition,
+    )
+
+
+def _stopped(build: BlockBuilder, turns: BufferHandle, limit: object) -> BufferHandle:
+    stopped = build.buffer("stopped", u32, "[1]")
+    build.report(stopped, StatusKind.STOPPED, turns, limit)
+    return stopped
+
+
+def _write(buffer: BufferHandle) -> BufferArgument:
+    return BufferArgument(buffer.name, reads=False, writes=True)
+
+
+def _change(buffer: BufferHandle) -> BufferArgument:
+    return BufferArgument(buffer.name, reads=True, writes=True)

@@ -1,0 +1,131 @@
+"""Dimension expressions: integer arithmetic over ports and parameters, turned into functions of a context.
+
+Grammar (dimensions and strides count from 0; `last` counts from the last axis backwards, and takes an axis that does
+not exist for one of size 1, whose stride is 0)::
+
+    dimension = integer | "N" | parameter | port ".size" | port ".dim" K | port ".stride" K
+              | port ".last" K | port ".laststride" K
+              | dimension ("+" | "-" | "*" | "//" | "%") dimension | "-" dimension
+              | "ceil(" dimension "/" dimension ")" | "min(" dimension {"," dimension} ")" | "max(" ... ")"
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
+from engine.types import Shape, element_count
+
+#: A dimension's value in a context.
+Dimension = Callable[[ShapeContext], int]
+
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_AXIS = re.compile(r"(dim|stride|last|laststride)(\d+)$")
+
+
+@lru_cache(maxsize=4096)
+def parse_extent(text: str) -> Dimension:
+    """Return the function that computes one dimension expression; ShapeRuleError when it is malformed."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as problem:
+        raise ShapeRuleError(f"{text!r} must be integer arithmetic: {problem.msg}") from problem
+    dimension = compile_dimension(tree)
+
+    def evaluate(context: ShapeContext) -> int:
+        try:
+            return dimension(context)
+        except ZeroDivisionError:
+            raise ShapeRuleError(f"{text!r} must not divide by zero") from None
+
+    # Only what divides pays for saying so.
+    return evaluate if any(character in text for character in "/%") else dimension
+
+
+def compile_dimension(node: ast.expr) -> Dimension:
+    """Return the function that computes an expression; ShapeRuleError when it is no integer arithmetic."""
+    match node:
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return lambda _: value
+        case ast.Name(id="N"):
+            return _axis("0", 0, "N")
+        case ast.Name(id=name):
+            return lambda context: context.parameter(name)
+        case ast.Attribute(value=ast.Name(id=name), attr="size"):
+            return _size(name)
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if match := _AXIS.match(attribute):
+            return _AXES[match[1]](name, int(match[2]), f"{name}.{attribute}")
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            inner = compile_dimension(operand)
+            return lambda context: -inner(context)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _binary(_OPERATORS[type(op)], left, right)
+        case ast.Call(func=ast.Name(id="ceil"), args=[ast.BinOp(left=left, op=ast.Div(), right=right)], keywords=[]):
+            return _binary(lambda a, b: -(-a // b), left, right)
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=arguments, keywords=[]) if arguments:
+            values = [compile_dimension(item) for item in arguments]
+            choose = min if name == "min" else max
+            return lambda context: choose([value(context) for value in values])
+    raise ShapeRuleError(f"dimension must be integer arithmetic over ports and parameters, got {ast.unparse(node)}")
+
+
+def _binary(apply: Callable[[int, int], int], left: ast.expr, right: ast.expr) -> Dimension:
+    first, second = compile_dimension(left), compile_dimension(right)
+    return lambda context: apply(first(context), second(context))
+
+
+def _size(name: str) -> Dimension:
+    def size(context: ShapeContext) -> int:
+        shape: Shape | None = context.outputs.get(name)
+        return element_count(context.shape(name) if shape is None else shape)
+
+    return size
+
+
+def _axis(name: str, axis: int, text: str) -> Dimension:
+    def dimension(context: ShapeContext) -> int:
+        shape = context.shape(name)
+        if axis >= len(shape):
+            raise ShapeRuleError(f"{text} must exist, got shape {list(shape)}")
+        return shape[axis]
+
+    return dimension
+
+
+def _stride(name: str, axis: int, text: str) -> Dimension:
+    def stride(context: ShapeContext) -> int:
+        strides = context.buffer_strides(name)
+        if axis >= len(strides):
+            raise ShapeRuleError(f"{text} must exist, got shape {list(context.shape(name))}")
+        return strides[axis]
+
+    return stride
+
+
+def _last(name: str, axis: int, text: str) -> Dimension:
+    def dimension(context: ShapeContext) -> int:
+        shape = context.shape(name)
+        return shape[-1 - axis] if axis < len(shape) else 1
+
+    return dimension
+
+
+def _last_stride(name: str, axis: int, text: str) -> Dimension:
+    def stride(context: ShapeContext) -> int:
+        strides = context.buffer_strides(name)
+        return strides[-1 - axis] if axis < len(strides) else 0
+
+    return stride
+
+
+_AXES = {"dim": _axis, "stride": _stride, "last": _last, "laststride": _last_stride}

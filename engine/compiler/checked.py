@@ -1,0 +1,62 @@
+"""`Checked`: what the check of a description finds out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from engine.compiler.description import GraphDescription
+from engine.compiler.shapes import Layouts, NodeLayouts
+from engine.compiler.survey import Survey
+from engine.diagnostics import Diagnostic
+from engine.patch.changes import PortRef
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is known of a description.
+
+    `nodes` holds the layouts and launches of every sound block, each after those that feed it (except through delayed
+    inputs); `survey` who feeds whom.
+    """
+
+    description: GraphDescription
+    survey: Survey
+    nodes: dict[str, NodeLayouts]
+    errors: tuple[Diagnostic, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @cached_property
+    def layouts(self) -> Layouts:
+        """Layouts by (node, port or internal buffer); inputs have their source's."""
+        return {PortRef(node, name): layout for node, n in self.nodes.items() for name, layout in n.layouts.items()}
+
+    @cached_property
+    def view_offsets(self) -> dict[PortRef, int]:
+        """Where the outputs that are views start in the memory of the inputs that they show, in bytes."""
+        return {
+            PortRef(node, name): offset
+            for node, n in self.nodes.items()
+            if n.offsets
+            for name, offset in n.offsets.items()
+        }
+
+    @cached_property
+    def position(self) -> dict[str, float]:
+        """The place of each sound block in the order of `nodes`; edits put blocks in between."""
+        return {node: float(position) for position, node in enumerate(self.nodes)}
+
+
+def placed(node: str, problems: Sequence[Diagnostic], sources: Mapping[str, PortRef]) -> list[Diagnostic]:
+    """Return a block's problems with its id; what was found at an input also tells from where it came."""
+    placed_ones = []
+    for problem in problems:
+        source = sources.get(problem.port) if problem.port and problem.found else None
+        message = problem.message
+        if source is not None and message.endswith(problem.found):
+            message = f"{message} from {source}"
+        placed_ones.append(msgspec.structs.replace(problem, node=node, message=message))
+    return placed_ones

@@ -1,0 +1,102 @@
+"""Phases 1 and 2: everything that can be wrong with a patch, all at once, and the layout of every buffer.
+
+A block with an error gets no layouts, and what depends on it no errors that follow from that one. With the result of
+an earlier version of the description, only what changed is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.compiler.checked import Checked, placed
+from engine.compiler.description import GraphDescription
+from engine.compiler.layout import Layout
+from engine.compiler.rechecking import recheck
+from engine.compiler.shapes import NodeLayouts, node_layouts
+from engine.compiler.survey import Survey, survey
+from engine.diagnostics import Diagnostic
+
+__all__ = ["Checked", "check"]
+
+_NOTHING: Mapping[str, NodeLayouts] = {}
+
+
+def check(description: GraphDescription, previous: Checked | None = None) -> Checked:
+    """Return every error and warning of a description, and the layouts and launches of the blocks that have none.
+
+    Blocks that are the same as in `previous`, with inputs of the same layouts, are taken over as they are.
+    """
+    if previous is not None:
+        checked = recheck(description, previous)
+        if checked is not None:
+            return checked
+    return _check_all(description, previous)
+
+
+def _check_all(description: GraphDescription, previous: Checked | None = None) -> Checked:
+    """Look at the whole description."""
+    found = survey(description)
+    known = previous.nodes if previous is not None else _NOTHING
+    nodes: dict[str, NodeLayouts] = {}
+    errors = list(found.errors)
+    by_id, incoming, broken = description.by_id, found.incoming, found.broken
+    waiting = {connection.target.node: set[str]() for connection in found.late}
+    for connection in found.late:
+        waiting[connection.target.node].add(connection.target.port)
+    for node_id in found.order:
+        if node_id in broken:
+            continue
+        block = by_id[node_id].description
+        sources = incoming[node_id]
+        inputs: list[Layout | None] = []
+        for spec in block.rules.inputs:
+            source = sources.get(spec.name)
+            if source is None or (waiting and node_id in waiting and spec.name in waiting[node_id]):
+                inputs.append(None)
+                continue
+            feeding = nodes.get(source.node)
+            if feeding is None:
+                break
+            inputs.append(feeding.layouts[source.port])
+        else:
+            given = tuple(inputs)
+            old = known.get(node_id)
+            if old is not None and old.description is block and old.inputs == given:
+                nodes[node_id] = old
+                continue
+            made = node_layouts(block, given, outputs_only=node_id in waiting)
+            if made.problems:
+                errors += placed(node_id, made.problems, sources)
+            else:
+                nodes[node_id] = made
+    for node_id in waiting:
+        _complete(node_id, description, found, nodes, known, errors)
+    return Checked(description, found, nodes, tuple(errors), tuple(found.warnings))
+
+
+def _complete(
+    node_id: str,
+    description: GraphDescription,
+    found: Survey,
+    nodes: dict[str, NodeLayouts],
+    known: Mapping[str, NodeLayouts],
+    errors: list[Diagnostic],
+) -> None:
+    """Look again at a block with a delayed input, now that what feeds it is known."""
+    if node_id not in nodes:
+        return
+    block = description.by_id[node_id].description
+    sources = found.incoming[node_id]
+    inputs: list[Layout | None] = []
+    for rule in block.rules.inputs:
+        source = sources.get(rule.name)
+        if source is not None and source.node not in nodes:
+            return  # which has an error of its own
+        inputs.append(None if source is None else nodes[source.node].layouts[source.port])
+    given = tuple(inputs)
+    old = known.get(node_id)
+    if old is not None and old.description is block and old.inputs == given:
+        nodes[node_id] = old
+        return
+    nodes[node_id] = node_layouts(block, given)
+    errors += placed(node_id, nodes[node_id].problems, sources)

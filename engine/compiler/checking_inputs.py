@@ -1,0 +1,127 @@
+"""What must be true of a block's inputs once their layouts are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.blocktypes.block_rules import InputRule
+from engine.blocktypes.description import CopyEntry, DelayEntry, Entry, buffer_arguments
+from engine.blocktypes.ports import PortSpec
+from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
+from engine.blocktypes.shape_rules import same_names
+from engine.compiler.layout import Layout
+from engine.diagnostics import Diagnostic, error
+from engine.types import DType
+
+#: The remedy of what only the block's author can mend.
+HELP = "see the block's help"
+_COPY = "put a Copy block in front of it"
+
+
+def check_input(rule: InputRule, layout: Layout, problems: list[Diagnostic]) -> None:
+    """Add what is wrong with the element type, the rank and the strides of an input."""
+    dtype = rule.dtype
+    if dtype is not None and layout.dtype is not dtype and layout.dtype != dtype:
+        problems.append(type_mismatch(rule.name, dtype, layout.dtype))
+    if rule.rank is not None and len(layout.shape) != rule.rank:
+        problems.append(
+            error(
+                f"input must have {rule.rank} dimensions, got shape {list(layout.shape)}",
+                port=rule.name,
+                remedy="connect a buffer of that rank",
+                expected=f"{rule.rank} dimensions",
+                found=f"shape {list(layout.shape)}",
+            )
+        )
+    if layout.strides is not None and not rule.spec.strided:
+        problems.append(
+            error(
+                f"input must lie in memory without gaps, got a view with strides {list(layout.strides)}",
+                port=rule.name,
+                remedy=_COPY,
+                expected="no gaps",
+                found=f"strides {list(layout.strides)}",
+            )
+        )
+
+
+def type_mismatch(port: str, expected: DType, found: DType, node: str | None = None, source: str = "") -> Diagnostic:
+    """Return the diagnostic of an input whose source carries elements of another type."""
+    return error(
+        f"elements must be {expected}, got {found}{source}",
+        node=node,
+        port=port,
+        remedy="connect an output of that type, or convert in between",
+        expected=str(expected),
+        found=str(found),
+    )
+
+
+def check_types(typed: Sequence[PortSpec], layouts: Mapping[str, Layout], problems: list[Diagnostic]) -> None:
+    """An input of any type may have a rule: elements as another input's, or numbers that kernels can compute with."""
+    for spec in typed:
+        layout = layouts.get(spec.name)
+        if layout is None:
+            continue
+        if spec.dtype_rule == "number":
+            if layout.dtype.kind not in ("float", "integer", "boolean"):
+                wanted = "single real numbers or booleans"
+                problems.append(
+                    error(
+                        f"elements must be {wanted}, got {layout.dtype}",
+                        port=spec.name,
+                        remedy="connect a buffer of numbers, or reinterpret its elements in between",
+                        expected=wanted,
+                        found=str(layout.dtype),
+                    )
+                )
+            continue
+        for name in same_names(spec.dtype_rule):
+            other = layouts.get(name)
+            if other is not None and other.dtype != layout.dtype:
+                problems.append(type_mismatch(spec.name, other.dtype, layout.dtype))
+                break
+
+
+def check_input_shape(rule: InputRule, layout: Layout, context: ShapeContext, problems: list[Diagnostic]) -> None:
+    """An input that has a shape rule must be of that shape; the default rule, "same", asks for nothing."""
+    assert rule.shape is not None
+    try:
+        expected = rule.shape(context)
+    except ShapeRuleError as problem:
+        problems.append(error(str(problem), port=rule.name, remedy=HELP))
+        return
+    if layout.shape != expected:
+        wanted, got = f"shape {list(expected)}", f"{list(layout.shape)}"
+        problems.append(
+            error(
+                f"input must be of {wanted} by its rule {rule.spec.shape}, got {got}",
+                port=rule.name,
+                remedy="connect a buffer of that shape",
+                expected=wanted,
+                found=got,
+            )
+        )
+
+
+def check_moves(moves: Sequence[Entry], layouts: Mapping[str, Layout], problems: list[Diagnostic]) -> None:
+    """Fills, copies and delays go over whole buffers: they must have no gaps, and both ends of one the same size."""
+    for entry in moves:
+        touched = [(a.name, layouts[a.name]) for a in buffer_arguments(entry) if a.name in layouts]
+        for name, layout in touched:
+            if layout.strides is not None:
+                text = f"'{name}' must have no gaps to be filled or copied, got strides {list(layout.strides)}"
+                problems.append(error(text, port=name, remedy=_COPY))
+        if isinstance(entry, (CopyEntry, DelayEntry)) and len(touched) == 2:
+            (source, one), (target, other) = touched
+            if one.size_bytes != other.size_bytes:
+                problems.append(
+                    error(
+                        f"copy needs two buffers of one size, got {one.size_bytes} bytes in {source} "
+                        f"and {other.size_bytes} in {target}",
+                        port=source,
+                        remedy="connect a buffer of that size, or make the block's describe and its ports agree",
+                        expected=f"{other.size_bytes} bytes",
+                        found=f"{one.size_bytes} bytes",
+                    )
+                )

@@ -1,0 +1,69 @@
+"""Defaults: what the outputs of a region hold when it is skipped, so that whoever reads them finds what is declared.
+
+A buffer that is made inside a region and read outside it is filled before the region; so is one inside several
+regions, before each of those that the reader is not in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.blocktypes.description import BufferArgument, FillEntry, Kernel, KernelEntry, ValueArgument
+from engine.compiler.buffers import TRANSIENT, BufferPlan
+from engine.compiler.description import TOP, GraphDescription
+from engine.compiler.nesting import Nesting
+from engine.patch.changes import PortRef
+from engine.types import DType
+
+_KERNELS = {size: Kernel("control.cu", f"fill_{8 * size}") for size in (1, 2, 4, 8)}
+_THREADS = 256
+
+
+def region_outputs(
+    description: GraphDescription, buffers: BufferPlan, nesting: Nesting
+) -> dict[str, tuple[PortRef, ...]]:
+    """Return, by region block, the buffers to fill before it."""
+    if nesting.is_flat:
+        return {}
+    readers: dict[PortRef, set[str]] = {}
+    for connection in description.connections:
+        place = buffers.places.get(connection.target)
+        if place is not None:
+            readers.setdefault(place.owner, set()).add(nesting.scope_of(connection.target.node))
+    for port in _seen_after(description):
+        readers.setdefault(buffers.places[port].owner, set()).add(TOP)
+    outputs: dict[str, dict[PortRef, None]] = {}
+    for owner, buffer in buffers.allocations.items():
+        scope = nesting.scope_of(owner.node)
+        if scope == TOP or buffer.lifetime not in TRANSIENT:
+            continue
+        for reader in sorted(readers.get(owner, ())):
+            for region in nesting.regions_between(scope, reader):
+                outputs.setdefault(region, {})[owner] = None
+    return {region: tuple(sorted(owners, key=lambda o: (o.node, o.port))) for region, owners in outputs.items()}
+
+
+def _seen_after(description: GraphDescription) -> Iterator[PortRef]:
+    """Give what is looked at when a frame is done: what is shown, and outputs that feed nothing."""
+    fed = description.targets_of
+    for node in description.nodes:
+        for display in node.description.displays:
+            yield PortRef(node.id, display.buffer)
+        for spec in node.description.outputs:
+            port = PortRef(node.id, spec.name)
+            if port not in fed:
+                yield port
+
+
+def fill_entry(dtype: DType, elements: int, default: float, name: str) -> FillEntry | KernelEntry:
+    """Return what fills a buffer called `name` with `default`: every number in it, whatever the element type."""
+    target = BufferArgument(name, reads=False, writes=True)
+    scalar = dtype.numpy.base
+    if default == 0 or scalar.fields is not None:
+        return FillEntry(target, 0)
+    if scalar.kind == "c":
+        scalar = scalar.type(0).real.dtype
+    bits = int.from_bytes(scalar.type(default).tobytes(), "little")
+    count = elements * dtype.size_bytes // scalar.itemsize
+    arguments = (target, ValueArgument(bits), ValueArgument(count))
+    return KernelEntry(_KERNELS[scalar.itemsize], (count,), (_THREADS, 1, 1), arguments)

@@ -1,0 +1,168 @@
+"""Inlining: the blocks that composites stand for are put in their places, so that every later phase sees plain blocks.
+
+A child is called "glow/blur" after its composite `glow`, at any depth ("a/b/c"); ids of a patch hold no slash, so the
+text before the first one is the node that a person sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from engine.blocktypes.composition import ChildPort
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.diagnostics import Diagnostic
+from engine.patch.changes import Connection, PortRef
+
+#: A parameter of a block: node id and name.
+Place = tuple[str, str]
+
+
+def owner(node_id: str) -> str:
+    """Return the node of the patch that a block belongs to: "glow" for "glow/blur", itself for any other."""
+    return node_id.partition("/")[0]
+
+
+@dataclass
+class Inlined:
+    """A description without composites, and what leads from the patch's nodes to its blocks and back.
+
+    `parameters` gives for each exposed parameter those that it sets; `values` the parameter values that children were
+    given, by block; `inputs` and `outputs` lead from a composite's ports to its blocks' ports.
+    """
+
+    description: GraphDescription
+    parameters: dict[Place, tuple[Place, ...]] = field(default_factory=dict)
+    values: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    inputs: dict[PortRef, tuple[PortRef, ...]] = field(default_factory=dict)
+    outputs: dict[PortRef, PortRef] = field(default_factory=dict)
+
+    def output(self, port: PortRef) -> PortRef:
+        """Return the block's output that is behind an output of a node."""
+        return self.outputs.get(port, port)
+
+    def set_places(self, values: Mapping[Place, object]) -> dict[Place, object]:
+        """Return parameter values by (node, name) as values of the blocks that take them."""
+        if not self.parameters:
+            return dict(values)
+        return {place: value for key, value in values.items() for place in self.parameters.get(key, (key,))}
+
+    def all_values(self, values: Mapping[str, Mapping[str, object]]) -> dict[str, Mapping[str, object]]:
+        """Return the parameter values of every block: `values` by node, with what composites hand to their blocks."""
+        if not self.values:
+            return dict(values)
+        inner: dict[str, Mapping[str, object]] = {**values}
+        inner |= {node: dict(given) for node, given in self.values.items()}
+        for (node, name), places in self.parameters.items():
+            if name in values.get(node, ()):
+                for child, parameter in places:
+                    inner[child] = {**inner[child], parameter: values[node][name]}
+        return inner
+
+    def shown(self, diagnostic: Diagnostic) -> Diagnostic:
+        """Return a diagnostic at the node that a person sees, and at its port when the block's port is exposed."""
+        if diagnostic.node is None or "/" not in diagnostic.node:
+            return diagnostic
+        node, _, child = diagnostic.node.partition("/")
+        port = self._seen.get(PortRef(diagnostic.node, diagnostic.port)) if diagnostic.port else None
+        text = f"{child}: {diagnostic.message}"
+        return msgspec.structs.replace(diagnostic, node=node, port=port, message=text)
+
+    def __post_init__(self) -> None:
+        ends = [(outer, inner) for outer, targets in self.inputs.items() for inner in targets]
+        ends += self.outputs.items()
+        self._seen = {inner: outer.port for outer, inner in ends if "/" not in outer.node}
+
+
+def changed_values(
+    before: Mapping[str, Mapping[str, object]], after: Mapping[str, Mapping[str, object]]
+) -> dict[Place, object]:
+    """Return the numbers that are others in `after`, by (node, name): what a graph that runs on has to be told.
+
+    A structural parameter of a composite may give its children other live values and change nothing else.
+    """
+    return {
+        (node, name): value
+        for node, values in after.items()
+        for name, value in values.items()
+        if isinstance(value, (bool, int, float)) and before.get(node, {}).get(name) != value
+    }
+
+
+def inline(description: GraphDescription) -> Inlined:
+    """Return the description with the blocks of every composite in its place."""
+    if all(node.description.composition is None for node in description.nodes):
+        return Inlined(description)
+    return _Inlining().run(description)
+
+
+class _Inlining:
+    def __init__(self) -> None:
+        self.nodes: list[BlockNode] = []
+        self.connections: list[Connection] = []
+        self.composites: set[str] = set()
+        self.parameters: dict[Place, list[Place]] = {}
+        self.values: dict[str, Mapping[str, object]] = {}
+        self.inputs: dict[PortRef, list[PortRef]] = {}
+        self.outputs: dict[PortRef, PortRef] = {}
+
+    def run(self, description: GraphDescription) -> Inlined:
+        for node in description.nodes:
+            self.place(node)
+        for connection in description.connections:
+            if connection.source.node in self.composites or connection.target.node in self.composites:
+                self.connect(connection.source, connection.target)
+            else:
+                self.connections.append(connection)
+        return Inlined(
+            GraphDescription(tuple(self.nodes), tuple(self.connections)),
+            {place: tuple(places) for place, places in self.parameters.items()},
+            self.values,
+            {port: tuple(ports) for port, ports in self.inputs.items()},
+            self.outputs,
+        )
+
+    def place(self, node: BlockNode) -> None:
+        """Add a block, or the blocks of a composite."""
+        composition = node.description.composition
+        if composition is None:
+            self.nodes.append(node)
+            return
+        self.composites.add(node.id)
+        prefix = f"{node.id}/"
+        group = node.group or (node.id if composition.as_child_graph else "")
+        for child in composition.children:
+            child_id = prefix + child.name
+            made = BlockNode(child_id, child.description, prefix + child.region if child.region else node.region, group)
+            if child.description.composition is None:
+                self.values[child_id] = child.values
+                self.nodes.append(made)
+            else:
+                self.place(made)  # which enters its ports and parameters, as the following needs them
+        for name, inner in composition.inputs:
+            self.inputs.setdefault(PortRef(node.id, name), []).extend(self.targets(_port(prefix, inner)))
+        for name, inner in composition.outputs:
+            self.outputs[PortRef(node.id, name)] = self.source(_port(prefix, inner))
+        for name, inner in composition.parameters:
+            place = (prefix + inner.child, inner.name)
+            self.parameters.setdefault((node.id, name), []).extend(self.parameters.get(place, (place,)))
+        for source, target in composition.connections:
+            self.connect(_port(prefix, source), _port(prefix, target))
+
+    def connect(self, source: PortRef, target: PortRef) -> None:
+        source = self.source(source)
+        self.connections += [Connection(source, inner) for inner in self.targets(target)]
+
+    def source(self, port: PortRef) -> PortRef:
+        """Return the output of a block that is behind an output."""
+        return self.outputs.get(port, port) if port.node in self.composites else port
+
+    def targets(self, port: PortRef) -> Sequence[PortRef]:
+        """Return the inputs of blocks that are behind an input."""
+        return self.inputs.get(port, (port,)) if port.node in self.composites else (port,)
+
+
+def _port(prefix: str, place: ChildPort) -> PortRef:
+    return PortRef(prefix + place.child, place.name)

@@ -1,0 +1,8 @@
+"""A plan to look at: as text, as a graph in DOT or SVG, and its memory over the operations."""
+
+from engine.compiler.inspection.dot import plan_dot
+from engine.compiler.inspection.drawing import plan_svg
+from engine.compiler.inspection.memory import MemoryTimeline, Step, memory_svg, memory_timeline
+from engine.compiler.inspection.text import plan_text
+
+__all__ = ["MemoryTimeline", "Step", "memory_svg", "memory_timeline", "plan_dot", "plan_svg", "plan_text"]

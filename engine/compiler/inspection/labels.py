@@ -1,0 +1,70 @@
+"""What operations, buffers and sizes are called, in every form in which a plan is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.blocktypes.description import CopyEntry, FillEntry, KernelEntry
+from engine.compiler.operations import ClearStatus, DownloadStatus, RegionEntry, UploadFrame
+from engine.compiler.plan import Plan
+from engine.compiler.shapes import Layout
+from engine.patch.changes import PortRef
+
+
+def what(plan: Plan, index: int) -> str:
+    """Return what an operation does: "kernel scale, grid 4x1x1 of 256x1x1"."""
+    match plan.operations[index].entry:
+        case KernelEntry(kernel=kernel, shared_bytes=shared_bytes):
+            launch = plan.launches[index]
+            shared = f", {shared_bytes} bytes shared" if shared_bytes else ""
+            return f"kernel {kernel.entry}, grid {_size(launch.grid)} of {_size(launch.thread_block)}{shared}"
+        case FillEntry(target=target, value=value):
+            return f"fill {target.name} with {value}"
+        case CopyEntry(target=target, source=source):
+            return f"copy {source.name} to {target.name}"
+        case RegionEntry(kind=kind):
+            return f"region {kind.value}"
+        case UploadFrame():
+            return "upload frame"
+        case ClearStatus():
+            return "clear status"
+        case DownloadStatus():
+            return "download status"
+
+
+def title(plan: Plan, index: int) -> str:
+    """Return the block that an operation belongs to, "graph" for those of the graph itself."""
+    return plan.operations[index].node or "graph"
+
+
+def names(owners: Iterable[PortRef]) -> str:
+    """Return buffers in alphabetical order; the graph's own have no block, and a region's condition no port."""
+    return ", ".join(sorted(map(_name, owners)))
+
+
+def layout_text(layout: Layout) -> str:
+    """Return an element type with a shape: "f32[4, 3]", with the strides where there are gaps."""
+    strides = "" if layout.strides is None else f" strides {list(layout.strides)}"
+    return f"{layout.dtype.__name__}{list(layout.shape)}{strides}"
+
+
+def bytes_text(size_bytes: int) -> str:
+    """Return a size that a person can read: "1.5 MiB"."""
+    if size_bytes < 1024:
+        return f"{size_bytes} bytes"
+    size = float(size_bytes)
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 1024 or unit == "GiB":
+            break
+    return f"{size:.4g} {unit}"
+
+
+def _name(owner: PortRef) -> str:
+    if not owner.port:
+        return f"condition of {owner.node}"
+    return str(owner) if owner.node else owner.port
+
+
+def _size(size: tuple[int, int, int]) -> str:
+    return "x".join(map(str, size))

@@ -1,0 +1,96 @@
+"""The memory timeline: what is in use during each operation, when one runs after the other in the plan's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.compiler.inspection.labels import bytes_text, title, what
+from engine.compiler.inspection.svg import FAINT, FILLS, LINE, document, line, rectangle, text, text_width
+from engine.compiler.plan import Plan
+from engine.compiler.uses import buffer_uses, spans
+from engine.patch.changes import PortRef
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation, and the buffers of the arena that are in use during it, with their bytes in all."""
+
+    operation: int
+    buffers: tuple[PortRef, ...]
+    live_bytes: int
+
+
+@dataclass(frozen=True)
+class MemoryTimeline:
+    """The steps of a frame; `own_bytes` belong to buffers outside the arena, which are in use throughout.
+
+    `spans` holds the first and the last operation that each buffer of the arena is in use during.
+    """
+
+    steps: tuple[Step, ...]
+    spans: dict[PortRef, tuple[int, int]]
+    own_bytes: int
+
+
+def memory_timeline(plan: Plan) -> MemoryTimeline:
+    """Return what is in use during each operation; sizes as the arena counts them, in multiples of 256 bytes."""
+    placement = plan.placement
+    users = buffer_uses(plan.operations, plan.scopes, placement.offsets).users
+    owners = list(placement.offsets)
+    found = dict(zip(owners, spans(plan.operations, plan.scopes, [users[o] for o in owners]), strict=True))
+    starting: list[list[PortRef]] = [[] for _ in plan.operations]
+    for owner in owners:
+        starting[found[owner][0]].append(owner)
+    live: dict[PortRef, None] = {}
+    steps = []
+    for index, new in enumerate(starting):
+        live = {owner: None for owner in live if found[owner][1] >= index} | dict.fromkeys(new)
+        steps.append(Step(index, tuple(live), sum(placement.sizes[owner] for owner in live)))
+    own = sum(b.layout.size_bytes for o, b in plan.buffers.allocations.items() if o not in placement.offsets)
+    return MemoryTimeline(tuple(steps), found, own)
+
+
+_LEFT, _TOP, _BOTTOM, _COLUMN, _HEIGHT, _CURVE = 90.0, 40.0, 30.0, 26.0, 320.0, 90.0
+
+
+def memory_svg(plan: Plan) -> str:
+    """Return an SVG file: above where each buffer lies and how long, below how many bytes are in use."""
+    timeline = memory_timeline(plan)
+    width = _LEFT + _COLUMN * max(len(timeline.steps), 14) + 20
+    return document(width, _TOP + _HEIGHT + 40 + _CURVE + _BOTTOM, _parts(plan, timeline, width))
+
+
+def _parts(plan: Plan, timeline: MemoryTimeline, width: float) -> Iterator[str]:
+    placement = plan.placement
+    saved = f"arena {bytes_text(placement.size_bytes)}, without sharing {bytes_text(placement.unshared_bytes)}"
+    yield text(20, 24, f"{saved}; buffers with memory of their own {bytes_text(timeline.own_bytes)}", bold=True)
+    scale = _HEIGHT / max(placement.size_bytes, 1)
+    yield from _axis(_TOP, _HEIGHT, placement.size_bytes, width)
+    for number, (owner, (first, last)) in enumerate(timeline.spans.items()):
+        x, span = _LEFT + _COLUMN * first, _COLUMN * (last - first + 1)
+        height = scale * placement.sizes[owner]
+        y = _TOP + _HEIGHT - scale * placement.offsets[owner] - height
+        tip = f"{owner}: {bytes_text(placement.sizes[owner])} at {placement.offsets[owner]}, {first} to {last}"
+        yield rectangle(x + 0.5, y, span - 1, height, FILLS[number % len(FILLS)], tip=tip)
+        if height >= 14 and text_width(str(owner)) <= span - 4:
+            yield text(x + span / 2, y + height / 2 + 4, str(owner), anchor="middle")
+    top = _TOP + _HEIGHT + 40
+    yield from _axis(top, _CURVE, placement.size_bytes, width)
+    yield text(_LEFT, top - 8, "bytes in use during each operation", FAINT)
+    for step in timeline.steps:
+        height = _CURVE * step.live_bytes / max(placement.size_bytes, 1)
+        x = _LEFT + _COLUMN * step.operation
+        tip = f"{step.operation} {title(plan, step.operation)}: {what(plan, step.operation)}\n"
+        tip += f"{bytes_text(step.live_bytes)} in {len(step.buffers)} buffers"
+        yield rectangle(x + 0.5, top + _CURVE - height, _COLUMN - 1, max(height, 1.0), FILLS[0], tip=tip)
+        yield text(x + _COLUMN / 2, top + _CURVE + 16, str(step.operation), FAINT, "middle")
+
+
+def _axis(top: float, height: float, size_bytes: int, width: float) -> Iterator[str]:
+    yield line(_LEFT, top, _LEFT, top + height)
+    yield line(_LEFT, top + height, width - 20, top + height)
+    for share in (0.0, 0.5, 1.0):
+        y = top + height * (1 - share)
+        yield line(_LEFT - 4, y, _LEFT, y, LINE)
+        yield text(_LEFT - 8, y + 4, bytes_text(int(size_bytes * share)), FAINT, "end")

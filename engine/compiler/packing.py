@@ -1,0 +1,206 @@
+"""Packing: an offset for every buffer, such that those in use at once never overlap and the total is small.
+
+The largest buffer comes first; each next one goes into the tightest gap that the earlier ones leave it, which may be
+memory of buffers that it comes after or before (greedy by size, as in "Efficient Memory Management for Deep Neural Net
+Inference", Pisarchyk and Lee, 2020). Where many earlier ones are in its way, `Cells` finds the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from engine.compiler.cells import Cells
+from engine.compiler.succession import Group, Succession
+
+#: With more buffers than this in its way, a buffer's gap is found in the cells instead of between those buffers.
+_MANY = 12
+#: With so few buffers, other orders are tried as well.
+_FEW = 64
+
+
+@dataclass(frozen=True)
+class Packing:
+    """The offsets, by buffer, and the bytes they need in all."""
+
+    offsets: list[int]
+    size_bytes: int
+
+
+def pack(sizes: Sequence[int], succession: Succession, groups: Sequence[Group]) -> Packing:
+    """Return offsets for buffers of these sizes; each group gets memory of its own."""
+    offsets = [0] * len(sizes)
+    top = 0
+    for group in groups:
+        size_bytes = _pack_group(sizes, succession, group, offsets)
+        if top:
+            for buffer in group.members:
+                offsets[buffer] += top
+        top += size_bytes
+    return Packing(offsets, top)
+
+
+def _pack_group(sizes: Sequence[int], succession: Succession, group: Group, offsets: list[int]) -> int:
+    members, least = group.members, group.peak_bytes
+    if len(members) == 1:
+        return sizes[members[0]]
+    packer = _Packer(sizes, succession)
+    best = packer.run(sorted(members, key=lambda b: (-sizes[b], b)))
+    if best.size_bytes > least and len(members) <= _FEW:
+        tries = [_Packer(sizes, succession).run(order) for order in _other_orders(members, sizes, succession)]
+        best = min((best, *tries), key=lambda packing: packing.size_bytes)
+    if best.size_bytes > least and not packer.used_cells:
+        other = _Packer(sizes, succession, ceiling=least).run(members)
+        best = min((best, other), key=lambda packing: packing.size_bytes)
+    for buffer in members:
+        offsets[buffer] = best.offsets[buffer]
+    return best.size_bytes
+
+
+def _other_orders(members: list[int], sizes: Sequence[int], succession: Succession) -> list[list[int]]:
+    """Return the buffers from the first to the last, the other way round, and the least sharable first."""
+    sharable = {b: succession.after[b].bit_count() + succession.before[b].bit_count() for b in members}
+    return [
+        members,
+        members[::-1],
+        sorted(members, key=lambda b: (-sizes[b] * (len(members) - sharable[b]), b)),
+        sorted(members, key=lambda b: (sharable[b], -sizes[b], b)),
+    ]
+
+
+def repack(
+    sizes: Sequence[int], succession: Succession, groups: Sequence[Group], kept: Mapping[int, int], enough: float
+) -> Packing:
+    """Return offsets that are the `kept` ones where that still is possible.
+
+    All are placed anew when that saves more than a tenth; up to `enough` bytes that is not tried.
+    """
+    by_size = sorted((b for b in range(len(sizes)) if b not in kept), key=lambda b: (-sizes[b], b))
+    packing = _Packer(sizes, succession).run(by_size, kept)
+    if packing.size_bytes <= enough:
+        return packing
+    anew = pack(sizes, succession, groups)
+    return packing if packing.size_bytes <= 1.1 * anew.size_bytes else anew
+
+
+class _Packer:
+    """The buffers that have an offset so far.
+
+    With a `ceiling` every second one hangs from there instead of standing on the ground: then neighbours in a chain are
+    not in each other's way.
+    """
+
+    def __init__(self, sizes: Sequence[int], succession: Succession, ceiling: int = 0) -> None:
+        self._sizes = sizes
+        self._after, self._before = succession.after, succession.before
+        self._ceiling = ceiling
+        self._offsets = [0] * len(sizes)
+        self._placed = 0
+        self._top = 0
+        self._cells: Cells | None = None
+        self._hanging = 0
+
+    @property
+    def used_cells(self) -> bool:
+        """True when so many buffers were in the way of one that gaps were looked for in the cells."""
+        return self._cells is not None
+
+    def run(self, order: Sequence[int], kept: Mapping[int, int] | None = None) -> Packing:
+        """Place the `kept` ones, then the others in this order."""
+        refused = self._keep(kept) if kept else []
+        if refused:
+            order = sorted([*order, *refused], key=lambda b: (-self._sizes[b], b))
+        sizes, offsets, after, before = self._sizes, self._offsets, self._after, self._before
+        ceiling = self._ceiling
+        for buffer in order:
+            placed = self._placed
+            free = placed & (after[buffer] | before[buffer])
+            blocked = placed ^ free
+            size = sizes[buffer]
+            if not blocked:
+                offset = 0
+            elif not free and not ceiling:
+                offset = self._top
+            elif blocked.bit_count() > _MANY:
+                offset = self._found_cells().find(blocked, free, size)
+            elif ceiling and not self._hanging >> blocked.bit_length() - 1 & 1:
+                offset = self._high_gap(blocked, size)
+                self._hanging |= 1 << buffer
+            else:
+                offset = self._gap(blocked, size)
+            offsets[buffer] = offset
+            self._placed = placed | 1 << buffer
+            if self._cells is not None:
+                self._cells.add(buffer, offset, offset + size)
+            if offset + size > self._top:
+                self._top = offset + size
+        return Packing(offsets, self._top)
+
+    def _keep(self, kept: Mapping[int, int]) -> list[int]:
+        """Place what can stay where it was; return the others."""
+        refused = []
+        open_until: list[tuple[int, int]] = []  # end and buffer of those that reach beyond the offset looked at
+        overlapping = 0
+        for buffer, offset in sorted(kept.items(), key=lambda item: (item[1], -self._sizes[item[0]], item[0])):
+            while open_until and open_until[0][0] <= offset:
+                overlapping ^= 1 << heappop(open_until)[1]
+            in_the_way = overlapping & ~(self._after[buffer] | self._before[buffer])
+            while in_the_way and self._after[in_the_way.bit_length() - 1] >> buffer & 1:
+                in_the_way ^= 1 << in_the_way.bit_length() - 1
+            if in_the_way:
+                refused.append(buffer)
+                continue
+            end = offset + self._sizes[buffer]
+            heappush(open_until, (end, buffer))
+            overlapping |= 1 << buffer
+            self._offsets[buffer] = offset
+            self._placed |= 1 << buffer
+            self._top = max(self._top, end)
+        return refused
+
+    def _found_cells(self) -> Cells:
+        if self._cells is None:
+            self._cells = Cells(self._offsets)
+            for buffer in (b for b in range(len(self._sizes)) if self._placed >> b & 1):
+                self._cells.add(buffer, self._offsets[buffer], self._offsets[buffer] + self._sizes[buffer])
+        return self._cells
+
+    def _gap(self, blocked: int, size: int) -> int:
+        """Return the tightest place between the buffers of the mask `blocked`; the end of the last is one, too."""
+        offsets, sizes = self._offsets, self._sizes
+        if blocked & (blocked - 1) == 0:
+            only = blocked.bit_length() - 1
+            return 0 if size <= offsets[only] else offsets[only] + sizes[only]
+        spans = []
+        while blocked:
+            buffer = blocked.bit_length() - 1
+            blocked ^= 1 << buffer
+            spans.append((offsets[buffer], offsets[buffer] + sizes[buffer]))
+        spans.sort()
+        best = -1
+        tightest = end = 0
+        for start, stop in spans:
+            gap = start - end
+            if gap >= size and (best < 0 or gap < tightest):
+                best, tightest = end, gap
+            if stop > end:
+                end = stop
+        return end if best < 0 else best
+
+    def _high_gap(self, blocked: int, size: int) -> int:
+        """Return the highest place between the buffers of the mask and the ceiling, or else the tightest one."""
+        offsets, sizes = self._offsets, self._sizes
+        spans = []
+        rest = blocked
+        while rest:
+            buffer = rest.bit_length() - 1
+            rest ^= 1 << buffer
+            spans.append((offsets[buffer] + sizes[buffer], offsets[buffer]))
+        spans.sort(reverse=True)
+        top = self._ceiling
+        for end, start in spans:
+            if top - end >= size:
+                return top - size
+            top = min(top, start)
+        return top - size if top >= size else self._gap(blocked, size)

@@ -1,0 +1,126 @@
+"""Phase 6, placement: which buffers share memory, and where each lies in the one arena that holds them.
+
+A buffer keeps memory of its own when it lasts longer than a frame, when somebody looks at it after the frame, when it
+is used before its block has written it, or when its contents could not be computed again (see `recomputation.py`): so
+whatever a frame computed can be had after it. Everything else may lie where something else lay that is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.compiler.buffers import BufferPlan, Lifetime
+from engine.compiler.layout import ALLOCATION_ALIGNMENT
+from engine.compiler.operations import Operation, Scope
+from engine.compiler.packing import pack, repack
+from engine.compiler.recomputation import once_only
+from engine.compiler.succession import sharing_groups, succession
+from engine.compiler.uses import buffer_uses, may_miss_a_turn, spans
+from engine.patch.changes import PortRef
+
+_NONE: frozenset[PortRef] = frozenset()
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Offsets in the arena, in bytes and by owner; every other buffer has memory of its own.
+
+    `sizes` are in bytes, as the arena counts them. `unshared_bytes` is what the same buffers need without sharing,
+    `peak_bytes` what no placement can undercut: the most that are in use at once, in each group of buffers that share.
+    `lasting` buffers hold something from before the frame: state, the user's arrays, what is read before it is written.
+    """
+
+    offsets: dict[PortRef, int]
+    sizes: dict[PortRef, int]
+    size_bytes: int
+    unshared_bytes: int
+    peak_bytes: int
+    lasting: frozenset[PortRef]
+    #: Numbers of the buffers in the arena, and by number a mask of those that come after the buffer.
+    numbers: dict[PortRef, int] = field(default_factory=dict, repr=False)
+    after: list[int] = field(default_factory=list, repr=False)
+    #: Buffers that an earlier turn of a loop may have been the last to write.
+    older: frozenset[PortRef] = frozenset()
+
+    def sharers(self, owner: PortRef) -> tuple[PortRef, ...]:
+        """Return the buffers that lie at some of the same bytes, in the order in which they are first written."""
+        start = self.offsets.get(owner)
+        if start is None:
+            return ()
+        end, sizes = start + self.sizes[owner], self.sizes
+        return tuple(
+            other
+            for other, offset in self.offsets.items()
+            if offset < end and start < offset + sizes[other] and other != owner
+        )
+
+    def overwritten(self, owner: PortRef) -> bool:
+        """True when another buffer may lie at its bytes by the end of the frame."""
+        if owner not in self.offsets:
+            return False
+        after = -1 if owner in self.older else self.after[self.numbers[owner]]
+        return any(after >> self.numbers[other] & 1 for other in self.sharers(owner))
+
+
+def place_buffers(
+    operations: Sequence[Operation],
+    scopes: Sequence[Scope],
+    buffers: BufferPlan,
+    pinned: frozenset[PortRef],
+    keep: Placement | None = None,
+) -> Placement:
+    """Return where the buffers lie that may share memory; `pinned` ones may not.
+
+    With `keep`, an earlier placement, buffers stay where they were as far as that is possible and costs little.
+    """
+    allocations = buffers.allocations
+    uses = buffer_uses(operations, scopes, allocations)
+    users, fresh = uses.users, uses.fresh
+    found: list[PortRef] = []  # in the order of first writers
+    lasting: set[PortRef] = set()
+    graph, region, status = Lifetime.GRAPH, Lifetime.REGION, Lifetime.STATUS
+    for owner in users:
+        lifetime = allocations[owner].lifetime
+        if owner not in fresh:
+            lasting.add(owner)
+        elif lifetime is graph or lifetime is region:
+            if owner not in pinned:
+                found.append(owner)
+        elif lifetime is not status:
+            lasting.add(owner)
+    once = once_only(operations, lasting)
+    if once:
+        found = [owner for owner in found if owner not in once]
+    touched = [users[owner] for owner in found]
+    sizes = [_aligned(allocations[owner].layout.size_bytes) for owner in found]
+    order = succession(operations, scopes, touched)
+    groups = sharing_groups(order, sizes, spans(operations, scopes, touched))
+    peak = sum(group.peak_bytes for group in groups)
+    numbers = {owner: number for number, owner in enumerate(found)}
+    kept = _still_there(numbers, sizes, keep) if keep is not None else None
+    if keep is not None and kept:
+        slack = max(keep.size_bytes / keep.peak_bytes, 1.0) if keep.peak_bytes else 1.0
+        packing = repack(sizes, order, groups, kept, enough=1.1 * slack * peak)
+    else:
+        packing = pack(sizes, order, groups)
+    return Placement(
+        dict(zip(found, packing.offsets, strict=True)),
+        dict(zip(found, sizes, strict=True)),
+        packing.size_bytes,
+        sum(sizes),
+        peak,
+        frozenset(lasting),
+        numbers,
+        order.after,
+        frozenset(o for o in found if may_miss_a_turn(users[o][0], operations, scopes)) if len(scopes) > 1 else _NONE,
+    )
+
+
+def _aligned(size_bytes: int) -> int:
+    return -(-max(size_bytes, 1) // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
+
+
+def _still_there(numbers: dict[PortRef, int], sizes: list[int], keep: Placement) -> dict[int, int]:
+    """Return the earlier offsets of buffers that have kept their size, by number."""
+    return {number: keep.offsets[owner] for owner, number in numbers.items() if keep.sizes.get(owner) == sizes[number]}

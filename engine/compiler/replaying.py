@@ -1,0 +1,122 @@
+"""Memory by replay: a plan is run in thought, and whoever reads a buffer must find there what was written to it.
+
+This knows nothing of live ranges. Branches are taken and loops turn as a random number says, so a few replays find
+what depends on them. What can run at the same time must not lie at the same bytes at all.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+from engine.blocktypes.description import RegionKind
+from engine.compiler.operations import RegionEntry
+from engine.compiler.plan import Plan
+from engine.compiler.touches import Reach, Touch
+from engine.patch.changes import PortRef
+
+_REPLAYS = 6
+
+
+def memory_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
+    """Return what is wrong with the buffers that share memory, and with those that change places between frames."""
+    sharers = _sharers(plan)
+    problems = _concurrent(sharers, reach, touches)
+    for seed in range(_REPLAYS):
+        replay = _Replay(plan, sharers, touches, seed)
+        replay.run(0)
+        problems |= replay.problems
+        problems |= {
+            f"{owner} must be there at the end of a frame, got other contents"
+            for owner in _looked_at(plan)
+            if owner in plan.placement.offsets and owner not in replay.there
+        }
+        problems |= {
+            f"{owner} must be written in every frame, since it changes places with {target}"
+            for target, owner in plan.buffers.swaps.items()
+            if owner not in replay.there
+        }
+    return sorted(problems)
+
+
+def _sharers(plan: Plan) -> dict[PortRef, set[PortRef]]:
+    """Return for each buffer in the arena the others that lie at some of its bytes."""
+    ends = {o: at + plan.buffers.allocations[o].layout.size_bytes for o, at in plan.placement.offsets.items()}
+    found: dict[PortRef, set[PortRef]] = {owner: set() for owner in ends}
+    here: list[PortRef] = []
+    for owner, start in sorted(plan.placement.offsets.items(), key=lambda item: item[1]):
+        here = [other for other in here if ends[other] > start]
+        for other in here:
+            found[owner].add(other)
+            found[other].add(owner)
+        here.append(owner)
+    return found
+
+
+def _concurrent(sharers: dict[PortRef, set[PortRef]], reach: Reach, touches: list[list[Touch]]) -> set[str]:
+    """Buffers that share bytes must not be used by one operation, or by two that may run at the same time."""
+    users: dict[PortRef, dict[int, None]] = {}
+    for touch in (touch for found in touches for touch in found):
+        users.setdefault(touch.place.owner, {})[touch.operation] = None
+    return {
+        f"{one} and {other} must not share bytes, since operations {a} and {b} use them at the same time"
+        for one, others in sharers.items()
+        for other in others
+        for a, b in product(users.get(one, ()), users.get(other, ()))
+        if a == b or reach.together(a, b)
+    }
+
+
+def _looked_at(plan: Plan) -> set[PortRef]:
+    """Return the buffers that are read after a frame: what is shown, and outputs that feed nothing."""
+    fed = {connection.source for connection in plan.description.connections}
+    ports = {PortRef(node.id, d.buffer) for node in plan.description.nodes for d in node.description.displays}
+    outputs = {PortRef(node.id, s.name) for node in plan.description.nodes for s in node.description.outputs}
+    return {plan.buffers.places[port].owner for port in ports | (outputs - fed)}
+
+
+class _Replay:
+    """One frame; `there` are the buffers whose bytes are their own."""
+
+    def __init__(self, plan: Plan, sharers: dict[PortRef, set[PortRef]], touches: list[list[Touch]], seed: int) -> None:
+        self._plan = plan
+        self._sharers = sharers
+        self._touches = touches
+        self._random = random.Random(seed)
+        #: Buffers that hold nothing of use when a frame starts.
+        self._made = {*plan.placement.offsets, *plan.buffers.swaps.values()}
+        self.there: set[PortRef] = set()
+        self.problems: set[str] = set()
+
+    def run(self, scope: int) -> None:
+        """Go through the operations of a scope."""
+        for index in self._plan.scopes[scope].members:
+            entry = self._plan.operations[index].entry
+            if isinstance(entry, RegionEntry):
+                for body in self._bodies(entry):
+                    self.run(body)
+            else:
+                self._touch(index)
+
+    def _bodies(self, entry: RegionEntry) -> list[int]:
+        """Return the bodies that run, one after the other."""
+        if entry.kind is RegionKind.IF_ELSE:
+            return [self._random.choice(entry.scopes)]
+        return list(entry.scopes) * self._random.randint(0, 2 if entry.kind.is_loop else 1)
+
+    def _touch(self, index: int) -> None:
+        node = self._plan.operations[index].node
+        found = [touch for touch in self._touches[index] if touch.place.owner in self._made]
+        whole = {touch.place.owner for touch in found if touch.writes and self._is_whole(touch)}
+        for touch in found:
+            owner = touch.place.owner
+            # A block's own buffers may be passed to a kernel as read and written when it only writes them.
+            if owner not in self.there and not (owner in whole and (touch.writes or owner.node == node)):
+                self.problems.add(f"operation {index} of {node} must find {owner} in memory, got other contents")
+        for touch in found:
+            if touch.writes:
+                self.there -= self._sharers.get(touch.place.owner, set())
+                self.there.add(touch.place.owner)
+
+    def _is_whole(self, touch: Touch) -> bool:
+        return touch.place.size_bytes == self._plan.buffers.allocations[touch.place.owner].layout.size_bytes

@@ -1,0 +1,167 @@
+"""Succession: which buffer may come after which in the same memory, over the partial order of the operations.
+
+Buffer b may follow buffer a when every user of a is an ancestor of b's first writer: then no schedule that a device
+may choose has both in use at once. Sets of buffers are bit masks, one bit a buffer, in the order of first writers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from engine.compiler.operations import Operation, RegionEntry, Scope
+
+#: How many first followers of a buffer with several last users are looked at; with more, less memory is shared.
+_FIRST_FOLLOWERS = 16
+
+
+@dataclass(frozen=True)
+class Succession:
+    """For each buffer a mask of those that may come `after` it and one of those that may come `before` it.
+
+    Each bit is a proof. `after` is complete; `before` may lack buffers that `after` of the other one has.
+    """
+
+    after: list[int]
+    before: list[int]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Buffers that share memory with none outside the group, in order, and what they need at least, in bytes."""
+
+    members: list[int]
+    peak_bytes: int
+
+
+def sharing_groups(order: Succession, sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[Group]:
+    """Return the groups of buffers that share with each other, directly or through others.
+
+    `spans` are the first and the last operation of each buffer in the operations' order. Buffers in use during one
+    operation, when one runs after the other in that order, can share in no other order either: that gives the peak.
+    """
+    groups: list[Group] = []
+    seen = 0
+    for first in range(len(sizes)):
+        if seen >> first & 1:
+            continue
+        group = waiting = 1 << first
+        while waiting:
+            buffer = waiting.bit_length() - 1
+            more = (order.after[buffer] | order.before[buffer]) & ~group
+            group |= more
+            waiting = waiting ^ 1 << buffer | more
+        seen |= group
+        digits = bin(group)[:1:-1]
+        members = [first]
+        while (following := digits.find("1", members[-1] + 1)) >= 0:
+            members.append(following)
+        groups.append(Group(members, _peak(members, sizes, spans)))
+    return groups
+
+
+def _peak(members: list[int], sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> int:
+    if len(members) == 1:
+        return sizes[members[0]]
+    change: dict[int, int] = {}
+    for buffer in members:
+        first, last = spans[buffer]
+        change[first] = change.get(first, 0) + sizes[buffer]
+        change[last + 1] = change.get(last + 1, 0) - sizes[buffer]
+    return max(accumulate(change[step] for step in sorted(change)))
+
+
+def succession(operations: Sequence[Operation], scopes: Sequence[Scope], users: Sequence[Sequence[int]]) -> Succession:
+    """Return who may follow whom; `users` of each buffer are operations of its home scope, the first one writes it."""
+    starts = [0] * len(operations)
+    for buffer, found in enumerate(users):
+        starts[found[0]] |= 1 << buffer
+    following = _following(operations, scopes, starts)
+    after: list[int] = []
+    ends = [0] * len(operations)
+    released = [0] * len(operations)
+    for buffer, found in enumerate(users):
+        last = following[found[-1]]
+        mask = last
+        for index in found[-2:0:-1]:
+            mask &= following[index]
+        after.append(mask)
+        if mask == last:
+            ends[found[-1]] |= 1 << buffer
+            continue
+        # Nobody ends it alone: it is over at the first operations that come after all its users.
+        for _ in range(_FIRST_FOLLOWERS):
+            if not mask:
+                break
+            first = users[(mask & -mask).bit_length() - 1][0]
+            released[first] |= 1 << buffer
+            mask &= ~(following[first] | starts[first])
+    preceding = _preceding(operations, scopes, ends, released)
+    return Succession(after, [preceding[found[0]] for found in users])
+
+
+def _following(operations: Sequence[Operation], scopes: Sequence[Scope], starts: list[int]) -> list[int]:
+    """Return, by operation, the buffers that are first written after it has ended."""
+    following = [0] * len(operations)
+    whole = list(starts)  # with what starts inside a region
+    for index in range(len(operations) - 1, -1, -1):
+        operation = operations[index]
+        if operation.scope:
+            whole[scopes[operation.scope].region] |= whole[index]
+        mask = following[index] | whole[index]
+        if mask:
+            for earlier in operation.after:
+                following[earlier] |= mask
+    if len(scopes) > 1:
+        other = _second_branches(operations)
+        in_scope = _by_scope(operations, scopes, whole)
+        for index, operation in enumerate(operations):
+            if operation.scope:
+                following[index] |= following[scopes[operation.scope].region]
+                if operation.scope in other:
+                    following[index] |= in_scope[other[operation.scope]]
+    return following
+
+
+def _preceding(
+    operations: Sequence[Operation], scopes: Sequence[Scope], ends: list[int], released: list[int]
+) -> list[int]:
+    """Return, by operation, the buffers that are over before it begins."""
+    whole = list(ends)
+    if len(scopes) > 1:
+        for index in range(len(operations) - 1, -1, -1):
+            if operations[index].scope:
+                whole[scopes[operations[index].scope].region] |= whole[index]
+        first_of = {second: first for first, second in _second_branches(operations).items()}
+        in_scope = _by_scope(operations, scopes, whole)
+    preceding = released
+    for index, operation in enumerate(operations):
+        mask = preceding[index]
+        for earlier in operation.after:
+            mask |= preceding[earlier] | whole[earlier]
+        if operation.scope:
+            mask |= preceding[scopes[operation.scope].region]
+            if operation.scope in first_of:
+                mask |= in_scope[first_of[operation.scope]]
+        preceding[index] = mask
+    return preceding
+
+
+def _by_scope(operations: Sequence[Operation], scopes: Sequence[Scope], whole: list[int]) -> list[int]:
+    masks = [0] * len(scopes)
+    for operation, mask in zip(operations, whole, strict=True):
+        masks[operation.scope] |= mask
+    return masks
+
+
+def _second_branches(operations: Sequence[Operation]) -> dict[int, int]:
+    """Return the second branch for the first one of each condition.
+
+    Only one of them runs each time, so the second may be taken to come after the first.
+    """
+    return {
+        operation.entry.scopes[0]: operation.entry.scopes[1]
+        for operation in operations
+        if isinstance(operation.entry, RegionEntry) and len(operation.entry.scopes) == 2
+    }

@@ -1,0 +1,125 @@
+"""Touches: which bytes each operation reads and writes, and which operation surely comes before which.
+
+Both follow from a plan's entries, places and dependencies alone: `verifying.py` holds them against what was meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.blocktypes.description import CopyEntry, KernelEntry, buffer_arguments
+from engine.compiler.buffers import Place
+from engine.compiler.operations import (
+    FRAME,
+    ClearStatus,
+    DownloadStatus,
+    Operation,
+    RegionEntry,
+    Scope,
+    UploadFrame,
+)
+from engine.compiler.plan import Plan
+from engine.patch.changes import PortRef
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Operation `operation` reads or writes the bytes of a place; what it does both to has two touches."""
+
+    operation: int
+    place: Place
+    writes: bool
+
+
+def all_touches(plan: Plan) -> list[list[Touch]]:
+    """Return the touches of every operation; a region has only its condition, since its bodies have their own."""
+    status = [
+        plan.buffers.places[PortRef(node.id, status.buffer)]
+        for node in plan.description.nodes
+        for status in node.description.statuses
+    ]
+    return [_touches(plan, index, operation, status) for index, operation in enumerate(plan.operations)]
+
+
+def _touches(plan: Plan, index: int, operation: Operation, status: list[Place]) -> list[Touch]:
+    frame, condition = Place(FRAME, 0, 16), Place(PortRef(operation.node, ""), 0, 8)
+    match operation.entry:
+        case UploadFrame():
+            return [Touch(index, frame, True)]
+        case ClearStatus():
+            return [Touch(index, place, True) for place in status]
+        case DownloadStatus():
+            return [Touch(index, place, False) for place in status]
+        case RegionEntry():
+            return [Touch(index, condition, False)]
+        case entry:
+            found = []
+            for argument in buffer_arguments(entry):
+                place = plan.buffers.places.get(PortRef(operation.node, argument.name))
+                if place is not None:
+                    found += [Touch(index, place, False)] * argument.reads + [
+                        Touch(index, place, True)
+                    ] * argument.writes
+            if isinstance(entry, KernelEntry):
+                found += [Touch(index, frame, False)] * entry.uses_frame
+                found += [Touch(index, condition, True)] * entry.sets_condition
+            return found
+
+
+def is_copy_of_delay(operation: Operation) -> bool:
+    """True for the copies that a delay makes when its scope starts and ends."""
+    return operation.place < 0 and isinstance(operation.entry, CopyEntry)
+
+
+def is_fill(operation: Operation) -> bool:
+    """True for what fills a region's output before the region."""
+    return operation.place < 0 and operation.node != "" and not is_copy_of_delay(operation)
+
+
+class Reach:
+    """What the dependencies say about any two operations, in whatever scopes they lie."""
+
+    def __init__(self, operations: Sequence[Operation], scopes: Sequence[Scope]) -> None:
+        self._ancestors: list[int] = []
+        self._ways: list[tuple[tuple[int, int], ...]] = []
+        for index, operation in enumerate(operations):
+            mask = 0
+            for earlier in operation.after:
+                mask |= self._ancestors[earlier] | 1 << earlier
+            self._ancestors.append(mask)
+            around = self._ways[scopes[operation.scope].region] if operation.scope else ()
+            self._ways.append((*around, (operation.scope, index)))
+
+    def lift(self, a: int, b: int) -> tuple[int, int]:
+        """Return what stands for each in the innermost scope around both: itself, or the region it lies in."""
+        for (scope_a, up), (scope_b, down) in zip(self._ways[a], self._ways[b], strict=False):
+            if scope_a != scope_b:
+                break
+            pair = up, down
+            if up != down:
+                break
+        return pair
+
+    def before(self, a: int, b: int) -> bool:
+        """True when `a`, with the region it lies in, is done before `b` starts."""
+        first, second = self.lift(a, b)
+        return bool(self._ancestors[second] >> first & 1)
+
+    def together(self, a: int, b: int) -> bool:
+        """True when nothing orders two different operations, so that they may run at the same time."""
+        first, second = self.lift(a, b)
+        return first != second and not (self._ancestors[second] >> first | self._ancestors[first] >> second) & 1
+
+    def exclusive(self, a: int, b: int) -> bool:
+        """True when the two lie in different branches of one region, of which only one runs."""
+        first, second = self.lift(a, b)
+        return first == second and a != b
+
+    def around(self, operation: int) -> tuple[int, ...]:
+        """Return the regions, as operations, that an operation lies in, the outermost first, and then itself."""
+        return tuple(index for _, index in self._ways[operation])
+
+    def inside(self, operation: int, scope: int) -> bool:
+        """True when an operation lies in a scope, at any depth."""
+        return any(around == scope for around, _ in self._ways[operation])

@@ -1,0 +1,112 @@
+"""Uses: which operations touch each buffer, seen from the innermost scope that holds them all.
+
+A user inside a region that the buffer outlives stands for the whole region: what a loop's body reads in one turn it
+reads in the next one, so the buffer is in use until the region is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from engine.compiler.operations import Operation, RegionEntry, Scope
+from engine.patch.changes import PortRef
+
+
+@dataclass(frozen=True)
+class Uses:
+    """Who touches each buffer, by owner.
+
+    `users` are operations of the buffer's home scope, in order; a region stands for the users inside it. `fresh`
+    buffers are written by their own block (or cleared by the graph) in their home scope before anything else touches
+    them: what they held before does not matter, since a block that needs it declares state.
+    """
+
+    users: dict[PortRef, list[int]]
+    fresh: set[PortRef]
+
+
+def buffer_uses(operations: Sequence[Operation], scopes: Sequence[Scope], owners: Container[PortRef]) -> Uses:
+    """Return the uses of those `owners` that any operation touches."""
+    users: dict[PortRef, list[int]] = {}
+    fresh: set[PortRef] = set()
+    for index, operation in enumerate(operations):
+        if isinstance(operation.entry, RegionEntry):
+            continue
+        reads, writes = operation.reads, operation.writes
+        # In order, for a set has none and the same plan is to give the same result.
+        for owner in writes if len(writes) < 2 else sorted(writes, key=str):
+            known = users.get(owner)
+            if known is not None:
+                known.append(index)
+            elif owner in owners:
+                users[owner] = [index]
+                if owner.node == operation.node or not operation.node:
+                    fresh.add(owner)
+        for owner in reads:
+            known = users.get(owner)
+            if known is not None:
+                if known[-1] != index:
+                    known.append(index)
+            elif owner in owners:
+                users[owner] = [index]
+    if len(scopes) > 1:
+        for owner, found in users.items():
+            users[owner], first_is_home = _lift(found, operations, scopes)
+            if not first_is_home:
+                fresh.discard(owner)
+    return Uses(users, fresh)
+
+
+def _lift(found: list[int], operations: Sequence[Operation], scopes: Sequence[Scope]) -> tuple[list[int], bool]:
+    """Return the users' stand-ins in their common scope, each once, and whether the first stands for itself."""
+    home = operations[found[0]].scope
+    if all(operations[index].scope == home for index in found):
+        return found, True
+    home_chain = chain(home, scopes)
+    for index in found:
+        other = set(chain(operations[index].scope, scopes))
+        home_chain = [scope for scope in home_chain if scope in other]
+    home = home_chain[0]
+    lifted = list(dict.fromkeys(lift(index, home, operations, scopes) for index in found))
+    return lifted, lifted[0] == found[0]
+
+
+def chain(scope: int, scopes: Sequence[Scope]) -> list[int]:
+    """Return `scope` and the scopes around it, the innermost first."""
+    found = [scope]
+    while scope:
+        scope = scopes[scope].parent
+        found.append(scope)
+    return found
+
+
+def lift(index: int, home: int, operations: Sequence[Operation], scopes: Sequence[Scope]) -> int:
+    """Return the operation of scope `home` that is operation `index` or the region around it."""
+    while (scope := operations[index].scope) != home:
+        index = scopes[scope].region
+    return index
+
+
+def spans(
+    operations: Sequence[Operation], scopes: Sequence[Scope], users: Sequence[Sequence[int]]
+) -> list[tuple[int, int]]:
+    """Return the first and the last operation, in the list's order, during which each buffer is in use.
+
+    `users` of each are operations of its home scope; a region ends with the last operation inside it.
+    """
+    if len(scopes) == 1:
+        return [(found[0], found[-1]) for found in users]
+    last = list(range(len(operations)))
+    for index in range(len(operations) - 1, -1, -1):
+        if operations[index].scope:
+            region = scopes[operations[index].scope].region
+            last[region] = max(last[region], last[index])
+    return [(found[0], last[found[-1]]) for found in users]
+
+
+def may_miss_a_turn(index: int, operations: Sequence[Operation], scopes: Sequence[Scope]) -> bool:
+    """Return whether an operation lies in a region inside a loop: then not every turn that runs need run it."""
+    regions = [scopes[scope].region for scope in chain(operations[index].scope, scopes) if scope]
+    entries = [operations[region].entry for region in regions[1:]]
+    return any(isinstance(entry, RegionEntry) and entry.kind.is_loop for entry in entries)

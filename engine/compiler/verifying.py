@@ -1,0 +1,222 @@
+"""The verifier: everything that must hold of a plan, checked from scratch and however the plan was made.
+
+It costs more than planning, so it runs in tests and on demand, not in the way of an edit.
+"""
+
+from __future__ import annotations
+
+from engine.blocktypes.description import CopyEntry, DelayEntry, KernelEntry, StatusKind
+from engine.blocktypes.shape_rules import Extent, evaluate_extent
+from engine.compiler.buffers import kept_name
+from engine.compiler.layout import ALLOCATION_ALIGNMENT
+from engine.compiler.operations import FRAME, AnyEntry, ClearStatus, DownloadStatus, RegionEntry, UploadFrame
+from engine.compiler.plan import Plan
+from engine.compiler.replaying import memory_problems
+from engine.compiler.touches import Reach, Touch, all_touches, is_copy_of_delay
+from engine.compiler.verifying_flow import conflict_problems, default_problems, flow_problems
+from engine.patch.changes import PortRef
+
+
+def verify(plan: Plan) -> list[str]:
+    """Return what is wrong with a plan, a sentence each; an empty list when every invariant holds."""
+    problems = _scope_problems(plan)
+    if problems:
+        return problems  # the rest could not be told
+    reach, touches = Reach(plan.operations, plan.scopes), all_touches(plan)
+    return [
+        *_entry_problems(plan),
+        *_place_problems(plan),
+        *_launch_problems(plan),
+        *_frame_problems(plan, reach, touches),
+        *_access_problems(plan, reach, touches),
+        *conflict_problems(plan, reach, touches),
+        *flow_problems(plan, reach, touches),
+        *default_problems(plan, reach),
+        *memory_problems(plan, reach, touches),
+    ]
+
+
+def _scope_problems(plan: Plan) -> list[str]:
+    """Every operation lies in one scope and waits for earlier ones of it; every body belongs to its region."""
+    problems = []
+    scopes, operations = plan.scopes, plan.operations
+    if not scopes or (scopes[0].region, scopes[0].parent) != (-1, -1):
+        return ["scope 0 must be the top"]
+    for number, scope in enumerate(scopes):
+        members = tuple(index for index, operation in enumerate(operations) if operation.scope == number)
+        if scope.members != members:
+            problems.append(f"scope {number} must list its operations {members}, got {scope.members}")
+        if number and not (
+            0 <= scope.region < len(operations)
+            and isinstance(entry := operations[scope.region].entry, RegionEntry)
+            and number in entry.scopes
+            and operations[scope.region].scope == scope.parent
+        ):
+            problems.append(f"scope {number} must be a body of its region, got operation {scope.region}")
+    for index, operation in enumerate(operations):
+        problems += [
+            f"operation {index} must wait for earlier ones of its scope, got {earlier}"
+            for earlier in operation.after
+            if not 0 <= earlier < index or operations[earlier].scope != operation.scope
+        ]
+        if operation.scope and scopes[operation.scope].region >= index:
+            problems.append(f"operation {index} must follow its region, got {scopes[operation.scope].region}")
+        if isinstance(operation.entry, RegionEntry):
+            names = [scopes[s].name for s in operation.entry.scopes if scopes[s].region == index]
+            wanted = [f"{operation.node}.{b}" if b else operation.node for b in operation.entry.kind.branches]
+            if names != wanted:
+                problems.append(f"region {operation.node} must have the bodies {wanted}, got {names}")
+    return problems
+
+
+def _entry_problems(plan: Plan) -> list[str]:
+    """Every block's entries are operations of its scope, each once, and nothing else is."""
+    expected: dict[tuple[str, int, str], AnyEntry] = {}
+    copies: list[tuple[str, PortRef, PortRef]] = []
+    problems: list[str] = []
+    for node in plan.description.nodes:
+        block = node.description
+        for place, entry in enumerate(block.entries):
+            if not isinstance(entry, DelayEntry):
+                expected[node.id, place, node.region] = entry
+            else:
+                target, kept = PortRef(node.id, entry.target.name), PortRef(node.id, kept_name(entry))
+                if kept in plan.buffers.places:
+                    copies.append((node.region, kept, PortRef(node.id, entry.source.name)))
+                    copies += [(node.region, target, kept)] if node.region else []
+                elif PortRef(node.id, entry.source.name) in plan.buffers.places and target not in plan.buffers.swaps:
+                    problems.append(f"{target} must be copied or change places with what it gives next")
+        if block.control is not None:
+            first = len(block.entries)
+            last = first + len(block.control.begin)
+            for place, entry in enumerate(block.control.begin, first):
+                expected[node.id, place, node.region] = entry
+            for branch in block.control.kind.branches:
+                body = f"{node.id}.{branch}" if branch else node.id
+                for place, turn in enumerate(block.control.turn, last + 1):
+                    expected[node.id, place, body] = turn
+    found: dict[tuple[str, int, str], AnyEntry] = {}
+    regions = [node.id for node in plan.description.nodes if node.description.control is not None]
+    for index, operation in enumerate(plan.operations):
+        key = operation.node, operation.place, plan.scopes[operation.scope].name
+        if isinstance(operation.entry, RegionEntry):
+            if operation.node not in regions or plan.description.by_id[operation.node].region != key[2]:
+                problems.append(f"operation {index} must be a region of its scope, got {operation.node}")
+            else:
+                regions.remove(operation.node)
+        elif operation.place >= 0:
+            if key in found:
+                problems.append(f"operation {index} must be there once, got {operation.node} twice")
+            found[key] = operation.entry
+    problems += [f"region {node} must have an operation" for node in regions]
+    problems += [f"entry {key} must be an operation" for key in expected.keys() - found.keys()]
+    problems += [f"operation {key} must be asked for by a block" for key in found.keys() - expected.keys()]
+    problems += [f"operation {key} must do what its block asks" for key in found if found[key] != expected.get(key)]
+    late = [
+        (plan.scopes[o.scope].name, PortRef(o.node, o.entry.target.name), PortRef(o.node, o.entry.source.name))
+        for o in plan.operations
+        if is_copy_of_delay(o) and isinstance(o.entry, CopyEntry)
+    ]
+    if sorted(copies, key=str) != sorted(late, key=str):
+        problems.append(f"each delay must be copied once, got {late} for {copies}")
+    return problems
+
+
+def _place_problems(plan: Plan) -> list[str]:
+    """Every place lies inside its allocation, every view and in-place output inside its source."""
+    problems = []
+    places, allocations = plan.buffers.places, plan.buffers.allocations
+    for port, place in places.items():
+        whole = allocations[place.owner].layout.size_bytes
+        if not 0 <= place.offset <= place.offset + place.size_bytes <= whole:
+            problems.append(f"{port} must lie in the {whole} bytes of {place.owner}, got {place}")
+        if port in plan.layouts and place.size_bytes != plan.layouts[port].span_bytes:
+            problems.append(f"{port} must have the bytes of its layout, got {place.size_bytes}")
+    for node in plan.description.nodes:
+        for spec in node.description.ports:
+            port = PortRef(node.id, spec.name)
+            view = node.description.view_of.get(spec.name)
+            if spec.is_input:
+                source = plan.description.source_of.get(port)
+                same = source is None or places.get(port) == places[source]
+            elif view is not None:
+                inner, outer = places[port], places[PortRef(node.id, view.source)]
+                same = inner.owner == outer.owner and (
+                    outer.offset <= inner.offset and inner.offset + inner.size_bytes <= outer.offset + outer.size_bytes
+                )
+            else:
+                same = spec.inplace is None or places[port] == places[PortRef(node.id, spec.inplace)]
+            if not same:
+                problems.append(f"{port} must lie where what it shows lies, got {places.get(port)}")
+    for owner, offset in plan.placement.offsets.items():
+        end = offset + allocations[owner].layout.size_bytes
+        if offset % ALLOCATION_ALIGNMENT or not 0 <= offset <= end <= plan.placement.size_bytes:
+            problems.append(f"{owner} must lie aligned in the arena of {plan.placement.size_bytes} bytes, got {offset}")
+    return problems
+
+
+def _launch_problems(plan: Plan) -> list[str]:
+    """Every kernel has a launch, which covers its threads with no thread block to spare."""
+    problems = []
+    for index, operation in enumerate(plan.operations):
+        entry = operation.entry
+        if not isinstance(entry, KernelEntry):
+            continue
+        config = plan.launches[index]
+        context = plan.checked.nodes[operation.node].context
+        sizes = [evaluate_extent(n, context) if isinstance(n, Extent) else n for n in entry.num_threads]
+        blocks = [-(-size // threads) for size, threads in zip(sizes, entry.thread_block, strict=False)]
+        wanted = ((*blocks, 1, 1)[:3], entry.thread_block, entry.shared_bytes)
+        if (config.grid, config.thread_block, config.shared_bytes) != wanted:
+            problems.append(f"launch {index} of {operation.node} must be {wanted} for {sizes} threads, got {config}")
+    return problems
+
+
+def _frame_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
+    """The frame uniforms come before who reads them; status words are cleared first and read back last."""
+    problems = []
+    blocks = [node.description for node in plan.description.nodes]
+    statuses = [status for block in blocks for status in block.statuses]
+    wanted = {
+        UploadFrame: any(block.uses_frame for block in blocks),
+        ClearStatus: any(status.kind is StatusKind.STOPPED for status in statuses),
+        DownloadStatus: bool(statuses),
+    }
+    words = {
+        plan.buffers.places[PortRef(n.id, s.buffer)].owner
+        for n in plan.description.nodes
+        for s in n.description.statuses
+    }
+    for kind, needed in wanted.items():
+        found = [index for index, operation in enumerate(plan.operations) if isinstance(operation.entry, kind)]
+        if len(found) != needed or any(plan.operations[index].scope for index in found):
+            problems.append(f"{kind.__name__} must be at the top {int(needed)} times, got {found}")
+            continue
+        for index in found:
+            for touch in (touch for other in touches for touch in other if touch.operation != index):
+                if kind is UploadFrame:
+                    right = touch.place.owner != FRAME or reach.before(index, touch.operation)
+                elif touch.place.owner not in words or not touch.writes:
+                    right = True
+                elif kind is ClearStatus:
+                    right = reach.before(index, touch.operation)
+                else:
+                    right = reach.before(touch.operation, index)
+                if not right:
+                    problems.append(f"{kind.__name__} must be ordered with operation {touch.operation}")
+    return problems
+
+
+def _access_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> list[str]:
+    """Every operation names the buffers that it touches; a region those that its bodies touch."""
+    reads: list[set[PortRef]] = [set() for _ in touches]
+    writes: list[set[PortRef]] = [set() for _ in touches]
+    for touch in (touch for found in touches for touch in found):
+        for index in reach.around(touch.operation):
+            (writes if touch.writes else reads)[index].add(touch.place.owner)
+    return [
+        f"operation {index} must name what it touches, got {set(operation.reads)} and {set(operation.writes)} "
+        f"for {reads[index]} and {writes[index]}"
+        for index, operation in enumerate(plan.operations)
+        if set(operation.reads) != reads[index] or set(operation.writes) != writes[index]
+    ]

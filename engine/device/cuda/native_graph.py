@@ -1,0 +1,97 @@
+"""A graph of the driver, with the driver's names for our graphs and nodes in it."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from cuda.bindings import driver
+
+from engine.device.cuda.errors import check
+from engine.device.cuda.ownership import Resources, Shared
+from engine.device.nodes import ChildWork, NoWork
+from engine.device.protocol import Node
+from engine.device.tree import ROOT, GraphTree
+
+#: A clone looks up the driver's nodes in the graph that it comes from, and that one in its own; at most so many.
+_MOST_ORIGINS = 8
+
+
+class NativeGraph:
+    """Owns a graph of the driver; `shared` says who still needs it.
+
+    The nodes of a clone are looked up when they are needed, which is seldom: until all are, the graph that it was
+    cloned from has to stay.
+    """
+
+    def __init__(self, resources: Resources, tree: GraphTree, handle: Any) -> None:
+        self.shared = Shared(resources, self._release)
+        #: The driver's graph for each graph of the tree, and its nodes for each node; None is not looked up yet.
+        self.graphs: list[Any] = [handle]
+        self.nodes: list[list[Any] | None] = []
+        self._resources, self._tree = resources, tree
+        self._origin: NativeGraph | None = None
+        self._generation = 0
+        self._clones: weakref.WeakSet[NativeGraph] = weakref.WeakSet()
+
+    def clone(self, tree: GraphTree) -> NativeGraph:
+        """Return a clone, for a copy of the tree that this one has."""
+        if self._generation == _MOST_ORIGINS:
+            self._find_all()
+        handle = check(driver.cuGraphClone(self.graphs[ROOT]), "cloning a graph")
+        twin = NativeGraph(self._resources, tree, handle)
+        twin.graphs += [None] * (len(self.graphs) - 1)
+        twin.nodes = [[] if isinstance(record.work, NoWork) else None for record in tree.nodes]
+        twin._origin, twin._generation = self, self._generation + 1
+        self.shared.hold()
+        self._clones.add(twin)
+        return twin
+
+    def nodes_of(self, node: Node) -> list[Any]:
+        """Return the driver's nodes for one of ours."""
+        found = self.nodes[node]
+        if found is None:
+            assert self._origin is not None
+            graph = self.graph(self._tree.nodes[node].graph)
+            found = self.nodes[node] = [
+                check(driver.cuGraphNodeFindInClone(handle, graph), "finding a node of a graph in its clone")
+                for handle in self._origin.nodes_of(node)
+            ]
+        return found
+
+    def graph(self, number: int) -> Any:
+        """Return the driver's graph for a graph of the tree."""
+        handle = self.graphs[number]
+        if handle is None:  # a child graph: bodies are never cloned
+            owner = self._tree.owners[number]
+            assert owner is not None
+            (node,) = self.nodes_of(owner)
+            handle = check(driver.cuGraphChildGraphNodeGetGraph(node), "cuGraphChildGraphNodeGetGraph")
+            self.graphs[number] = handle
+        return handle
+
+    def find_in_clones(self, nodes: range) -> None:
+        """Have the clones look up nodes that this graph is about to lose."""
+        for twin in self._clones:
+            for node in nodes:
+                if node < len(twin.nodes):
+                    twin.nodes_of(Node(node))
+
+    def _find_all(self) -> None:
+        """Look up everything, so that the graph this one was cloned from is not needed any more."""
+        for node in range(len(self.nodes)):
+            self.nodes_of(Node(node))
+        for number, owner in enumerate(self._tree.owners):
+            if owner is not None and isinstance(self._tree.nodes[owner].work, ChildWork):
+                self.graph(number)
+        self._let_go_of_origin()
+
+    def _let_go_of_origin(self) -> None:
+        if self._origin is not None:
+            origin, self._origin, self._generation = self._origin, None, 0
+            origin._clones.discard(self)
+            origin.shared.drop()
+
+    def _release(self) -> None:
+        check(driver.cuGraphDestroy(self.graphs[ROOT]), "cuGraphDestroy")
+        self._let_go_of_origin()

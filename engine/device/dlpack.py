@@ -1,0 +1,127 @@
+"""Arrays of other libraries by DLPack (https://dmlc.github.io/dlpack): the structures of its C header, read in place.
+
+numpy reads those of the CPU, and cannot say what lies on a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from engine.diagnostics import DeviceError
+
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
+#: The version of the protocol whose capsules are understood; the producer may give an older one.
+VERSION = (1, 0)
+_READ_ONLY = 1
+_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
+
+_NAME, _USED = b"dltensor", b"used_dltensor"
+_VERSIONED_NAME, _VERSIONED_USED = b"dltensor_versioned", b"used_dltensor_versioned"
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (("tensor", _Tensor), ("manager", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+def _capsule_function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_is_valid = _capsule_function("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+_pointer_of = _capsule_function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+_rename = _capsule_function("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+
+
+class DlpackTensor:
+    """An array that a producer lends: `release` gives it back, at the latest when this object goes.
+
+    `pointer` is the address of the first element, `strides` are in bytes, or None for a C-contiguous array.
+    """
+
+    def __init__(self, capsule: object) -> None:
+        kind: type[_Versioned | _Managed]
+        if _is_valid(capsule, _VERSIONED_NAME):
+            address, used, kind = _pointer_of(capsule, _VERSIONED_NAME), _VERSIONED_USED, _Versioned
+        elif _is_valid(capsule, _NAME):
+            address, used, kind = _pointer_of(capsule, _NAME), _USED, _Managed
+        else:
+            raise DeviceError("DLPack capsule must be an unused one, got one that was taken already or none at all")
+        managed: Any = kind.from_address(address)
+        _rename(capsule, used)  # the producer's capsule does not delete it any more
+        self._finalizer = weakref.finalize(self, _delete, address, managed.deleter)
+        self._finalizer.atexit = False  # the library that made it may be gone by then
+        self.read_only = False
+        if kind is _Versioned:
+            if managed.major != VERSION[0]:
+                self.release()
+                raise DeviceError(f"DLPack version must be {VERSION[0]}, got {managed.major}.{managed.minor}")
+            self.read_only = bool(managed.flags & _READ_ONLY)
+        tensor: _Tensor = managed.tensor
+        try:
+            self.dtype = _dtype(tensor)
+        except DeviceError:
+            self.release()
+            raise
+        self.pointer = (tensor.data or 0) + tensor.byte_offset
+        self.device_type, self.device_id = int(tensor.device_type), int(tensor.device_id)
+        self.shape = tuple(int(tensor.shape[axis]) for axis in range(tensor.ndim))
+        self.strides: tuple[int, ...] | None = None
+        if tensor.strides:
+            self.strides = tuple(int(tensor.strides[axis]) * self.dtype.itemsize for axis in range(tensor.ndim))
+
+    def release(self) -> None:
+        """Give the array back to its producer; a second call does nothing."""
+        self._finalizer()
+
+
+def _delete(address: int, deleter: int | None) -> None:
+    if deleter:
+        _DELETER(deleter)(address)
+
+
+def _dtype(tensor: _Tensor) -> np.dtype[Any]:
+    kind = _KINDS.get(tensor.code)
+    name = f"{kind}{tensor.bits // 8}"
+    if kind is None or tensor.bits % 8 or tensor.lanes != 1:
+        raise DeviceError(
+            f"element type of an external array must be one of numpy's, got DLPack's type {tensor.code} of "
+            f"{tensor.bits} bits in {tensor.lanes} lanes; convert the array, or view it as integers of that size"
+        )
+    try:
+        return np.dtype("?" if kind == "b" else name)
+    except TypeError:
+        raise DeviceError(f"element type of an external array must be one of numpy's, got {tensor.bits} bits") from None

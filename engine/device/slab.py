@@ -1,0 +1,63 @@
+"""Small pieces of memory whose addresses are known at once, for what a driver or native code reads by address.
+
+numpy takes longer to make an array and to tell its address than a kernel node may cost; so a large array is made now
+and then and cut up.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_SLAB_BYTES = 1 << 14
+_LARGE_BYTES = _SLAB_BYTES // 4
+#: The largest alignment of a kernel's parameters.
+_ALIGNMENT = 16
+
+
+class Piece(NamedTuple):
+    """Zeroed bytes that stay in their place for as long as this object lives: those of `memory` from `offset` on."""
+
+    memory: memoryview
+    offset: int
+    address: int
+    size_bytes: int
+
+    @property
+    def bytes(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bytes as an array."""
+        return np.frombuffer(self.memory, np.uint8, self.size_bytes, self.offset)
+
+
+class _Slab:
+    """An array that is being cut up; it lives as long as any piece of it."""
+
+    def __init__(self, size_bytes: int) -> None:
+        storage = np.zeros(size_bytes + _ALIGNMENT, np.uint8)
+        first = int(storage.ctypes.data)
+        self.next = -first % _ALIGNMENT
+        self.end = storage.size
+        self.first = first
+        self.memory = memoryview(storage.data)
+
+
+_lock = threading.Lock()
+_slab = _Slab(0)
+
+
+def take(size_bytes: int) -> Piece:
+    """Return `size_bytes` zeroed bytes that nobody else has, aligned for every parameter of a kernel."""
+    global _slab
+    with _lock:
+        slab = _slab
+        start = slab.next
+        slab.next = end = start + size_bytes + -size_bytes % _ALIGNMENT
+        if end > slab.end:
+            slab = _Slab(max(size_bytes + _ALIGNMENT, _SLAB_BYTES))
+            start = slab.next
+            slab.next = start + size_bytes + -size_bytes % _ALIGNMENT
+            if size_bytes < _LARGE_BYTES:
+                _slab = slab
+    return Piece(slab.memory, start, slab.first + start, size_bytes)

@@ -1,0 +1,178 @@
+"""`CompositeBuilder`: what a composite's `compose` is given, and what turns its calls into a `Composition`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from engine.blocktypes.block import Block, check_name
+from engine.blocktypes.builder import describe
+from engine.blocktypes.catalogue import Catalogue
+from engine.blocktypes.composition import Child, ChildPort, Composition
+from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.ports import PortSpec
+from engine.diagnostics import PatchError, WarploomError
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.patch.exposing import OutputRules, input_spec, parameter_spec
+from engine.patch.node_ref import NodeRef
+
+
+class CompositeBuilder:
+    """Collects one composite's children, connections and what it exposes.
+
+    Every call is checked by the patch's rules; PatchError says what must hold.
+    """
+
+    def __init__(self, block: Block, own_parameters: Collection[str]) -> None:
+        self._block = block
+        self._own = own_parameters
+        self._patch = Patch(Catalogue())
+        self._inputs: dict[str, list[PortRef]] = {}
+        self._outputs: dict[str, PortRef] = {}
+        self._parameters: dict[str, list[PortRef]] = {}
+        #: What is exposed so far, by name.
+        self.ports: dict[str, PortSpec] = {}
+        self.parameters: dict[str, ParameterSpec] = {}
+
+    @property
+    def holds_regions(self) -> bool:
+        """True when a child is a region, or is a composite that holds one."""
+        types = [self._type(child) for child in self._patch.nodes]
+        return any(t.regions or getattr(t, "holds_regions", False) for t in types)
+
+    def add_child(
+        self,
+        block_type: str | type[Block],
+        name: str | None = None,
+        /,
+        *,
+        region: NodeRef | str = "",
+        **values: Any,
+    ) -> NodeRef:
+        """Place a block, by type or id, with the given parameter values; `child["port"]` is then a port of it.
+
+        `region` is where it lies: a child that is a region (its body), or a scope such as `choice.otherwise`.
+        """
+        type_id = block_type if isinstance(block_type, str) else block_type.id
+        if type_id == self._block.id:
+            raise PatchError(f"composite must not hold itself, got a child {type_id}")
+        return self._patch.add(type_id, node_id=name, region=region, **values)
+
+    def connect_children(self, source: PortRef, target: PortRef) -> None:
+        """Tie a child's output to a child's input."""
+        self._check_free(target)
+        self._patch.connect(source, target)
+
+    def expose_input(self, name: str, target: PortRef, *, doc: str | None = None, optional: bool | None = None) -> None:
+        """Let the composite's input `name` feed a child's input; a further call with the name feeds one more."""
+        spec = self._port(target)
+        if not spec.is_input:
+            raise PatchError(f"input {name} must feed an input of a child, got the output {target}")
+        self._check_free(target)
+        self._check_new(name, self._inputs)
+        specs = [self._port(ref) for ref in self._inputs.get(name, ())]
+        known = self.ports.get(name)
+        if known is not None:
+            doc, optional = doc or known.doc, known.optional and spec.optional if optional is None else optional
+        self.ports[name] = input_spec(name, [*specs, spec], doc, optional)
+        self._inputs.setdefault(name, []).append(target)
+
+    def expose_output(self, name: str, source: PortRef, *, doc: str | None = None) -> None:
+        """Let the composite's output `name` be a child's output."""
+        if self._port(source).is_input:
+            raise PatchError(f"output {name} must show an output of a child, got the input {source}")
+        self._check_new(name, ())
+        self._outputs[name] = source
+        self.ports[name] = self._output_spec(name, source, doc)
+
+    def expose_parameter(
+        self,
+        name: str,
+        child: NodeRef,
+        parameter: str | None = None,
+        *,
+        default: Any = None,
+        min: float | None = None,
+        max: float | None = None,
+        doc: str | None = None,
+    ) -> None:
+        """Let the composite's parameter `name` set a child's parameter, which has the same name unless it is given.
+
+        A further call with the name sets one more. The default is the child's value unless it is given.
+        """
+        place = PortRef(child.id, parameter or name)
+        spec = self._type(child.id).parameter(place.port)
+        if any(place in places for places in self._parameters.values()):
+            raise PatchError(f"parameter {place} must be exposed once, got it a second time as {name}")
+        self._check_new(name, self._parameters)
+        places = self._parameters.get(name, [])
+        specs = [self._type(p.node).parameter(p.port) for p in places]
+        if default is None:
+            default = self.parameters[name].default if places else self._patch.value(child, place.port)
+        doc = doc or (self.parameters[name].doc if places else None)
+        self.parameters[name] = parameter_spec(name, [*specs, spec], default, doc, min, max)
+        self._parameters[name] = [*places, place]
+        value = self._block.values.get(name, self.parameters[name].default)
+        for known in self._parameters[name]:
+            self._patch.set(known.node, **{known.port: value})
+
+    def check(self) -> None:
+        """Raise PatchError when a child lacks an input that it needs; settle what outputs follow from."""
+        for child in self._patch.nodes:
+            for spec in self._type(child).inputs():
+                target = PortRef(child, spec.name)
+                if not spec.optional and not self._patch.source_of(target) and not self._exposed_as(target):
+                    raise PatchError(f"input {target} must be connected or exposed, got nothing")
+        for name, source in self._outputs.items():
+            self.ports[name] = self._output_spec(name, source, self.ports[name].doc)
+
+    def commit(self, *, as_child_graph: bool = False) -> Composition:
+        """Return the finished composition; PatchError names the child that can't be described."""
+        return Composition(
+            children=tuple(self._child(name) for name in self._patch.nodes),
+            connections=tuple((_place(c.source), _place(c.target)) for c in self._patch.connections),
+            inputs=tuple((name, _place(ref)) for name, refs in self._inputs.items() for ref in refs),
+            outputs=tuple((name, _place(ref)) for name, ref in self._outputs.items()),
+            parameters=tuple((name, _place(ref)) for name, refs in self._parameters.items() for ref in refs),
+            as_child_graph=as_child_graph,
+        )
+
+    def _child(self, name: str) -> Child:
+        node = self._patch.nodes[name]
+        block = self._type(name)(f"{self._block.node}/{name}", node.parameters)
+        try:
+            return Child(name, describe(block), node.region, block.values)
+        except WarploomError as problem:
+            raise PatchError(f"child {name} ({node.type}): {problem}") from problem
+
+    def _type(self, child: str) -> type[Block]:
+        return self._patch.catalogue.require(self._patch.nodes[child].type)
+
+    def _port(self, ref: PortRef) -> PortSpec:
+        return self._type(self._patch[ref.node].id).ports[self._patch[ref.node][ref.port].port]
+
+    def _output_spec(self, name: str, source: PortRef, doc: str | None) -> PortSpec:
+        exposed = {ref: self.ports[port] for port, refs in self._inputs.items() for ref in refs}
+        return OutputRules(self._type, self._patch.source_of, exposed).spec(name, source, doc)
+
+    def _exposed_as(self, target: PortRef) -> str | None:
+        return next((name for name, refs in self._inputs.items() if target in refs), None)
+
+    def _check_free(self, target: PortRef) -> None:
+        name = self._exposed_as(target)
+        if name is not None:
+            raise PatchError(f"input {target} must have one source, got it exposed as {name} already")
+        if self._patch.source_of(target) is not None:
+            raise PatchError(f"input {target} must have one source, got it connected already")
+
+    def _check_new(self, name: str, same_kind: Collection[str]) -> None:
+        if not name.isidentifier():
+            raise PatchError(f"exposed name must be an identifier, got {name!r}")
+        check_name(type(self._block), name)
+        if name in self._own or (name not in same_kind and (name in self.ports or name in self.parameters)):
+            raise PatchError(f"exposed name must be new in the composite, got {name!r}")
+
+
+def _place(ref: PortRef) -> ChildPort:
+    return ChildPort(ref.node, ref.port)

@@ -1,0 +1,95 @@
+"""Regions: which blocks lie in which, and what a connection across their borders orders.
+
+A *scope* is a text: `TOP` outside all regions, a region block's id for its body, or "id.else" for the other branch of a
+region that has two. A connection from inside a region to a block outside it orders the whole region before that block:
+both ends are lifted to the scope that they have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from engine.blocktypes.block import Block
+from engine.diagnostics import PatchError
+
+#: The scope outside all regions.
+TOP = ""
+#: The branch of an IfElse that runs when its condition is 0.
+OTHERWISE = "else"
+
+
+class RegionRefused(PatchError):
+    """A block can't lie in a region; the text says why."""
+
+
+def region_of(scope: str) -> str:
+    """Return the region block of a scope: "choice" for "choice" and for "choice.else", `TOP` for `TOP`."""
+    return scope.partition(".")[0]
+
+
+def branch_of(scope: str) -> str:
+    """Return the branch of a scope: "else" for "choice.else", "" for "choice"."""
+    return scope.partition(".")[2]
+
+
+def scope_text(region: str, branch: str = "") -> str:
+    """Return the scope of one branch of a region block."""
+    return f"{region}.{branch}" if branch else region
+
+
+@dataclass(frozen=True)
+class Scopes:
+    """The scope of every block that lies in a region, by id; blocks outside all regions may be left out."""
+
+    scope_of: Mapping[str, str]
+    _chains: dict[str, tuple[str, ...]] = field(default_factory=lambda: {TOP: ()}, init=False, repr=False)
+
+    def chain(self, scope: str) -> tuple[str, ...]:
+        """Return the scopes around and including `scope`, the outermost first; RegionRefused when there is no end."""
+        known = self._chains.get(scope)
+        if known is not None:
+            return known
+        below: dict[str, None] = {}
+        around = scope
+        while around not in self._chains:
+            if around in below:
+                circle = [region_of(s) for s in below]
+                way = " in ".join([*circle[circle.index(region_of(around)) :], region_of(around)])
+                raise RegionRefused(f"region must not lie inside itself, got {way}")
+            below[around] = None
+            around = self.scope_of.get(region_of(around), TOP)
+        chain = self._chains[scope] = (*self._chains[around], *reversed(below))
+        return chain
+
+    def lift(self, source: str, target: str) -> tuple[str, str]:
+        """Return what stands for each of two blocks in the innermost scope that holds both.
+
+        The two are equal when one block is the region around the other, and when the blocks lie in different branches
+        of one region: such a connection orders nothing.
+        """
+        scope_a, scope_b = self.scope_of.get(source, TOP), self.scope_of.get(target, TOP)
+        if scope_a == scope_b:
+            return source, target
+        a, b = self.chain(scope_a), self.chain(scope_b)
+        shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        return (
+            region_of(a[shared]) if shared < len(a) else source,
+            region_of(b[shared]) if shared < len(b) else target,
+        )
+
+    def lifted(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Return the pairs of blocks that are ordered, each lifted to the scope that it orders in."""
+        for source, target in pairs:
+            a, b = self.lift(source, target)
+            if a != b or source == target:
+                yield a, b
+
+
+def check_region(node: str, region: str, block_type: type[Block] | None, branch: str) -> None:
+    """Raise RegionRefused unless blocks may lie in this branch of a region block; an unknown type may be a region."""
+    if block_type is None or branch in block_type.regions:
+        return
+    if not block_type.regions:
+        raise RegionRefused(f"region of {node} must be a block that holds others, got {region} ({block_type.id})")
+    raise RegionRefused(f"region of {node} must be the body of {region} ({block_type.id}), got its {branch!r} branch")

@@ -1,0 +1,94 @@
+"""Requirements: what a plan asks of kernels and of the device, checked before anything is allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import msgspec
+
+from engine.blocktypes.description import BufferArgument, Kernel, KernelEntry
+from engine.compiler.buffers import Lifetime
+from engine.compiler.plan import Plan
+from engine.device.protocol import Device
+from engine.diagnostics import Diagnostic, GraphValidationError, error
+from engine.kernel_sources.elements import check_elements, pointer_elements
+from engine.kernel_sources.image import KernelImage
+from engine.patch.changes import PortRef
+from engine.runtime.pool import BufferPool, bucket_bytes, exact_bytes
+from engine.types import DType
+
+#: The compiled image of a kernel, found by its name and the folders that are searched first.
+ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
+
+
+def element_problems(plan: Plan, image_of: ImageOf) -> list[Diagnostic]:
+    """Return an error for each buffer whose elements are not of the size of the struct that a kernel takes them for."""
+    by_id, layouts = plan.description.by_id, plan.layouts
+    mismatches = cache(lambda kernel, folders, types: _mismatches(image_of(kernel, folders), kernel, types))
+    problems: list[Diagnostic] = []
+    for operation in plan.operations:
+        entry = operation.entry
+        if not isinstance(entry, KernelEntry) or operation.place < 0:
+            continue
+        types = tuple(
+            (argument.name, layout.dtype)
+            if isinstance(argument, BufferArgument)
+            and (layout := layouts.get(PortRef(operation.node, argument.name))) is not None
+            else None
+            for argument in entry.arguments
+        )
+        folders = by_id[operation.node].description.kernel_folders
+        problems += [msgspec.structs.replace(m, node=operation.node) for m in mismatches(entry.kernel, folders, types)]
+    return problems
+
+
+def _mismatches(image: KernelImage, kernel: Kernel, types: tuple[tuple[str, DType] | None, ...]) -> list[Diagnostic]:
+    """Return what is wrong with a kernel's buffers, at no node yet."""
+    found = check_elements(types, pointer_elements(image, kernel.entry), f"{kernel.file}:{kernel.entry}")
+    return [error(m.message, port=m.port, expected=m.expected, found=m.found, remedy=m.remedy) for m in found]
+
+
+def require_memory(plan: Plan, device: Device, pool: BufferPool, kept: frozenset[PortRef]) -> None:
+    """Raise GraphValidationError at the largest buffer when the plan needs more memory than there is.
+
+    `kept` are the state buffers that are there already.
+    """
+    needed = {
+        owner: bucket_bytes(buffer.layout.size_bytes)
+        for owner, buffer in plan.buffers.allocations.items()
+        if owner not in plan.placement.offsets and owner not in kept and buffer.lifetime is not Lifetime.EXTERNAL
+    }
+    total = sum(needed.values())
+    if plan.placement.offsets:
+        total += exact_bytes(plan.placement.size_bytes)
+    available = device.memory_free_bytes + pool.idle_bytes
+    if total <= available:
+        return
+    allocations = plan.buffers.allocations
+    largest = max(
+        (owner for owner in allocations if owner not in kept), key=lambda owner: allocations[owner].layout.size_bytes
+    )
+    size = allocations[largest].layout.size_bytes
+    text = f"buffers must fit in the memory of {device.info.name}: all together need {_text(total)}, "
+    text += f"{_text(available)} are free; this one is {_text(size)}"
+    remedy = "make it smaller, or close what else uses the memory"
+    found = error(
+        text,
+        node=largest.node,
+        port=largest.port,
+        expected=f"at most {_text(available)}",
+        found=_text(total),
+        remedy=remedy,
+    )
+    raise GraphValidationError([found])
+
+
+def _text(size_bytes: int) -> str:
+    """Return a size for reading: "23.0 GB"."""
+    size = float(size_bytes)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if size < 1024 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+        size /= 1024
+    raise AssertionError("every size has a unit")

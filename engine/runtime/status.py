@@ -1,0 +1,53 @@
+"""Status words: what they tell a person, as diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.blocktypes.description import ParameterArgument, Status, StatusKind
+from engine.blocktypes.shape_rules import evaluate_extent
+from engine.compiler.plan import Plan
+from engine.diagnostics import Diagnostic, warning
+from engine.patch.changes import PortRef
+
+#: An append buffer that is fuller than this share of its capacity is about to overflow.
+NEARLY_FULL = 0.9
+
+
+def status_diagnostics(
+    plan: Plan, words: Mapping[PortRef, int], values: Mapping[str, Mapping[str, object]]
+) -> list[Diagnostic]:
+    """Return a warning for each append buffer that is nearly full or overflowed and each loop ended by its limit."""
+    found = []
+    for node in plan.description.nodes:
+        for status in node.description.statuses:
+            word = words[PortRef(node.id, status.buffer)]
+            problem = _tell(plan, node.id, status, word, values)
+            if problem is not None:
+                found.append(problem)
+    return found
+
+
+def _tell(
+    plan: Plan, node: str, status: Status, word: int, values: Mapping[str, Mapping[str, object]]
+) -> Diagnostic | None:
+    capacity = _capacity(plan, node, status, values)
+    if status.kind is StatusKind.STOPPED:
+        if not word:
+            return None
+        text = f"loop must end by itself, got more than {capacity:,} turns, where it was stopped"
+        return warning(text, node=node, port=status.port, remedy="mend its condition, or raise its limit")
+    if word > capacity:
+        text = f"append buffer must hold all that is appended, got {word:,} for {capacity:,} places"
+        lost = f"{word - capacity:,} were left out; raise its capacity"
+        return warning(text, node=node, port=status.port, remedy=lost)
+    if word > NEARLY_FULL * capacity:
+        text = f"append buffer is at {100 * word / capacity:.0f} % of its capacity ({word:,} of {capacity:,})"
+        return warning(text, node=node, port=status.port, remedy="raise its capacity before it overflows")
+    return None
+
+
+def _capacity(plan: Plan, node: str, status: Status, values: Mapping[str, Mapping[str, object]]) -> int:
+    if isinstance(status.capacity, ParameterArgument):
+        return int(values[node][status.capacity.name])  # type: ignore[call-overload, no-any-return]  # an int parameter
+    return evaluate_extent(status.capacity.extent, plan.checked.nodes[node].context)

@@ -1,0 +1,6 @@
+// The count of an append buffer, from the counter that its kernels added to; launched as one thread.
+
+extern "C" __global__ void count_appended(const unsigned* counter, unsigned* count, unsigned long long capacity)
+{
+    *count = *counter < capacity ? *counter : static_cast<unsigned>(capacity);
+}

@@ -1,0 +1,90 @@
+// Blocks on buffers of any element type: choose, constant, convert, count up, copy what is not contiguous.
+#include "elements.cuh"
+
+// Copies a buffer of up to four axes, whose neighbours are `stride` elements apart, to one without gaps. The last axis
+// runs along x, the one before it along y, and both others together along z.
+extern "C" __global__ void copy_strided(
+    const void* source,
+    void* out,
+    unsigned int type,
+    int size3,
+    int size2,
+    int size1,
+    int size0,
+    long long stride3,
+    long long stride2,
+    long long stride1,
+    long long stride0) {
+    const int i0 = blockIdx.x * blockDim.x + threadIdx.x;
+    const int i1 = blockIdx.y * blockDim.y + threadIdx.y;
+    const int plane = blockIdx.z * blockDim.z + threadIdx.z;
+    if (i0 >= size0 || i1 >= size1 || plane >= size2 * size3) return;
+    const int i2 = plane % size2, i3 = plane / size2;
+    const size_t from = i3 * stride3 + i2 * stride2 + i1 * stride1 + i0 * stride0;
+    const size_t to = (static_cast<size_t>(plane) * size1 + i1) * size0 + i0;
+    const unsigned int size = type & ELEMENT_SIZE;
+    copy_element(static_cast<unsigned char*>(out) + to * size, element_at(source, type, from), size);
+}
+
+// One thread an element.
+extern "C" __global__ void select(
+    const void* condition,
+    unsigned int condition_type,
+    int element,
+    const void* a,
+    const void* b,
+    void* out,
+    unsigned int type,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const void* chosen = is_true(condition, condition_type, element) ? a : b;
+    const unsigned int size = type & ELEMENT_SIZE;
+    copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(chosen, type, i), size);
+}
+
+extern "C" __global__ void constant(void* out, unsigned int type, double value, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) put_number(out, type, i, value);
+}
+
+extern "C" __global__ void convert(const void* x, unsigned int x_type, void* out, unsigned int type, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    // Between whole numbers of 64 bits a double would lose the lowest; those wrap around, as in C.
+    if ((x_type | type) & (ELEMENT_FLOAT | ELEMENT_BOOLEAN))
+        put_number(out, type, i, number_at(x, x_type, i));
+    else
+        put_whole(out, type, i, whole_at(x, x_type, i));
+}
+
+// `inner` is the number of elements that share a position along the axis, `size` that of positions.
+extern "C" __global__ void positions(unsigned int* __restrict__ out, int size, int inner, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) out[i] = i / inner % size;
+}
+
+// One thread an element; `y` may be missing, and `value` then takes its place. The operations are numbered as in
+// blocks/math/compare.py.
+extern "C" __global__ void compare(
+    const void* x,
+    unsigned int x_type,
+    const void* y,
+    unsigned int y_type,
+    bool* __restrict__ out,
+    double value,
+    int operation,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const double left = number_at(x, x_type, i);
+    const double right = y ? number_at(y, y_type, i) : value;
+    switch (operation) {
+        case 0: out[i] = left < right; break;
+        case 1: out[i] = left <= right; break;
+        case 2: out[i] = left == right; break;
+        case 3: out[i] = left != right; break;
+        case 4: out[i] = left >= right; break;
+        default: out[i] = left > right;
+    }
+}

@@ -1,0 +1,81 @@
+// Conditions of regions, and fills of what a skipped region leaves. Each of the first six is launched as one thread.
+
+#include "elements.cuh"
+
+extern "C" __device__ __cudart_builtin__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);
+
+// How many turns a For has: the first element of `counts` when there is one, else `count`; never below 0.
+__device__ unsigned turns_of(int count, const void* counts, unsigned type)
+{
+    double turns = counts ? number_at(counts, type, 0) : count;
+    return turns >= 4294967295.0 ? 4294967295u : turns > 0 ? static_cast<unsigned>(turns) : 0;
+}
+
+extern "C" __global__ void begin_if(unsigned long long handle, const void* data, unsigned type, unsigned index)
+{
+    cudaGraphSetConditional(handle, is_true(data, type, index));
+}
+
+extern "C" __global__ void begin_while(unsigned long long handle, const void* data, unsigned type, unsigned index,
+                                       unsigned* turns, unsigned* stopped, unsigned limit)
+{
+    *turns = 0;
+    bool wanted = is_true(data, type, index);
+    if (wanted && limit == 0)
+        *stopped = 1;
+    cudaGraphSetConditional(handle, wanted && limit > 0);
+}
+
+extern "C" __global__ void turn_while(unsigned long long handle, const void* data, unsigned type, unsigned index,
+                                      unsigned* turns, unsigned* stopped, unsigned limit)
+{
+    unsigned done = ++*turns;
+    bool wanted = is_true(data, type, index);
+    if (wanted && done >= limit)
+        *stopped = 1;
+    cudaGraphSetConditional(handle, wanted && done < limit);
+}
+
+extern "C" __global__ void begin_for(unsigned long long handle, int count, const void* counts, unsigned type,
+                                     unsigned* index, unsigned* stopped, unsigned limit)
+{
+    *index = 0;
+    unsigned turns = turns_of(count, counts, type);
+    if (turns > limit)
+        *stopped = 1;
+    cudaGraphSetConditional(handle, min(turns, limit) > 0);
+}
+
+extern "C" __global__ void turn_for(unsigned long long handle, int count, const void* counts, unsigned type,
+                                    unsigned* index, unsigned* stopped, unsigned limit)
+{
+    unsigned done = ++*index;
+    cudaGraphSetConditional(handle, done < min(turns_of(count, counts, type), limit));
+}
+
+template <typename T> __device__ void fill(T* target, T value, unsigned long long count)
+{
+    unsigned long long i = blockIdx.x * static_cast<unsigned long long>(blockDim.x) + threadIdx.x;
+    if (i < count)
+        target[i] = value;
+}
+
+extern "C" __global__ void fill_8(unsigned char* target, unsigned char value, unsigned long long count)
+{
+    fill(target, value, count);
+}
+
+extern "C" __global__ void fill_16(unsigned short* target, unsigned short value, unsigned long long count)
+{
+    fill(target, value, count);
+}
+
+extern "C" __global__ void fill_32(unsigned* target, unsigned value, unsigned long long count)
+{
+    fill(target, value, count);
+}
+
+extern "C" __global__ void fill_64(unsigned long long* target, unsigned long long value, unsigned long long count)
+{
+    fill(target, value, count);
+}

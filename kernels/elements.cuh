@@ -1,0 +1,140 @@
+// Elements of a type that only the launch knows. A block passes `build.element_type(port)`, a number that holds the size
+// of an element in bytes in its low 16 bits, and above them what kind of number it is.
+#pragma once
+
+constexpr unsigned int ELEMENT_SIZE = 0xFFFFu;
+constexpr unsigned int ELEMENT_FLOAT = 1u << 16;
+constexpr unsigned int ELEMENT_SIGNED = 1u << 17;  // a whole number that may be negative
+constexpr unsigned int ELEMENT_BRAIN = 1u << 18;   // a float of 16 bits that is the upper half of an f32
+constexpr unsigned int ELEMENT_BOOLEAN = 1u << 19;  // one byte that is 0 or 1
+
+__device__ inline const unsigned char* element_at(const void* data, unsigned int type, size_t index) {
+    return static_cast<const unsigned char*>(data) + index * (type & ELEMENT_SIZE);
+}
+
+// True unless element `index` of `data` is 0; -0 is 0, and NaN is not.
+__device__ inline bool is_true(const void* data, unsigned int type, size_t index) {
+    const unsigned char* bytes = element_at(data, type, index);
+    const unsigned int size = type & ELEMENT_SIZE;
+    unsigned int found = 0;
+    for (unsigned int i = 0; i < size; ++i)
+        found |= i + 1 == size && (type & ELEMENT_FLOAT) ? bytes[i] & 127u : bytes[i];
+    return found != 0;
+}
+
+// A whole number as 64 bits, negative ones in two's complement; `type` must not be a float.
+__device__ inline unsigned long long whole_at(const void* data, unsigned int type, size_t index) {
+    const bool is_signed = type & ELEMENT_SIGNED;
+    switch (type & ELEMENT_SIZE) {
+        case 1: {
+            const unsigned char value = static_cast<const unsigned char*>(data)[index];
+            return is_signed ? static_cast<unsigned long long>(static_cast<signed char>(value)) : value;
+        }
+        case 2: {
+            const unsigned short value = static_cast<const unsigned short*>(data)[index];
+            return is_signed ? static_cast<unsigned long long>(static_cast<short>(value)) : value;
+        }
+        case 4: {
+            const unsigned int value = static_cast<const unsigned int*>(data)[index];
+            return is_signed ? static_cast<unsigned long long>(static_cast<int>(value)) : value;
+        }
+        default: return static_cast<const unsigned long long*>(data)[index];
+    }
+}
+
+__device__ inline float half_to_float(unsigned short bits) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}
+
+// A number as a double: exact, but for whole numbers beyond 2^53.
+__device__ inline double number_at(const void* data, unsigned int type, size_t index) {
+    if (type & ELEMENT_FLOAT) {
+        switch (type & ELEMENT_SIZE) {
+            case 2: {
+                const unsigned short bits = static_cast<const unsigned short*>(data)[index];
+                return type & ELEMENT_BRAIN ? __uint_as_float(static_cast<unsigned int>(bits) << 16) : half_to_float(bits);
+            }
+            case 4: return static_cast<const float*>(data)[index];
+            default: return static_cast<const double*>(data)[index];
+        }
+    }
+    const unsigned long long whole = whole_at(data, type, index);
+    return type & ELEMENT_SIGNED ? static_cast<double>(static_cast<long long>(whole)) : static_cast<double>(whole);
+}
+
+// The low bits of a whole number.
+__device__ inline void put_whole(void* data, unsigned int type, size_t index, unsigned long long value) {
+    switch (type & ELEMENT_SIZE) {
+        case 1: static_cast<unsigned char*>(data)[index] = static_cast<unsigned char>(value); break;
+        case 2: static_cast<unsigned short*>(data)[index] = static_cast<unsigned short>(value); break;
+        case 4: static_cast<unsigned int*>(data)[index] = static_cast<unsigned int>(value); break;
+        default: static_cast<unsigned long long*>(data)[index] = value;
+    }
+}
+
+// To the nearest f32 whose lower half is 0, ties to even; infinities come out right, and NaN stays NaN.
+__device__ inline unsigned short brain_bits(float value) {
+    const unsigned int bits = __float_as_uint(value);
+    if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<unsigned short>(bits >> 16 | 0x40u);
+    return static_cast<unsigned short>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+}
+
+// A number into an element: floats are rounded to nearest, whole numbers cut towards 0 and to the type's range; NaN
+// becomes 0 there. A boolean says whether the number is not 0.
+__device__ inline void put_number(void* data, unsigned int type, size_t index, double value) {
+    const unsigned int size = type & ELEMENT_SIZE;
+    if (type & ELEMENT_FLOAT) {
+        if (size == 8) {
+            static_cast<double*>(data)[index] = value;
+        } else if (size == 4) {
+            static_cast<float*>(data)[index] = static_cast<float>(value);
+        } else if (type & ELEMENT_BRAIN) {
+            static_cast<unsigned short*>(data)[index] = brain_bits(static_cast<float>(value));
+        } else {
+            unsigned short bits;
+            const float single = static_cast<float>(value);
+            asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(single));
+            static_cast<unsigned short*>(data)[index] = bits;
+        }
+        return;
+    }
+    if (type & ELEMENT_BOOLEAN) {
+        static_cast<unsigned char*>(data)[index] = value != 0.0;
+        return;
+    }
+    // Comparisons with powers of two, which a double holds exactly; a NaN fails them all.
+    const int bits = 8 * static_cast<int>(size);
+    const bool is_signed = type & ELEMENT_SIGNED;
+    const double end = __hiloint2double((1023 + bits - (is_signed ? 1 : 0)) << 20, 0);  // 2^bits or 2^(bits - 1)
+    unsigned long long whole = 0;
+    if (value >= end) {
+        whole = ~0ull >> (64 - bits + (is_signed ? 1 : 0));
+    } else if (is_signed && value <= -end) {
+        whole = ~0ull << (bits - 1);
+    } else if (is_signed) {
+        whole = value == value ? static_cast<unsigned long long>(static_cast<long long>(value)) : 0;
+    } else if (value > 0.0) {
+        whole = static_cast<unsigned long long>(value);
+    }
+    put_whole(data, type, index, whole);
+}
+
+// One element as bytes, in words as wide as both addresses and its size allow.
+template <typename Word> __device__ inline void copy_words(void* target, const void* source, unsigned int size) {
+    for (unsigned int i = 0; i < size / sizeof(Word); ++i) static_cast<Word*>(target)[i] = static_cast<const Word*>(source)[i];
+}
+
+__device__ inline void copy_element(void* target, const void* source, unsigned int size) {
+    const unsigned long long all =
+        reinterpret_cast<unsigned long long>(target) | reinterpret_cast<unsigned long long>(source) | size;
+    if (all % 16 == 0)
+        copy_words<uint4>(target, source, size);
+    else if (all % 8 == 0)
+        copy_words<unsigned long long>(target, source, size);
+    else if (all % 4 == 0)
+        copy_words<unsigned int>(target, source, size);
+    else
+        copy_words<unsigned char>(target, source, size);
+}

@@ -1,0 +1,92 @@
+// Escape-time fractals, a few iterations at a time. Each operation is rounded by itself (no fused multiply-add), so that
+// every device counts the same.
+#include "palette.cuh"
+
+// A point is (z real, z imaginary, c real, c imaginary). The grid of points has its middle at the centre; `step` is the
+// distance between two of them.
+extern "C" __global__ void begin_points(
+    float4* __restrict__ points,
+    unsigned int* __restrict__ counts,
+    float real,
+    float imaginary,
+    float span,
+    int width,
+    int height) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    const float step = span / width;
+    const size_t i = static_cast<size_t>(y) * width + x;
+    const float right = (x - 0.5f * (width - 1)) * step, up = (0.5f * (height - 1) - y) * step;
+    points[i] = {0.0f, 0.0f, real + right, imaginary + up};
+    counts[i] = 0;
+}
+
+// z becomes z * z + c, `steps` times or until |z| > 2; `counts` is how often it did, `most` ends it. `active` is how many
+// points go on after that.
+extern "C" __global__ void mandelbrot_step(
+    float4* __restrict__ points,
+    unsigned int* __restrict__ counts,
+    unsigned int* __restrict__ active,
+    int steps,
+    int most,
+    int count) {
+    __shared__ unsigned int going;
+    if (threadIdx.x == 0) going = 0;
+    __syncthreads();
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) {
+        float4 point = points[i];
+        const unsigned int done = counts[i], end = min(done + steps, static_cast<unsigned int>(most));
+        unsigned int turn = done;
+        bool inside = true;
+        for (;;) {
+            const float xx = __fmul_rn(point.x, point.x), yy = __fmul_rn(point.y, point.y);
+            inside = __fadd_rn(xx, yy) <= 4.0f;
+            if (!inside || turn >= end) break;
+            const float xy = __fmul_rn(point.x, point.y);
+            point.x = __fadd_rn(__fsub_rn(xx, yy), point.z);
+            point.y = __fadd_rn(__fadd_rn(xy, xy), point.w);
+            ++turn;
+        }
+        if (turn > done) {
+            points[i] = point;
+            counts[i] = turn;
+        }
+        if (inside && turn < most) atomicAdd(&going, 1u);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && going > 0) atomicAdd(active, going);
+}
+
+// The count, made smooth by how far outside the last point fell (Linas Vepstas, "Renormalizing the Mandelbrot escape"),
+// runs through a ramp there and back; what never escaped is black. The formula wants points far outside, so those that
+// escaped go on a little.
+extern "C" __global__ void color_escape(
+    const float4* __restrict__ points,
+    const unsigned int* __restrict__ counts,
+    float4* __restrict__ image,
+    float band,
+    float shift,
+    int palette,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    float4 point = points[i];
+    float4 color = {0.0f, 0.0f, 0.0f, 1.0f};
+    if (point.x * point.x + point.y * point.y > 4.0f) {
+        for (int turn = 0; turn < 3; ++turn) {
+            const float xy = point.x * point.y;
+            point.x = point.x * point.x - point.y * point.y + point.z;
+            point.y = xy + xy + point.w;
+        }
+        const float square = point.x * point.x + point.y * point.y;
+        const float smooth = fmaxf(counts[i] + 4.0f - log2f(0.5f * log2f(square)), 0.0f);
+        const float turns = smooth / band + shift;
+        const float there = 2.0f * (turns - floorf(turns));
+        const float3 ramp = sample(palette_by_index(palette), there < 1.0f ? there : 2.0f - there);
+        const float fading = saturate(smooth / band + 0.1f);
+        color = {ramp.x * fading, ramp.y * fading, ramp.z * fading, 1.0f};
+    }
+    image[i] = color;
+}

@@ -1,0 +1,193 @@
+"""What it costs to compile a patch: `python -m tests.benchmarks.bench_compile --device cuda:0`.
+
+Times are the shortest of several, from a `GraphDescription` to an executable, with modules loaded and memory at hand as
+in a patch that is being edited. On CUDA the bare driver calls for the same nodes (add, then instantiate) are timed
+beside ours. Descriptions are made anew for each full compile, so that nothing is known of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from engine.blocktypes.builder import describe
+from engine.blocktypes.catalogue import default_catalogue
+from engine.compiler.arguments import Resources, TypedKernel
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.frame import Frame
+from engine.compiler.instantiate import CompiledGraph, compile_plan
+from engine.compiler.plan import Plan, make_plan
+from engine.device.open import open_device
+from engine.device.protocol import Device
+from engine.patch.changes import Connection, PortRef
+from engine.runtime.allocation import GraphMemory, allocate
+from engine.runtime.modules import ModuleCache
+from engine.runtime.pool import BufferPool
+from engine.runtime.states import StateStore
+
+REPEATS = 7
+ELEMENTS = 1024
+
+
+class Bench:
+    """A device with what the engine keeps beside its graphs."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.modules = ModuleCache(device)
+        self.pool = BufferPool(device)
+        self.states = StateStore(self.pool, device)
+        self.frame = device.pinned(np.zeros(1, Frame.numpy))
+        self.frame_memory = self.pool.acquire(Frame.size_bytes)
+
+    def kernels(self, plan: Plan) -> dict[int, TypedKernel]:
+        """Return the loaded kernel of each launch."""
+        by_id, find, found = plan.description.by_id, cache(self.modules.kernel), {}
+        for index in plan.launches:
+            operation = plan.operations[index]
+            entry: Any = operation.entry
+            found[index] = find(entry.kernel, by_id[operation.node].description.kernel_folders)
+        return found
+
+    def realise(
+        self, plan: Plan, values: Mapping[str, Mapping[str, object]], previous: CompiledGraph | None = None
+    ) -> tuple[CompiledGraph, GraphMemory]:
+        """Make the executable of a plan."""
+        memory = allocate(plan, self.device, self.pool, self.states, self.frame_memory)
+        resources = Resources(memory.by_owner, self.kernels(plan), values, self.frame, memory.status, memory.swapped)
+        return compile_plan(plan, self.device, resources, {}), memory
+
+
+def patch(blocks: int, seed: int = 1) -> tuple[GraphDescription, dict[str, dict[str, object]]]:
+    """Return a description of `blocks` saxpy blocks, each fed by two earlier ones nearby, and their values."""
+    random.seed(seed)
+    catalogue = default_catalogue()
+    saxpy, array = catalogue.require("math.saxpy"), catalogue.require("io.array")
+    source = array("b0", {"data": np.ones(ELEMENTS, np.float32)})
+    nodes = [BlockNode("b0", describe(source))]
+    values: dict[str, dict[str, object]] = {"b0": source.values}
+    connections = []
+    for number in range(1, blocks + 1):
+        block = saxpy(f"b{number}")
+        nodes.append(BlockNode(block.node, describe(block)))
+        values[block.node] = block.values
+        for port in ("x", "y"):
+            feeding = f"b{random.randrange(max(0, number - 8), number)}"
+            connections.append(Connection(PortRef(feeding, "out"), PortRef(block.node, port)))
+    return GraphDescription(tuple(nodes), tuple(connections)), values
+
+
+def edited(description: GraphDescription) -> GraphDescription:
+    """Return the description with one connection in the middle led from elsewhere."""
+    connections = list(description.connections)
+    middle = len(connections) // 2
+    old = connections[middle]
+    number = int(old.target.node[1:])
+    connections[middle] = Connection(PortRef(f"b{max(0, number - 12)}", "out"), old.target)
+    return GraphDescription(description.nodes, tuple(connections))
+
+
+def shortest(work: Callable[[Any], Any], prepare: Callable[[], Any], finish: Callable[[Any], None]) -> float:
+    """Return the shortest time of `work` in seconds; preparing and finishing are outside of it."""
+    times = []
+    for _ in range(REPEATS):
+        given = prepare()
+        gc.collect()
+        gc.disable()
+        began = time.perf_counter()
+        made = work(given)
+        times.append(time.perf_counter() - began)
+        gc.enable()
+        finish(made)
+    return min(times)
+
+
+def bare(bench: Bench, compiled: CompiledGraph) -> Callable[[Any], Any]:
+    """Return the driver calls that add the nodes of a compiled graph and instantiate it."""
+    from cuda.bindings import driver
+
+    from engine.device.cuda.launch import NativeLaunch
+
+    nodes = {node.operation: node for node in compiled.kernels}
+    natives = [
+        (NativeLaunch().set(node.kernel.kernel, node.config, node.arguments), compiled.plan.operations[index].after)
+        for index, node in sorted(nodes.items())
+    ]
+
+    def work(_: object) -> Any:
+        _, graph = driver.cuGraphCreate(0)
+        handles: list[Any] = []
+        for native, after in natives:
+            before = [handles[i] for i in after]
+            handles.append(driver.cuGraphAddKernelNode(graph, before, len(before), native)[1])
+        return graph, driver.cuGraphInstantiate(graph, 0)[1]
+
+    return work
+
+
+def bare_finish(made: Any) -> None:
+    """Give a bare graph back."""
+    from cuda.bindings import driver
+
+    driver.cuGraphExecDestroy(made[1])
+    driver.cuGraphDestroy(made[0])
+
+
+def bench_size(bench: Bench, blocks: int) -> None:
+    """Print the figures for one size."""
+    _, values = patch(blocks)
+
+    def finish(made: tuple[CompiledGraph, GraphMemory]) -> None:
+        made[0].destroy()
+        made[1].release(bench.pool)
+
+    full = shortest(lambda d: bench.realise(make_plan(d), values), lambda: patch(blocks)[0], finish)
+    plan_only = shortest(make_plan, lambda: patch(blocks)[0], lambda _: None)
+    description = patch(blocks)[0]
+    compiled, memory = bench.realise(make_plan(description), values)
+    changed = edited(description)
+    again = shortest(
+        lambda d: bench.realise(make_plan(d, previous=compiled.plan), values, compiled), lambda: changed, finish
+    )
+    again_plan = shortest(lambda d: make_plan(d, previous=compiled.plan), lambda: changed, lambda _: None)
+    placement = compiled.plan.placement
+    line = (
+        f"{blocks:6} blocks  full {full * 1e3:8.2f} ms (plan {plan_only * 1e3:7.2f})   "
+        f"one connection {again * 1e3:8.2f} ms (plan {again_plan * 1e3:6.2f}), {again / full:.2f} of full   "
+        f"memory {placement.size_bytes >> 10} of {placement.unshared_bytes >> 10} KB"
+    )
+    if bench.device.info.name.startswith("cuda"):
+        theirs = shortest(bare(bench, compiled), lambda: None, bare_finish)
+        line += (
+            f"   bare calls {theirs * 1e3:.2f} ms, full / bare {full / theirs:.2f}, edit / bare {again / theirs:.2f}"
+        )
+    print(line)
+    finish((compiled, memory))
+
+
+def main() -> None:
+    """Print the table of the device named on the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--blocks", type=int, nargs="*", default=[100, 1000, 10000])
+    arguments = parser.parse_args()
+    device = open_device(arguments.device)
+    print(device.info.name, device.info.title)
+    bench = Bench(device)
+    for blocks in arguments.blocks:
+        bench_size(bench, blocks)
+    bench.frame.free()
+    bench.modules.close()
+    bench.pool.close()
+    device.close()
+
+
+if __name__ == "__main__":
+    main()

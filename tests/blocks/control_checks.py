@@ -1,0 +1,122 @@
+"""What the examples with loops, append buffers and feedback must compute, on whichever device: numpy is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine import Engine, UpdateLevel
+from engine.device.protocol import Device
+from engine.patch.document import Patch
+from engine.patch.files import load_patch
+from tests.blocks import control_oracles as oracles
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+
+
+def example(name: str, **parameters: dict[str, Any]) -> Patch:
+    """An example with other parameters, by node, so that it is small."""
+    patch = load_patch(EXAMPLES / f"{name}.loom")
+    for node, values in parameters.items():
+        patch.set(node, **values)
+    return patch
+
+
+def check_mandelbrot(device: Device | str) -> None:
+    """Every point's count is numpy's, the loop has as many turns as its slowest point needs, and ends by itself."""
+    patch = example("mandelbrot", points={"width": 161, "height": 107}, step={"most": 100, "steps": 7})
+    with Engine(patch, device) as engine:
+        for view in ({}, {"real": -0.743, "imaginary": 0.13, "span": 0.02}, {"real": 2.7, "span": 0.5}):
+            patch.set("points", **view)
+            for _ in range(2):
+                assert not engine.step().diagnostics
+            points, counts = engine.read(patch["step"]["points_out"]), engine.read(patch["step"]["counts_out"])
+            _, expected, inside = oracles.mandelbrot(points[..., 2:], 100)
+            np.testing.assert_array_equal(counts, expected)
+            turns = int(engine.read(patch["loop"]["turns"])[0])
+            assert turns == oracles.mandelbrot_turns(points[..., 2:], 7, 100)
+            image = engine.read(patch["color"]["image"])
+            assert (image[inside, :3] == 0).all() and (image[~inside, :3].max(1) > 0).all()
+        assert turns == 1
+
+
+def check_jacobi(device: Device | str) -> None:
+    """The plate and the number of turns are numpy's to the last bit, near the exact solution, from where it was."""
+    edges = {"top": 1.0, "bottom": 0.0, "left": 0.5, "right": 0.25}
+    patch = example("jacobi", plate={"shape": "17, 26"}, edges=edges, wanting={"value": 1e-5})
+    plate = np.zeros((17, 26), np.float32)
+    with Engine(patch, device) as engine:
+        for change in ({}, {}, {"top": 0.75, "right": 1.0}):
+            if change:
+                patch.set("edges", **change)
+                edges |= change
+            report = engine.step()
+            assert not report.diagnostics
+            assert not change or report.update_level is UpdateLevel.HOT
+            plate[:, 0], plate[:, -1], plate[0], plate[-1] = (edges[e] for e in ("left", "right", "top", "bottom"))
+            plate, turns = oracles.solve_jacobi(plate, 1e-5)
+            np.testing.assert_array_equal(engine.read(patch["store"]["out"]), plate)
+            assert engine.read(patch["loop"]["turns"]).tolist() == [turns]
+            exact = oracles.solve_laplace(edges["top"], edges["bottom"], edges["left"], edges["right"], (17, 26))
+            np.testing.assert_allclose(plate, exact, atol=1e-3)
+
+
+def check_nested(device: Device | str) -> None:
+    """Waves and drops are numpy's, whatever share of a round of drops a frame has."""
+    small = {"shape": "41, 59"}
+    patch = example("nested", heights=small, velocities=small, every={"period": 7}, drop={"radius": 6.0})
+    turns = 0
+    with Engine(patch, device) as engine:
+        for count in (6, 6, 6, 0, 1, 15):
+            patch.set("turns", count=count)
+            assert not engine.step().diagnostics
+            turns += count
+        found = engine.read(patch["step"]["heights_out"])
+    expected, drops = oracles.rain((41, 59), turns, 7, radius=6.0)
+    assert drops == 5
+    np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+def check_append(device: Device | str) -> None:
+    """Those that are found are those that numpy finds, as many as the count says, and they alone are drawn."""
+    patch = example("append", emitter={"count": 20_000}, select={"low": 1.0})
+    for draw in ("all", "high"):
+        patch.set(draw, width=320, height=180)
+    with Engine(patch, device) as engine:
+        for _ in range(40):
+            assert not engine.step().diagnostics
+        everyone, found = engine.read(patch["integrate"]["out"]), engine.read(patch["select"]["selected"])
+        count = int(engine.read(patch["select"]["selected_count"])[0])
+        a, b, both = (engine.read(patch[n][p]) for n, p in (("all", "image"), ("high", "image"), ("mix", "out")))
+        patch.set("select", low=900.0)
+        engine.step()
+        assert engine.read(patch["select"]["selected_count"]).tolist() == [0]
+        assert engine.read(patch["high"]["image"])[..., :3].max() == 0
+    expected = everyone[(everyone["age"] < everyone["life"]) & (everyone["position"][:, 1] >= 1.0)]
+    assert count == len(expected) > 1000
+    assert sorted(p.tobytes() for p in found[:count]) == sorted(p.tobytes() for p in expected)
+    assert b[..., :3].max() > 0.1
+    np.testing.assert_allclose(both[..., :3], (a + b - a * b)[..., :3], atol=1e-5)
+
+
+def check_feedback(device: Device | str) -> None:
+    """Each picture is the new one with the last one screened over it, and the first has none before it."""
+    patch = example("feedback", render={"width": 160, "height": 96})
+    last = np.zeros((96, 160, 4), np.float32)
+    with Engine(patch, device) as engine:
+        for _ in range(12):
+            assert not engine.step().diagnostics
+            a, before, b, out = (
+                engine.read(patch[n][p])
+                for n, p in (("render", "image"), ("delay", "out"), ("blur", "out"), ("mix", "out"))
+            )
+            np.testing.assert_array_equal(before, last)
+            np.testing.assert_allclose(out[..., :3], (a + 0.95 * (b - a * b))[..., :3], atol=1e-5)
+            last = out
+    trails = (last[..., :3] - a[..., :3]).max(2) > 0.02
+    assert trails.mean() > 0.005
+
+
+CHECKS = (check_mandelbrot, check_jacobi, check_nested, check_append, check_feedback)

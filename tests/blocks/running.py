@@ -1,0 +1,39 @@
+"""Running one block, or a small patch, for some frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine import Engine, Patch
+from engine.device.protocol import Device
+from engine.patch.changes import PortRef
+
+Array = np.ndarray[Any, Any]
+
+
+def run(patch: Patch, *ports: PortRef, frames: int = 1, device: Device | str = "host") -> list[Array]:
+    """Return what the ports hold after some frames, none of which may have anything to say."""
+    with Engine(patch, device=device) as engine:
+        for _ in range(frames):
+            report = engine.step()
+            assert not report.diagnostics, report.diagnostics
+        return [engine.read(port) for port in ports]
+
+
+def apply(block: str, inputs: dict[str, Array], *, port: str = "out", **parameters: Any) -> Array:
+    """Return one output of a block whose inputs are arrays."""
+    patch = Patch()
+    node = patch.add(block, **parameters)
+    for name, data in inputs.items():
+        patch.connect(patch.add("io.array", data=data)["out"], node[name])
+    return run(patch, node[port])[0]
+
+
+def problems(patch: Patch, frames: int = 1) -> list[tuple[str | None, str | None, str]]:
+    """Return node, port and text of what the last of some frames has to say."""
+    with Engine(patch, device="host") as engine:
+        for _ in range(frames):
+            report = engine.step()
+        return [(problem.node, problem.port, problem.message) for problem in report.diagnostics]

@@ -1,0 +1,110 @@
+"""What ports may declare beyond type and shape, and views as `describe` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import new_class
+from typing import Any
+
+import pytest
+
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port, u32
+from engine.blocktypes.block import BlockDefinitionError
+from engine.blocktypes.builder import describe
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.ports import PortSpec
+from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.views import ReshapeView, SliceView, View
+
+K = Kernel("k.cu", "k")
+
+
+def described(action: Callable[[Any, BlockBuilder], None]) -> BlockDescription:
+    """Return what a block with `action` as its `describe` asks for."""
+
+    class Sample(Block, id="test_port_fields.sample"):
+        """Has an output that may be a view."""
+
+        x: In[f32] = port(strided=True, doc="X.")
+        late: In[f32] = port(delayed=True, optional=True, doc="Late.")
+        rows: Out[f32] = port(shape="view", default=None, doc="Rows.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            action(self, build)
+
+    return describe(Sample("node", {}))
+
+
+def test_ports_keep_what_they_declare() -> None:
+    """Strided and delayed inputs, an output that has no value while its region is skipped."""
+    x, late, rows = described(lambda self, build: build.view(self.rows, self.x, SliceView(0))).ports
+    assert (x.strided, x.delayed) == (True, False)
+    assert (late.strided, late.delayed) == (False, True)
+    assert (rows.default, x.default) == (None, 0.0)
+
+
+def test_a_view_is_recorded_and_strides_are_extents() -> None:
+    """Nothing else happens at run time."""
+    found = described(lambda self, build: build.view(self.rows, self.x, SliceView(0, 2)))
+    assert (found.views, found.entries) == ((View("rows", "x", SliceView(0, 2)),), ())
+    seen: list[Extent] = []
+    described(lambda self, build: seen.extend([self.x.stride(1), self.x.stride(0) * 2]))
+    assert [extent.text for extent in seen] == ["x.stride1", "(x.stride0 * 2)"]
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda s, b: b.view(s.x, s.rows, SliceView(0)), "view must go from an input to an output, got 'x'"),
+        (lambda s, b: b.view(s.rows, s.rows, SliceView(0)), "view must go from an input to an output, got 'rows'"),
+        (
+            lambda s, b: (b.view(s.rows, s.x, SliceView(0)), b.view(s.rows, s.x, ReshapeView((-1,)))),
+            "output 'rows' must be one view, got a second one",
+        ),
+    ],
+)
+def test_a_view_shows_one_input_in_one_output(action: Callable[[Any, Any], Any], message: str) -> None:
+    """An output has one memory."""
+    with pytest.raises(ValueError, match=message):
+        described(action)
+
+
+def test_an_append_buffer_has_its_count_beside_it() -> None:
+    """One number, of the same lifetime as the buffer."""
+
+    class Appends(Block, id="test_port_fields.appends"):
+        """Fills a buffer from the front."""
+
+        points: Out[f32] = port(shape="[64]", append=True, default=None, doc="Points.")
+        after: Out[f32] = port(shape="[1]", doc="After.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            build.launch(K, num_threads=64, args=(self.points, self.points.counter, self.after))
+
+    assert list(Appends.ports) == ["points", "points_count", "after"]
+    count = Appends.ports["points_count"]
+    assert count == PortSpec("points_count", "out", u32, "Number of elements in points.", "[1]", default=None)
+
+
+@pytest.mark.parametrize(
+    ("ports", "message"),
+    [
+        ({"x": (In, port(append=True, doc="X."))}, "port x must be an output to be appended to, got an input"),
+        ({"x": (Out, port(shape="[1]", strided=True, doc="X."))}, "only an input may be strided or delayed"),
+        ({"x": (Out, port(shape="[1]", delayed=True, doc="X."))}, "only an input may be strided or delayed"),
+        (
+            {"x": (Out, port(shape="[8]", append=True, doc="X.")), "x_count": (Out, port(shape="[1]", doc="Y."))},
+            "the name x_count must be left to the count of x",
+        ),
+    ],
+)
+def test_declarations_that_make_no_sense_are_refused(ports: dict[str, Any], message: str) -> None:
+    """When the class is defined, not when it is used."""
+    body: dict[str, Any] = {
+        "__doc__": "Wrong.",
+        "__annotations__": {name: direction[f32] for name, (direction, _) in ports.items()},
+        "__module__": __name__,
+        **{name: made for name, (_, made) in ports.items()},
+    }
+    with pytest.raises(BlockDefinitionError, match=message):
+        new_class("Wrong", (Block,), {"id": "test_port_fields.wrong"}, lambda namespace: namespace.update(body))

@@ -1,0 +1,322 @@
+"""Blocks that random patches are made of: their descriptions, and what their kernels do, in numpy.
+
+All buffers are matrices of u32, and all arithmetic is modulo 2^32, so that every result is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.blocktypes.description import (
+    Argument,
+    BlockDescription,
+    BufferArgument,
+    ConditionArgument,
+    Control,
+    CopyEntry,
+    DelayEntry,
+    ElementArgument,
+    Entry,
+    ExtentArgument,
+    FillEntry,
+    FrameArgument,
+    InternalBuffer,
+    Kernel,
+    KernelEntry,
+    ParameterArgument,
+    RegionKind,
+    Status,
+    StatusKind,
+    ValueArgument,
+)
+from engine.blocktypes.ports import PortSpec
+from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.views import Transform, View
+from engine.types import u32
+
+Array = np.ndarray[Any, Any]
+FOLDER = str(Path(__file__).parent)
+_WORD = InternalBuffer("stopped", u32, "[1]")
+
+
+def i(name: str = "x", **more: Any) -> PortSpec:
+    """Return an input port of u32."""
+    return PortSpec(name, "in", u32, "An input.", more.pop("shape", "same"), **more)
+
+
+def o(name: str = "out", shape: str = "same(x)", **more: Any) -> PortSpec:
+    """Return an output port of u32."""
+    return PortSpec(name, "out", u32, "An output.", shape, **more)
+
+
+def _read(name: str) -> BufferArgument:
+    return BufferArgument(name, reads=True, writes=False)
+
+
+def _write(name: str) -> BufferArgument:
+    return BufferArgument(name, reads=False, writes=True)
+
+
+def _change(name: str) -> BufferArgument:
+    return BufferArgument(name, reads=True, writes=True)
+
+
+def _extents(*names: str) -> tuple[ExtentArgument, ...]:
+    return tuple(ExtentArgument(Extent(name)) for name in names)
+
+
+def _launch(entry: str, size: str, *arguments: Argument, threads: int = 64) -> KernelEntry:
+    count: int | Extent = Extent(size) if size else 1
+    return KernelEntry(Kernel("patches.cu", entry), (count,), (threads if size else 1, 1, 1), arguments)
+
+
+def block(*ports: PortSpec, entries: tuple[Entry, ...] = (), **more: Any) -> BlockDescription:
+    """Return a block whose kernels are in this folder."""
+    return BlockDescription(ports, entries, kernel_folders=(FOLDER,), **more)
+
+
+_STRIDES = ("x.stride0", "x.stride1")
+_WHOLE_X = (*_STRIDES, "x.dim1", "x.size")
+_PARTNER = ("y.dim0", "y.dim1", "y.stride0", "y.stride1")
+
+
+def array(contents: Array) -> BlockDescription:
+    """Contents that the block provides."""
+    return block(o(shape="data"), contents={"out": contents})
+
+
+def fresh(rows: int, columns: int, seed: int, default: float = 0.0) -> BlockDescription:
+    """Numbers that follow from the frame's index."""
+    entry = _launch("fresh", "out.size", _write("out"), *_extents("out.size"), ValueArgument(seed), FrameArgument())
+    return block(o(shape=f"[{rows}, {columns}]", default=default), entries=(entry,))
+
+
+def blend(default: float = 0.0) -> BlockDescription:
+    """`x * a + y`, where `y` is repeated as often as it takes."""
+    arguments = (_read("x"), *_extents(*_STRIDES), _read("y"), *_extents(*_PARTNER), _write("out"))
+    entry = _launch("blend", "out.size", *arguments, *_extents("out.dim1", "out.size"), ParameterArgument("a"))
+    return block(i(strided=True), i("y", strided=True), o(default=default), entries=(entry,))
+
+
+def scale() -> BlockDescription:
+    """`x = x * a + position`, in place."""
+    entry = _launch("scale", "x.size", _change("x"), *_extents(*_WHOLE_X), ParameterArgument("a"))
+    return block(i(strided=True), o(inplace="x"), entries=(entry,))
+
+
+def absorb() -> BlockDescription:
+    """`x = x * 3 + y`, in place."""
+    arguments = (_change("x"), *_extents(*_WHOLE_X), _read("y"), *_extents(*_PARTNER))
+    entry = _launch("absorb", "x.size", *arguments)
+    return block(i(strided=True), i("y", strided=True), o(inplace="x"), entries=(entry,))
+
+
+def mix() -> BlockDescription:
+    """Several entries that hand an internal buffer on."""
+    entries = (
+        FillEntry(_write("work"), 1),
+        _launch("mix", "x.size", _read("x"), _change("work"), _write("out"), *_extents("x.size"), threads=32),
+        _launch("unmix", "x.size", _read("work"), _change("out"), *_extents("x.size"), threads=128),
+    )
+    return block(i(), o(), entries=entries, buffers=(InternalBuffer("work", u32, "same(x)"),))
+
+
+def total(default: float = 0.0) -> BlockDescription:
+    """The sum of all elements."""
+    entry = _launch("total", "", _read("x"), *_extents(*_STRIDES, "x.dim0", "x.dim1"), _write("out"))
+    return block(i(strided=True), o(shape="[1, 1]", default=default), entries=(entry,))
+
+
+def is_rare(modulus: int) -> BlockDescription:
+    """1 when the sum of all elements divides by a number, else 0."""
+    entry = _launch("is_rare", "", _read("x"), *_extents("x.size"), _write("out"), ValueArgument(modulus))
+    return block(i(), o(shape="[1, 1]"), entries=(entry,))
+
+
+def count_down() -> BlockDescription:
+    """The first element goes down to 0, from at most 3, in place."""
+    return block(i(), o(inplace="x"), entries=(_launch("count_down", "", _change("x")),))
+
+
+def copy() -> BlockDescription:
+    """A copy without a kernel."""
+    return block(i(), o(), entries=(CopyEntry(_write("out"), _read("x")),))
+
+
+def clear(value: int) -> BlockDescription:
+    """Every byte set, in place."""
+    return block(i(), o(inplace="x"), entries=(FillEntry(_write("x"), value),))
+
+
+def keep() -> BlockDescription:
+    """State: `out = out * 5 + x`."""
+    entry = _launch("keep", "x.size", _read("x"), _change("out"), *_extents("x.size"))
+    return block(i(), o(state=True), entries=(entry,))
+
+
+def delay(initial: int) -> BlockDescription:
+    """What `x` was in the last frame or turn."""
+    ports = (i("like"), i(delayed=True, shape="same(like)"), o(shape="same(like)"))
+    return block(*ports, entries=(DelayEntry(_write("out"), _read("x"), initial),))
+
+
+def view(transform: Transform) -> BlockDescription:
+    """The same memory, seen in another way."""
+    return block(i(strided=True), o(shape="view"), views=(View("out", "x", transform),))
+
+
+def choose(modulus: int, capacity: int | None) -> BlockDescription:
+    """The elements that divide by a number, in any order; up to `capacity` of them, or all."""
+    count = Kernel("append.cu", "count_appended")
+    shape = "same(x)" if capacity is None else f"[1, {capacity}]"
+    size = ExtentArgument(Extent("out.size"))
+    arguments = (_read("x"), *_extents("x.size"), _change("out"), _change("out_counter"), size, ValueArgument(modulus))
+    entries = (
+        FillEntry(_write("out_counter"), 0),
+        _launch("choose", "x.size", *arguments),
+        KernelEntry(count, (1,), (1, 1, 1), (_read("out_counter"), _write("out_count"), size)),
+    )
+    return block(
+        i(),
+        o(shape=shape, append=True),
+        o("out_count", "[1, 1]"),
+        entries=entries,
+        buffers=(InternalBuffer("out_counter", u32, "[1]"),),
+        statuses=(Status("out_counter", StatusKind.APPENDED, "out", size),),
+    )
+
+
+def sum_first() -> BlockDescription:
+    """The sum of as many elements as `count` says."""
+    entry = _launch("sum_first", "", _read("x"), _read("count"), _write("out"))
+    return block(i(), i("count"), o(shape="[1, 1]"), entries=(entry,))
+
+
+def when(element: int, *, otherwise: bool) -> BlockDescription:
+    """An If or IfElse that looks at one element."""
+    begin = _control("begin_if", *_looked_at(element))
+    kind = RegionKind.IF_ELSE if otherwise else RegionKind.IF
+    return block(i("condition"), control=Control(kind, (begin,)))
+
+
+def loop_while(element: int) -> BlockDescription:
+    """A While with parameter `limit`."""
+    begin = _control(
+        "begin_while", *_looked_at(element), _write("turns"), _change("stopped"), ParameterArgument("limit")
+    )
+    turn = _control(
+        "turn_while", *_looked_at(element), _change("turns"), _change("stopped"), ParameterArgument("limit")
+    )
+    return _loop(RegionKind.WHILE, begin, turn, i("condition"), "turns")
+
+
+def loop_for() -> BlockDescription:
+    """A For with parameters `count` and `limit`, which the input `counts` overrules."""
+    times = (ParameterArgument("count"), _read("counts"), ElementArgument("counts"))
+    begin = _control("begin_for", *times, _write("index"), _change("stopped"), ParameterArgument("limit"))
+    turn = _control("turn_for", *times, _change("index"), _change("stopped"), ParameterArgument("limit"))
+    return _loop(RegionKind.FOR, begin, turn, i("counts", optional=True), "index")
+
+
+def _loop(kind: RegionKind, begin: KernelEntry, turn: KernelEntry, given: PortSpec, counter: str) -> BlockDescription:
+    return block(
+        given,
+        o(counter, "[1, 1]"),
+        control=Control(kind, (begin,), (turn,)),
+        buffers=(_WORD,),
+        statuses=(Status("stopped", StatusKind.STOPPED, counter, ParameterArgument("limit")),),
+    )
+
+
+def _control(entry: str, *arguments: Argument) -> KernelEntry:
+    return KernelEntry(Kernel("control.cu", entry), (1,), (1, 1, 1), (ConditionArgument(), *arguments))
+
+
+def _looked_at(element: int) -> tuple[Argument, ...]:
+    return _read("condition"), ElementArgument("condition"), ValueArgument(element)
+
+
+def _repeated(y: Array, shape: tuple[int, ...]) -> Array:
+    rows, columns = np.indices(shape)
+    return y[rows % y.shape[0], columns % y.shape[1]]
+
+
+def _fresh(out: Array, size: int, seed: int, frame: int) -> None:
+    numbers = np.arange(1, out.size + 1, dtype=np.uint64) * 2654435761 + seed * 40503 + frame * 977
+    out[...] = numbers.astype(np.uint32).reshape(out.shape)
+
+
+def _blend(*given: Any) -> None:
+    x, y, out, a = given[0], given[3], given[8], given[11]
+    out[...] = x * np.uint32(a) + _repeated(y, x.shape)
+
+
+def _scale(*given: Any) -> None:
+    x, a = given[0], given[5]
+    x[...] = x * np.uint32(a) + np.arange(x.size, dtype=np.uint32).reshape(x.shape)
+
+
+def _absorb(*given: Any) -> None:
+    x, y = given[0], given[5]
+    x[...] = x * np.uint32(3) + _repeated(y, x.shape)
+
+
+def _mix(x: Array, work: Array, out: Array, size: int) -> None:
+    work += x ^ np.uint32(0x5BD1E995)
+    out[...] = x * np.uint32(7) + np.uint32(1)
+
+
+def _unmix(work: Array, out: Array, size: int) -> None:
+    out += work.ravel()[::-1].reshape(out.shape)
+
+
+def _total(x: Array, *given: Any) -> None:
+    given[-1][...] = x.sum(dtype=np.uint32)
+
+
+def _is_rare(x: Array, size: int, out: Array, modulus: int) -> None:
+    out[...] = int(x.sum(dtype=np.uint32)) % modulus == 0
+
+
+def _count_down(x: Array) -> None:
+    x.flat[0] = max(int(x.flat[0]) % 4 - 1, 0)
+
+
+def _keep(x: Array, out: Array, size: int) -> None:
+    out[...] = out * np.uint32(5) + x
+
+
+def _choose(x: Array, size: int, out: Array, counter: Array, capacity: int, modulus: int) -> None:
+    found = x.ravel()[x.ravel() % modulus == 0]
+    counter[...] += found.size
+    out.ravel()[: found.size] = found[: out.size]
+
+
+def _count_appended(counter: Array, count: Array, capacity: int) -> None:
+    count[...] = min(int(counter[0]), capacity)
+
+
+def _sum_first(x: Array, count: Array, out: Array) -> None:
+    out[...] = x.ravel()[: count[0, 0]].sum(dtype=np.uint32)
+
+
+#: What the kernels do, for the interpreter.
+KERNELS: dict[str, Callable[..., None]] = {
+    "fresh": _fresh,
+    "blend": _blend,
+    "scale": _scale,
+    "absorb": _absorb,
+    "mix": _mix,
+    "unmix": _unmix,
+    "total": _total,
+    "is_rare": _is_rare,
+    "count_down": _count_down,
+    "keep": _keep,
+    "choose": _choose,
+    "count_appended": _count_appended,
+    "sum_first": _sum_first,
+}

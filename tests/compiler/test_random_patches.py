@@ -1,0 +1,216 @@
+"""Random patches do on a device what a plain interpreter says, however they share memory and were planned.
+
+The environment variable WARPLOOM_RANDOM_PATCHES asks for more than the usual number of patches.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.plan import Plan, make_plan
+from engine.compiler.touches import Reach, all_touches, is_fill
+from engine.compiler.verifying import verify
+from engine.device.open import open_device
+from engine.device.protocol import Device
+from engine.diagnostics import GraphValidationError
+from engine.patch.changes import PortRef
+from engine.runtime.modules import ModuleCache
+from tests.compiler import patch_blocks as blocks
+from tests.compiler.compiler_support import graph
+from tests.compiler.interpreter import Interpreter
+from tests.compiler.random_patches import RandomPatch, random_patch
+from tests.compiler.running import Running
+
+_COUNT = int(os.environ.get("WARPLOOM_RANDOM_PATCHES", "48"))
+SEEDS = range(_COUNT)
+FRAMES = 3
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Device]:
+    """The host device."""
+    opened = open_device("host")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def modules(device: Device) -> Iterator[ModuleCache]:
+    """Kernels, compiled once."""
+    cache = ModuleCache(device)
+    yield cache
+    cache.close()
+
+
+def planned(seed: int, size: int) -> tuple[RandomPatch, Plan]:
+    """Return a random patch without the blocks that are in each other's way, and its plan."""
+    patch = random_patch(seed, size)
+    while True:
+        try:
+            return patch, make_plan(patch.description)
+        except GraphValidationError as refused:
+            # Everything else that a patch can have wrong is left out by the way it is made.
+            assert all("Copy" in problem.remedy for problem in refused.errors), refused.errors
+            without = patch.description.dependents(problem.node for problem in refused.errors if problem.node)
+            patch = RandomPatch(patch.description.without(without), patch.values)
+
+
+def size_of(seed: int) -> int:
+    return 2 + seed % 47
+
+
+def check_contents(running: Running, expected: Interpreter) -> None:
+    """Every buffer of its own holds what it should; of an append buffer only the elements count, not their order."""
+    for owner in running.lasting():
+        block = running.plan.description.by_id[owner.node].description
+        if owner.port.endswith(".next") or any(spec.append for spec in block.outputs):
+            continue
+        assert np.array_equal(running.read(owner), expected.array(owner)), owner
+    stopped = {owner.node for owner, word in running.status().items() if owner.port == "stopped" and word}
+    assert stopped == expected.stopped
+
+
+def spans_of(plan: Plan) -> dict[int, str]:
+    """Return a span around each block outside all regions."""
+    return {index: o.node for index, o in enumerate(plan.operations) if o.node and not o.scope}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_patches_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
+    """For a few frames, with memory shared and, timed, with none shared; the plan breaks no rule."""
+    patch, plan = planned(seed, size_of(seed))
+    assert verify(plan) == []
+    alone = make_plan(patch.description, pinned=frozenset(plan.buffers.allocations))
+    assert not alone.placement.offsets
+    for each, spans in ((plan, {}), (alone, spans_of(alone))):
+        expected = Interpreter(patch.description, patch.values, blocks.KERNELS)
+        running = Running(each, device, modules, patch.values, spans)
+        try:
+            for _ in range(FRAMES):
+                expected.frame()
+                running.frame()
+                check_contents(running, expected)
+        finally:
+            running.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_large_random_patches_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
+    """Some two hundred blocks each."""
+    patch, plan = planned(1000 + seed, 200)
+    assert verify(plan) == []
+    expected = Interpreter(patch.description, patch.values, blocks.KERNELS)
+    running = Running(plan, device, modules, patch.values)
+    try:
+        for _ in range(2):
+            expected.frame()
+            running.frame()
+            check_contents(running, expected)
+    finally:
+        running.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS[::2])
+def test_what_shares_memory_can_be_had_after_the_frame(device: Device, modules: ModuleCache, seed: int) -> None:
+    """It is still there, or is computed again, outside regions and wherever a region leaves a default."""
+    patch, plan = planned(seed, size_of(seed))
+    filled = {owner for o in plan.operations if is_fill(o) and not o.scope for owner in o.writes}
+    expected = Interpreter(patch.description, patch.values, blocks.KERNELS)
+    running = Running(plan, device, modules, patch.values)
+    try:
+        for _ in range(2):
+            expected.frame()
+            running.frame()
+            for owner in plan.placement.offsets:
+                node = plan.description.by_id[owner.node]
+                is_output = any(spec.name == owner.port for spec in node.description.outputs)
+                appended = any(spec.append for spec in node.description.outputs)
+                if is_output and not appended and (not node.region or owner in filled):
+                    assert np.array_equal(running.read_again(owner), expected.array(owner)), owner
+    finally:
+        running.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS[::2])
+def test_the_plan_does_not_depend_on_the_order_of_blocks(seed: int) -> None:
+    """The same blocks and connections in another order give the same plan, down to every byte."""
+    patch, plan = planned(seed, size_of(seed))
+    nodes, connections = list(patch.description.nodes), list(patch.description.connections)
+    chance = random.Random(seed)
+    chance.shuffle(nodes)
+    chance.shuffle(connections)
+    again = make_plan(GraphDescription(tuple(nodes), tuple(connections)))
+    assert (again.operations, again.scopes, again.order) == (plan.operations, plan.scopes, plan.order)
+    assert (again.buffers, again.placement, again.launches) == (plan.buffers, plan.placement, plan.launches)
+
+
+@pytest.mark.parametrize("seed", SEEDS[::2])
+def test_a_plan_made_from_the_last_one_is_a_plan_made_anew(seed: int) -> None:
+    """After a connection and what depends on it went, and after it came back; only where buffers lie may differ."""
+    patch, plan = planned(seed, size_of(seed))
+    whole = patch.description
+    if not whole.connections:
+        return
+    gone = random.Random(seed).choice(whole.connections)
+    less = GraphDescription(whole.nodes, tuple(c for c in whole.connections if c != gone))
+    less = less.without(less.dependents([gone.target.node]))
+    kept = make_plan(less, previous=plan)
+    for made, anew in ((kept, make_plan(less)), (make_plan(whole, previous=kept), plan)):
+        assert verify(made) == []
+        assert (made.operations, made.scopes, made.buffers) == (anew.operations, anew.scopes, anew.buffers)
+        assert (made.layouts, made.launches) == (anew.layouts, anew.launches)
+
+
+@pytest.mark.parametrize("seed", SEEDS[::2])
+def test_nothing_waits_without_a_reason(seed: int) -> None:
+    """Two operations of one scope are ordered directly only when they, or what is inside them, touch the same bytes."""
+    _, plan = planned(seed, size_of(seed))
+    reach, touches = Reach(plan.operations, plan.scopes), all_touches(plan)
+    inside: list[list[tuple[PortRef, int, int, bool]]] = [[] for _ in plan.operations]
+    for touch in (touch for found in touches for touch in found):
+        place = touch.place
+        for index in reach.around(touch.operation):
+            inside[index].append((place.owner, place.offset, place.offset + place.size_bytes, touch.writes))
+    for index, operation in enumerate(plan.operations):
+        for earlier in operation.after:
+            assert any(
+                a[0] == b[0] and a[1] < b[2] and b[1] < a[2] and (a[3] or b[3])
+                for a in inside[earlier]
+                for b in inside[index]
+            ), (earlier, index)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_parallel_branches_stay_parallel(seed: int) -> None:
+    """Chains that share nothing but their source are not ordered by each other, with memory shared and in a region."""
+    chance = random.Random(seed)
+    region = chance.choice(("", "loop"))
+    nodes = [BlockNode("s", blocks.fresh(3, 5, seed)), BlockNode("loop", blocks.loop_for())]
+    wires, chains = [], []
+    for number in range(chance.randint(2, 6)):
+        before, chain = "s", []
+        for step in range(chance.randint(1, 6)):
+            name = f"c{number}_{step}"
+            kinds = [blocks.mix, blocks.copy, blocks.scale] if step else [blocks.mix, blocks.copy]
+            nodes.append(BlockNode(name, chance.choice(kinds)(), region))
+            wires.append(f"{before}.out {name}.x")
+            before = name
+            chain.append(name)
+        chains.append(chain)
+    plan = make_plan(graph(*nodes, wires=wires))
+    reach = Reach(plan.operations, plan.scopes)
+    operations: dict[str, list[int]] = {}
+    for index, operation in enumerate(plan.operations):
+        if not is_fill(operation):
+            operations.setdefault(operation.node, []).append(index)
+    for one in chains:
+        for other in chains:
+            if one is not other:
+                pairs = [(a, b) for n in one for m in other for a in operations[n] for b in operations[m]]
+                assert all(reach.together(a, b) for a, b in pairs)

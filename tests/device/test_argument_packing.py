@@ -1,0 +1,113 @@
+"""Arguments are packed as kernels read them."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.device.arguments import ArgumentError, KernelArguments, pack
+from engine.ptx.signature import KernelParameter
+
+LITERALS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "s8": "b", "s16": "h", "s32": "i", "s64": "q"}
+FLOATS = {"f16": "e", "f32": "f", "f64": "d"}
+
+
+def parameter(ptx_type: str | None, size: int) -> KernelParameter:
+    return KernelParameter("value", 0, size, ptx_type)
+
+
+@given(st.sampled_from(list(LITERALS)), st.data())
+def test_integers_of_every_ptx_type_are_packed_as_c_stores_them(ptx_type: str, data: st.DataObject) -> None:
+    """Any number in the type's range gives the bytes that `struct` gives."""
+    size = struct.calcsize(LITERALS[ptx_type])
+    low = -(1 << (8 * size - 1)) if ptx_type[0] == "s" else 0
+    value = data.draw(st.integers(low, low + (1 << 8 * size) - 1))
+    expected = struct.pack("<" + LITERALS[ptx_type], value)
+    assert pack(parameter(ptx_type, size), value) == expected
+    assert pack(parameter(None, size), value) == expected
+    assert pack(parameter(f"b{8 * size}", size), value) == expected
+
+
+@given(st.sampled_from(list(FLOATS)), st.floats(width=16, allow_nan=False))
+def test_floats_of_every_ptx_type_are_packed_as_c_stores_them(ptx_type: str, value: float) -> None:
+    """Any half-precision number, infinities included, survives in each float type."""
+    size = struct.calcsize(FLOATS[ptx_type])
+    assert pack(parameter(ptx_type, size), value) == struct.pack("<" + FLOATS[ptx_type], value)
+    assert pack(parameter(None, size), np.float32(value)) == struct.pack("<" + FLOATS[ptx_type], value)
+
+
+def test_whole_numbers_and_integers_convert_to_the_kernel_parameters_type() -> None:
+    """An int given to a float parameter becomes that float, a whole float given to an integer that integer."""
+    assert pack(parameter("f32", 4), 3) == struct.pack("<f", 3.0)
+    assert pack(parameter("s32", 4), 3.0) == struct.pack("<i", 3)
+    assert pack(parameter("u8", 1), True) == b"\1"
+    assert pack(parameter("u32", 4), -1) == b"\xff" * 4  # NVRTC types an `int` as .u32
+
+
+@pytest.mark.parametrize(
+    ("ptx_type", "size", "value", "message"),
+    [
+        ("u8", 1, 256, "argument value must fit in 1 bytes, got 256"),
+        ("s8", 1, -129, "argument value must fit in 1 bytes, got -129"),
+        ("u32", 4, 1 << 32, "argument value must fit in 4 bytes, got 4294967296"),
+        ("u64", 8, 1 << 64, "argument value must fit in 8 bytes, got 18446744073709551616"),
+        ("s32", 4, 2.5, "argument value must be an integer (s32), got 2.5"),
+        ("s32", 4, float("inf"), "argument value must be an integer (s32), got inf"),
+        ("s32", 4, float("nan"), "argument value must be an integer (s32), got nan"),
+        ("f32", 4, 1e39, "argument value must fit in a 4-byte float, got 1e+39"),
+        ("f16", 2, 70000, "argument value must fit in a 2-byte float, got 70000"),
+        ("f32", 4, "2", "argument value must be a buffer or a number, got str"),
+        ("f32", 4, None, "argument value must be a buffer or a number, got NoneType"),
+        ("b8", 12, 1, "argument value must be 12 bytes, got 1"),
+        ("b8", 12, np.zeros(2, np.float32), "argument value must be 12 bytes, got 8"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(ptx_type: str, size: int, value: object, message: str) -> None:
+    """Overflow and wrong kinds never reach the kernel as other bits."""
+    with pytest.raises(ArgumentError) as refused:
+        pack(parameter(ptx_type, size), value)
+    assert str(refused.value) == message
+
+
+class FakeBuffer:
+    pointer = 0x7F0011223344
+
+
+def test_buffers_are_packed_by_address_and_only_into_pointers() -> None:
+    """A buffer gives its address; a 4-byte parameter cannot take one."""
+    assert pack(parameter("u64", 8), FakeBuffer()) == struct.pack("<Q", FakeBuffer.pointer)
+    with pytest.raises(ArgumentError, match="argument value must be a 4-byte value, got a buffer"):
+        pack(parameter("f32", 4), FakeBuffer())
+
+
+def test_structs_are_packed_by_value() -> None:
+    """An aggregate parameter takes a numpy record of its size."""
+    record = np.zeros((), [("a", "<f4"), ("b", "<i4")])
+    record["a"], record["b"] = 1.5, -2
+    assert pack(parameter("b8", 8), record[()]) == struct.pack("<fi", 1.5, -2)
+
+
+def test_argument_block_holds_each_argument_at_its_offset_and_never_moves() -> None:
+    """Setting one argument changes its bytes alone, in the same memory."""
+    parameters = [
+        KernelParameter("p", 0, 8, "u64"),
+        KernelParameter("n", 8, 4, "u32"),
+        KernelParameter("x", 16, 8, "f64"),
+    ]
+    arguments = KernelArguments(parameters, [FakeBuffer(), 7, 0.25])
+    address = arguments.address
+    assert arguments.block.tobytes() == struct.pack("<QIxxxxd", FakeBuffer.pointer, 7, 0.25)
+    arguments.set(1, 9)
+    assert arguments.block.tobytes() == struct.pack("<QIxxxxd", FakeBuffer.pointer, 9, 0.25)
+    assert arguments.address == address == arguments.block.ctypes.data
+
+
+def test_wrong_number_of_arguments_is_refused() -> None:
+    """A kernel is never launched with an argument missing or left over."""
+    with pytest.raises(ArgumentError, match="kernel takes 1 arguments, got 2"):
+        KernelArguments([parameter("u32", 4)], [1, 2])
+    assert KernelArguments([], []).block.size == 8

@@ -1,0 +1,346 @@
+"""Graphs that are cloned and changed, on every device: both run as they are then, and executables as they were."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from engine.device.arguments import KernelArguments
+from engine.device.host import HostDevice
+from engine.device.memory import Buffer
+from engine.device.protocol import ConditionalKind, Device, Graph, Node, UpdateResult
+from engine.diagnostics import DeviceError
+from tests.device.graph_support import ONE, Kernels
+
+
+@pytest.fixture(scope="module")
+def kernels(device: Device) -> Kernels:
+    """The kernels on each device in turn."""
+    return Kernels(device)
+
+
+def digits(kernels: Kernels, out: Buffer, *values: int) -> Graph:
+    """Make a chain of kernels, node k of which appends the k-th digit to a number."""
+    graph, after = kernels.device.create_graph(), list[Node]()
+    for value in values:
+        after = [kernels.add(graph, "digit", out, value, after=after)]
+    return graph
+
+
+@pytest.fixture
+def out(kernels: Kernels) -> Buffer:
+    """A number that digits are appended to."""
+    return kernels.number(0, np.int64)
+
+
+def shown(kernels: Kernels, made: object, out: Buffer) -> int:
+    """Run a graph or an executable from zero and return the number."""
+    kernels.device.fill(out.memory, 0)
+    return kernels.run(made, out)[0]  # type: ignore[arg-type]  # either of the two
+
+
+def test_a_clone_runs_as_the_original_and_both_can_be_changed(kernels: Kernels, out: Buffer) -> None:
+    """Nodes added to one are not in the other, and both give them the next number."""
+    graph = digits(kernels, out, 1, 2)
+    clone = graph.clone()
+    assert kernels.add(clone, "digit", out, 3, after=[Node(1)]) == 2
+    assert kernels.add(graph, "digit", out, 4, after=[Node(1)]) == 2
+    assert shown(kernels, clone, out) == 123
+    assert shown(kernels, graph, out) == 124
+
+
+def test_executables_of_the_original_stay_as_they_are(kernels: Kernels, out: Buffer) -> None:
+    """Their nodes are updated by the same numbers as the clone's, each for itself."""
+    graph = digits(kernels, out, 1, 2, 3)
+    first = graph.instantiate()
+    clone = graph.clone()
+    clone.remove(Node(1))
+    clone.set_after(Node(2), [Node(0)])
+    second = clone.instantiate()
+    assert (shown(kernels, first, out), shown(kernels, second, out)) == (123, 13)
+    kernels.update(second, Node(2), "digit", out, 7)
+    assert (shown(kernels, first, out), shown(kernels, second, out)) == (123, 17)
+    kernels.update(first, Node(1), "digit", out, 8)
+    kernels.update(first, Node(2), "digit", out, 9)
+    assert (shown(kernels, first, out), shown(kernels, second, out)) == (189, 17)
+    graph.destroy()
+    clone.destroy()
+    kernels.update(second, Node(0), "digit", out, 5)
+    assert (shown(kernels, first, out), shown(kernels, second, out)) == (189, 57)
+    first.destroy()
+    kernels.update(second, Node(2), "digit", out, 6)
+    assert shown(kernels, second, out) == 56
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_order_can_be_made_of_the_nodes_of_a_clone(kernels: Kernels, out: Buffer, seed: int) -> None:
+    """Also one in which nodes wait for others that were added later; some are taken out and some added."""
+    chance = random.Random(seed)
+    graph = digits(kernels, out, *range(1, 8))
+    values = dict(enumerate(range(1, 8)))
+    for _ in range(3):
+        graph = graph.clone()
+        for node in chance.sample(sorted(values), 2):
+            graph.remove(Node(node))
+            del values[node]
+        value = chance.randrange(1, 10)
+        values[kernels.add(graph, "digit", out, value)] = value
+        order = chance.sample(sorted(values), len(values))
+        for before, node in zip([None, *order], order, strict=False):
+            graph.set_after(Node(node), [] if before is None else [Node(before)])
+        expected = int("".join(str(values[node]) for node in order))
+        assert shown(kernels, graph, out) == expected
+
+
+def test_a_node_waits_for_what_it_is_told_last(kernels: Kernels, out: Buffer) -> None:
+    """Some dependencies may stay, each may be named twice, and whoever waited for a removed node waits no more."""
+    graph = digits(kernels, out, 1, 2)
+    third = kernels.add(graph, "digit", out, 3, after=[Node(0)])
+    graph.set_after(third, [Node(1), Node(0), Node(1)])
+    assert shown(kernels, graph.clone(), out) == 123
+    graph.set_after(third, [Node(1)])
+    assert shown(kernels, graph.clone(), out) == 123
+    graph.remove(Node(0))
+    assert shown(kernels, graph.clone(), out) == 23
+    graph.remove(third)
+    assert kernels.add(graph, "digit", out, 4, after=[Node(1)]) == 3
+    assert shown(kernels, graph, out) == 24
+
+
+def test_a_kernel_node_can_be_given_another_launch(kernels: Kernels, out: Buffer) -> None:
+    """Another function, other arguments, another grid; executables made before keep what they had."""
+    number = kernels.number(3, np.int32)
+    graph = kernels.device.create_graph()
+    node = kernels.add(graph, "add", number, 1)
+    first = graph.instantiate()
+    graph.set_kernel(node, kernels.module.kernel("multiply"), ONE, kernels.arguments("multiply", number, 5))
+    clone = graph.clone()
+    clone.set_kernel(node, kernels.module.kernel("digit"), ONE, kernels.arguments("digit", out, 6))
+    assert kernels.run(first, number) == [4]
+    assert kernels.run(graph, number) == [20]
+    assert shown(kernels, clone, out) == 6
+    assert number.download().tolist() == [20]
+
+
+def test_kernels_of_a_clone_outlive_their_module_and_the_original(kernels: Kernels, out: Buffer) -> None:
+    """As those of any graph do."""
+    theirs = Kernels(kernels.device)
+    graph = digits(theirs, out, 1, 2)
+    clone = graph.clone()
+    graph.destroy()
+    theirs.module.unload()
+    executable = clone.instantiate()
+    clone.destroy()
+    assert shown(kernels, executable, out) == 12
+
+
+def test_argument_blocks_are_shared_and_read_when_a_graph_is_instantiated(kernels: Kernels, out: Buffer) -> None:
+    """And at each update, by the executables of both graphs."""
+    graph = kernels.device.create_graph()
+    kernel, block = kernels.module.kernel("digit"), kernels.arguments("digit", out, 1)
+    node = graph.add_kernel(kernel, ONE, block, [])
+    first = graph.instantiate()
+    assert shown(kernels, first, out) == 1
+    block.set(1, 2)
+    clone = graph.clone()
+    second = clone.instantiate()
+    assert shown(kernels, second, out) == 2
+    block.set(1, 3)
+    for executable in (first, second, graph.instantiate(), clone.instantiate()):
+        executable.update_kernel(node, kernel, ONE, block)
+        assert shown(kernels, executable, out) == 3
+    block.set(1, 4)
+    third = graph.clone().instantiate()
+    assert shown(kernels, third, out) == 4
+
+
+def test_clones_of_clones_to_any_depth(kernels: Kernels, out: Buffer) -> None:
+    """Each with a change, those before destroyed; every node can still be updated, removed and waited for."""
+    graph = digits(kernels, out, *[1] * 6)
+    executable = graph.instantiate()
+    for turn in range(30):
+        clone = graph.clone()
+        graph.destroy()
+        executable.destroy()
+        node = Node(turn % 6)
+        clone.set_kernel(node, kernels.module.kernel("digit"), ONE, kernels.arguments("digit", out, 1 + turn // 6))
+        graph, executable = clone, clone.instantiate()
+    assert shown(kernels, executable, out) == 555555
+    kernels.update(executable, Node(3), "digit", out, 7)
+    assert shown(kernels, executable, out) == 555755
+    last = graph.clone()
+    for index in range(5):
+        last.remove(Node(index))
+    assert shown(kernels, last, out) == 5
+
+
+def test_changing_the_original_afterwards_does_not_reach_the_clone(kernels: Kernels, out: Buffer) -> None:
+    """Nor does it lose nodes that the clone still has, though it has not looked at them yet."""
+    graph = digits(kernels, out, 1, 2, 3)
+    clone = graph.clone()
+    deeper = clone.clone()
+    graph.remove(Node(1))
+    graph.set_after(Node(2), [Node(0)])
+    kernels.add(graph, "digit", out, 4, after=[Node(2)])
+    graph.remove(Node(3))
+    assert shown(kernels, graph, out) == 13
+    executable = clone.instantiate()
+    kernels.update(executable, Node(1), "digit", out, 8)
+    assert shown(kernels, executable, out) == 183
+    deeper.remove(Node(0))
+    assert shown(kernels, deeper, out) == 23
+
+
+def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer) -> None:
+    """Which are updated by the same numbers; a child graph is removed as a whole."""
+    graph, inner, child = (kernels.device.create_graph() for _ in range(3))
+    kernels.add(inner, "digit", out, 3)
+    first = kernels.add(child, "digit", out, 2)
+    child.add_child(inner, [first])
+    begin = kernels.add(graph, "digit", out, 1)
+    node = graph.add_child(child, [begin])
+    last = kernels.add(graph, "digit", out, 4, after=[node])
+    assert (node, last) == (1, 5)
+    clone = graph.clone()
+    executable = clone.instantiate()
+    kernels.update(executable, Node(4), "digit", out, 9)
+    kernels.update(executable, Node(2), "digit", out, 8)
+    assert shown(kernels, executable, out) == 1894
+    shorter = clone.clone()
+    shorter.remove(node)
+    shorter.set_after(last, [begin])
+    assert shown(kernels, shorter, out) == 14
+    for gone in (1, 2, 4):
+        with pytest.raises(DeviceError, match="must be one of the same graph"):
+            shorter.set_after(Node(gone), [])
+    assert kernels.add(shorter, "digit", out, 5, after=[last]) == 6
+    assert shown(kernels, graph, out) == 1234
+
+
+def test_a_changed_graph_can_be_a_child(kernels: Kernels, out: Buffer) -> None:
+    """With the numbers that were taken out, and with nodes that wait for later ones."""
+    child = digits(kernels, out, 1, 2, 3)
+    child.remove(Node(1))
+    child.set_after(Node(0), [Node(2)])
+    graph = kernels.device.create_graph()
+    node = graph.add_child(child, [])
+    last = kernels.add(graph, "digit", out, 4, after=[node])
+    assert (node, last) == (0, 4)
+    executable = graph.instantiate()
+    assert shown(kernels, executable, out) == 314
+    kernels.update(executable, Node(3), "digit", out, 9)
+    assert shown(kernels, executable, out) == 914
+
+
+def test_fills_copies_and_events_are_cloned(kernels: Kernels) -> None:
+    """And can be removed, and waited for."""
+    device = kernels.device
+    memory, pinned = device.upload(np.arange(8, dtype=np.uint8)), device.pinned(np.zeros(8, np.uint8))
+    events = device.create_event(), device.create_event()
+    graph = device.create_graph()
+    start = graph.add_event_record(events[0], [])
+    fill = graph.add_memset(memory.memory, 50, 3, [start])
+    copy = graph.add_copy(pinned, memory.memory, 8, [fill])
+    graph.add_event_record(events[1], [copy])
+    clone = graph.clone()
+    clone.remove(fill)
+    clone.set_after(copy, [start])
+    kernels.run(clone)
+    np.testing.assert_array_equal(pinned.array, np.arange(8))
+    assert events[1].elapsed_ns(events[0]) >= 0
+    kernels.run(graph)
+    np.testing.assert_array_equal(pinned.array, [50, 50, 50, 3, 4, 5, 6, 7])
+
+
+def test_nodes_beside_and_in_bodies_can_be_changed(kernels: Kernels) -> None:
+    """Though a graph with conditions cannot be cloned, nor lose a conditional node."""
+    graph, number = kernels.device.create_graph(), kernels.number(1)
+    condition = graph.create_condition(1)
+    before = kernels.add(graph, "add", number, 1)
+    choice, (body,) = graph.add_conditional(ConditionalKind.IF, condition, [before])
+    gone = kernels.add(body, "multiply", number, 100)
+    kept = kernels.add(body, "multiply", number, 10, after=[gone])
+    after = kernels.add(graph, "add", number, 5, after=[choice])
+    with pytest.raises(DeviceError, match=r"graph must have no conditions to be cloned.*build it again"):
+        graph.clone()
+    with pytest.raises(DeviceError, match="body"):
+        body.clone()
+    with pytest.raises(DeviceError, match=f"removed node must not be conditional, got node {choice}"):
+        graph.remove(choice)
+    with pytest.raises(DeviceError, match=f"must be one of the same graph or body, got {kept}"):
+        graph.remove(kept)
+    body.remove(gone)
+    body.set_kernel(kept, kernels.module.kernel("add"), ONE, kernels.arguments("add", number, 20))
+    graph.remove(before)
+    graph.set_after(after, [])
+    graph.set_after(choice, [after])
+    assert kernels.run(graph, number) == [26]
+
+
+def test_what_cannot_be_changed_is_refused_and_stays(kernels: Kernels, out: Buffer) -> None:
+    """Nodes that are not there, or no kernels; circles; removal when there is an executable."""
+    graph = digits(kernels, out, 1, 2, 3)
+    fill = graph.add_memset(out.memory, 0, 0, [])
+    digit, block = kernels.module.kernel("digit"), kernels.arguments("digit", out, 1)
+    for node in (Node(-1), Node(4)):
+        for call in (graph.remove, lambda n: graph.set_after(n, []), lambda n: graph.set_after(Node(0), [n])):
+            with pytest.raises(DeviceError, match=f"must be one of the same graph or body, got {node}"):
+                call(node)
+        with pytest.raises(DeviceError, match="changed node"):
+            graph.set_kernel(node, digit, ONE, block)
+    with pytest.raises(DeviceError, match=f"changed node must be a kernel, got node {fill}, which is a memset"):
+        graph.set_kernel(fill, digit, ONE, block)
+    with pytest.raises(DeviceError, match=r"sizes|bytes"):
+        graph.set_kernel(Node(0), digit, ONE, KernelArguments([], []))
+    with pytest.raises(DeviceError, match="node 1 must wait for other nodes, got itself"):
+        graph.set_after(Node(1), [Node(1)])
+    graph.remove(fill)
+    with pytest.raises(DeviceError, match="must be one of the same graph"):
+        graph.remove(fill)
+    with pytest.raises(DeviceError, match="node to wait for must be one of the same graph"):
+        graph.set_after(Node(0), [fill])
+    assert shown(kernels, graph, out) == 123
+    with pytest.raises(DeviceError, match=r"node 1 must be removed before the graph is instantiated.*clone"):
+        graph.remove(Node(1))
+    graph.set_after(Node(0), [Node(2)])
+    with pytest.raises(DeviceError, match=r"in a circle, got 0 after 2 after 1 after 0;"):
+        graph.instantiate()
+    graph.set_after(Node(2), [])
+    graph.set_after(Node(0), [Node(2)])
+    assert shown(kernels, graph, out) == 312
+
+
+def test_an_executable_is_updated_from_a_clone_that_is_built_alike(kernels: Kernels, out: Buffer) -> None:
+    """And refuses one that lost a node, or whose nodes wait for others."""
+    graph = digits(kernels, out, 1, 2, 3)
+    executable = graph.instantiate()
+    clone = graph.clone()
+    clone.set_kernel(Node(1), kernels.module.kernel("digit"), ONE, kernels.arguments("digit", out, 7))
+    assert executable.update_from(clone) == UpdateResult(True)
+    assert shown(kernels, executable, out) == 173
+    clone.set_after(Node(2), [Node(0)])
+    reason = "node 2 waits for 0, did for 1"
+    assert executable.update_from(clone) == UpdateResult(False, reason, Node(2))
+    clone.remove(Node(1))
+    reason = "node 1 is removed, was a kernel"
+    assert executable.update_from(clone) == UpdateResult(False, reason, Node(1))
+    assert shown(kernels, executable, out) == 173
+    other = graph.clone()
+    for gone in (clone, other):
+        gone.destroy()
+        with pytest.raises(DeviceError, match="destroyed"):
+            gone.clone()
+
+
+def test_removed_nodes_are_not_shown(host: HostDevice) -> None:
+    """The graph's picture has the nodes that are left."""
+    kernels = Kernels(host)
+    out = kernels.number(0, np.int64)
+    graph = digits(kernels, out, 1, 2, 3)
+    graph.remove(Node(1))
+    text = graph.dot()
+    assert "n0 [" in text
+    assert "n1" not in text
+    assert "->" not in text

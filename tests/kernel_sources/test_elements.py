@@ -1,0 +1,224 @@
+"""What a kernel's pointers point to is told as the CUDA C++ compiler sees it, and structs of another size are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from engine.diagnostics import KernelError
+from engine.kernel_sources import elements as elements_module
+from engine.kernel_sources.element_names import PointerElement, named_elements
+from engine.kernel_sources.elements import check_elements, pointer_elements
+from engine.kernel_sources.image import KernelImage
+from engine.kernel_sources.loader import find_kernel, load_image
+from engine.types import DType, Struct, any_type, declaration, f32, float3, float4, s32, u8
+from tests.types.structs import ALL_TYPES, fields_of, struct_of
+
+SOURCE = """
+#include "shapes.h"
+typedef double real;
+typedef float* Address;
+struct Announced;
+namespace inner { struct __attribute__((packed)) Odd { char a; double b; }; }
+template <class A, class B> struct Pair { A first; B second; };
+
+/* extern "C" __global__ void many(float* commented) {} */
+extern "C" __global__ void __launch_bounds__(128) many(
+    const Shape* __restrict__ shapes,      // Shape* in a comment, too
+    const float4* colours, unsigned long long *counts, real* values, Address address, inner::Odd* odd,
+    Pair<float, int>* pairs, void* raw, Announced* later, float** rows, Shape by_value, long long number, float scale,
+    const volatile unsigned char* bytes, float3 table[]) {}
+extern "C" __global__ void plain(float* x, const uchar4* y, int n) { x[n] = y[n].x; }
+"""
+SHAPES = "#pragma once\nstruct Shape { float3 at; unsigned char flags; };\n"
+
+
+def image_of(folder: Path, source: str, architecture: str = "compute_75", name: str = "test.cu") -> KernelImage:
+    """Write a kernel file and load it."""
+    (folder / "shapes.h").write_text(SHAPES)
+    (folder / name).write_text(source)
+    return load_image(folder / name, architecture)
+
+
+def sizes(elements: tuple[PointerElement | None, ...]) -> list[tuple[int, bool] | None]:
+    """Return what is told of each element but its name."""
+    return [(item.size_bytes, item.is_struct) if item is not None else None for item in elements]
+
+
+@pytest.mark.parametrize("architecture", ["compute_75", "compute_100", "sm_90"])
+def test_every_kind_of_parameter_is_told(tmp_path: Path, architecture: str) -> None:
+    """Includes, typedefs, packing, templates and arrays count as for the compiler; values and void* are nothing."""
+    image = image_of(tmp_path, SOURCE, architecture)
+    found = pointer_elements(image, "many")
+    assert [item.name for item in found if item is not None and item.is_struct] == [
+        "Shape",
+        "inner::Odd",
+        "Pair<float, int>",
+    ]
+    assert sizes(found) == [
+        (16, True),  # Shape, 4-byte aligned
+        (16, False),  # float4
+        (8, False),
+        (8, False),  # real
+        (4, False),  # a typedef of float*
+        (9, True),  # packed
+        (8, True),  # Pair<float, int>
+        None,  # void*
+        None,  # of unknown size
+        (8, False),  # pointers
+        None,
+        None,
+        None,
+        (1, False),
+        (12, False),
+    ]
+    assert sizes(pointer_elements(image, "plain")) == [(4, False), (4, False), None]
+
+
+def test_structs_carry_their_names(tmp_path: Path) -> None:
+    """The name is the one in the source, for the message."""
+    source = SHAPES + 'extern "C" __global__ void one(struct Shape const *__restrict__ x, int n) {}'
+    assert pointer_elements(image_of(tmp_path, source), "one") == (PointerElement(16, "Shape", True), None)
+
+
+def test_nothing_is_compiled_where_names_tell_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel of plain arrays costs a search in its text, and each file is looked at once."""
+    kernel = 'extern "C" __global__ void plain(float* x, __half* y, unsigned short* z, size_t n) {}'
+    image = image_of(tmp_path, f"#include <cuda_fp16.h>\n{kernel}")
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(elements_module, "probe_elements", refuse)
+    assert sizes(pointer_elements(image, "plain")) == [(4, False), (2, False), (2, False), None]
+    (tmp_path / "test.cu").write_text("")
+    assert sizes(pointer_elements(image, "plain")) == [(4, False), (2, False), (2, False), None]
+
+
+def test_a_file_that_is_loaded_again_is_looked_at_again(tmp_path: Path) -> None:
+    """A struct that grew in a header has its new size."""
+    source = '#include "shapes.h"\nextern "C" __global__ void one(Shape* x) {}'
+    before = pointer_elements(image_of(tmp_path, source), "one")
+    (tmp_path / "shapes.h").write_text(SHAPES.replace("flags;", "flags; double more;"))
+    after = pointer_elements(load_image(tmp_path / "test.cu", "compute_75"), "one")
+    assert (sizes(before), sizes(after)) == ([(16, True)], [(24, True)])
+
+
+def test_entries_that_cannot_be_named_leave_the_others_told(tmp_path: Path) -> None:
+    """A kernel in a namespace and an instance of a template are not found by their names."""
+    image = image_of(
+        tmp_path,
+        SHAPES + 'namespace deep { extern "C" __global__ void hidden(Shape* x) {} }\n'
+        "template <class T> __global__ void of(T* x) {}\n"
+        "template __global__ void of<Shape>(Shape*);\n"
+        'extern "C" __global__ void open(Shape* x) {}',
+    )
+    mangled = next(name for name in image.signatures if name.startswith("_Z"))
+    assert sizes(pointer_elements(image, "open")) == [(16, True)]
+    assert sizes(pointer_elements(image, "hidden")) == [None]
+    assert sizes(pointer_elements(image, mangled)) == [None]
+
+
+def test_an_entry_point_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    """As it is for its signature."""
+    image = image_of(tmp_path, 'extern "C" __global__ void one(float* x) {}')
+    with pytest.raises(KernelError, match="entry point two must be one of one"):
+        pointer_elements(image, "two")
+
+
+def test_an_entry_declared_in_two_ways_is_left_to_the_compiler() -> None:
+    """Which of two declarations counts, `#if` decides."""
+    text = "#if 1\n__global__ void f(float* x) {}\n#else\n__global__ void f(double* x) {}\n#endif"
+    assert named_elements(text, "f", [8]).untold == {0}
+    assert named_elements("__global__ void f(float* x);\n__global__ void f(float* x) {}", "f", [8]).untold == set()
+
+
+@settings(max_examples=3)
+@given(fields_of(ALL_TYPES))
+def test_a_declared_struct_has_the_size_that_the_block_has(fields: list[tuple[DType, tuple[int, ...]]]) -> None:
+    """A kernel that includes `declaration` of any struct never disagrees with it."""
+    from tempfile import TemporaryDirectory
+
+    struct = struct_of("Drawn", fields)
+    with TemporaryDirectory() as folder:
+        source = declaration(struct) + 'extern "C" __global__ void one(const Drawn* x, Drawn* y) {}'
+        found = pointer_elements(image_of(Path(folder), source), "one")
+    assert sizes(found) == [(struct.size_bytes, True)] * 2
+    assert check_elements([("x", struct), ("y", struct)], found, "one") == []
+
+
+def test_a_manifest_tells_the_elements_of_ptx(tmp_path: Path) -> None:
+    """By Warploom's names or CUDA's; without a manifest nothing is told."""
+    ptx = (
+        ".version 7.8\n.target sm_75\n.address_size 64\n"
+        ".visible .entry fill(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) { ret; }\n"
+    )
+    image = image_of(tmp_path, ptx, name="fill.ptx")
+    assert pointer_elements(image, "fill") == (None,) * 4
+    (tmp_path / "fill.json").write_text(
+        '{"name": "fill", "parameters": [{"index": 0, "name": "a", "element_type": "c64"}, {"index": 1, "name": "b"}, '
+        '{"index": 2, "name": "c", "element_type": "unsigned char"}, '
+        '{"index": 3, "name": "d", "element_type": "Blob"}]}'
+    )
+    image = load_image(tmp_path / "fill.ptx", "compute_75")
+    assert sizes(pointer_elements(image, "fill")) == [(8, False), None, (1, False), None]
+
+
+def test_kernels_of_the_library_agree_with_their_blocks() -> None:
+    """Particles, cameras and frame uniforms are as large in the kernels as in the blocks."""
+    from blocks.particles.camera import Camera
+    from blocks.particles.particle import Particle
+    from engine.compiler.frame import Frame
+
+    found = pointer_elements(load_image(find_kernel("render_points.cu"), "compute_75"), "splat_points")
+    assert [sizes(found)[0], sizes(found)[2]] == [(Particle.size_bytes, True), (Camera.size_bytes, True)]
+    found = pointer_elements(load_image(find_kernel("integrate.cu"), "compute_75"), "integrate_particles")
+    assert sizes(found)[:2] == [(Particle.size_bytes, True), (Frame.size_bytes, True)]
+
+
+class Grown(Struct):
+    """A shape with one field more than the kernel's."""
+
+    at: float3
+    flags: u8
+    weight: f32
+
+
+STRUCT = PointerElement(16, "Shape", True)
+
+
+def test_a_struct_of_another_size_is_told_with_both_layouts() -> None:
+    """The message names port, kernel and sizes; expected and found are for the diagnostic's fields."""
+    (mismatch,) = check_elements([None, ("shapes", Grown)], (None, STRUCT), "draw.cu:draw")
+    assert mismatch.port == "shapes"
+    assert mismatch.expected == "Shape: 16 bytes"
+    assert mismatch.found == "Grown: 20 bytes: at float3 @0, flags u8 @12, weight f32 @16"
+    assert mismatch.message == (
+        "elements of shapes must be of the size that kernel draw.cu:draw gives Shape: 16 bytes, "
+        "got Grown: 20 bytes: at float3 @0, flags u8 @12, weight f32 @16"
+    )
+    assert "declaration" in mismatch.remedy
+
+
+@pytest.mark.parametrize(
+    ("dtype", "element", "wrong"),
+    [
+        (Grown, STRUCT, True),
+        (float3, STRUCT, True),
+        (float4, STRUCT, False),  # the same size
+        (u8, STRUCT, False),  # records in bytes
+        (s32, STRUCT, False),
+        (s32, PointerElement(6, "Odd", True), True),
+        (Grown, PointerElement(4, "float"), False),  # a struct read as numbers
+        (float3, PointerElement(4, "float"), False),
+        (f32, PointerElement(16, "float4"), False),
+        (any_type, STRUCT, False),  # not known yet
+        (Grown, None, False),
+    ],
+)
+def test_only_structs_of_another_size_are_wrong(dtype: DType, element: PointerElement | None, wrong: bool) -> None:
+    """Views that kernels take of plain numbers are right."""
+    assert bool(check_elements([("x", dtype)], [element], "k")) is wrong

@@ -1,0 +1,396 @@
+"""Regions in the document: what may lie where, what that orders, and what happens to it on the way."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.diagnostics import PatchError
+from engine.patch.changes import Change, Node, NodeAdded, NodeRegionChanged, PortRef
+from engine.patch.document import Patch
+from engine.patch.files import dump_patch, parse_patch
+from engine.patch.regions import RegionRefused, Scopes, branch_of, region_of, scope_text
+from engine.patch.rules import CrossesBranches, WouldCycle, find_cycle
+
+
+@pytest.fixture
+def patch(region_blocks: None) -> Patch:
+    """A loop, a choice inside it, and four pass-throughs at the top."""
+    patch = Patch()
+    loop = patch.add("test_region.loop", node_id="loop")
+    patch.add("test_region.choice", node_id="choice", region=loop)
+    for name in "abcd":
+        patch.add("test_region.pass", node_id=name)
+    return patch
+
+
+def link(patch: Patch, *texts: str) -> None:
+    for text in texts:
+        source, target = text.split()
+        patch.connect(PortRef(*source.split(".")), PortRef(*target.split(".")))
+
+
+def regions(patch: Patch) -> dict[str, str]:
+    return {node.id: node.region for node in patch.nodes.values()}
+
+
+# Where blocks may lie
+
+
+def test_a_region_can_be_named_by_handle_body_or_text(patch: Patch) -> None:
+    """A handle stands for its body; the other branch has a name of its own."""
+    loop, choice = patch["loop"], patch["choice"]
+    assert (loop.body, choice.body, choice.otherwise) == ("loop", "choice", "choice.else")
+    for n, region in enumerate((loop, loop.body, "loop", choice.otherwise, "")):
+        patch.add("test_region.pass", node_id=f"n{n}", region=region)
+    assert [patch.nodes[f"n{n}"].region for n in range(5)] == ["loop", "loop", "loop", "choice.else", ""]
+    assert patch.members(loop) == ["choice", "n0", "n1", "n2"]
+    assert patch.members("choice") == ["n3"]
+
+
+@pytest.mark.parametrize(
+    ("region", "message"),
+    [
+        ("gone", "region of new must be a node of the patch, got 'gone'"),
+        ("a", r"region of new must be a block that holds others, got a \(test_region.pass\)"),
+        ("loop.else", r"region of new must be the body of loop \(test_region.loop\), got its 'else' branch"),
+        ("choice.other", r"region of new must be the body of choice \(test_region.choice\), got its 'other' branch"),
+    ],
+)
+def test_only_region_blocks_hold_blocks(patch: Patch, region: str, message: str) -> None:
+    """The message names what was taken for a region."""
+    before = dump_patch(patch)
+    with pytest.raises(RegionRefused, match=message):
+        patch.add("test_region.pass", node_id="new", region=region)
+    assert dump_patch(patch) == before
+
+
+def test_a_block_that_holds_none_has_no_body(patch: Patch) -> None:
+    """Asking for one is refused, as is the other branch of a loop."""
+    with pytest.raises(RegionRefused, match="must be a block that holds others, got a"):
+        _ = patch["a"].body
+    with pytest.raises(RegionRefused, match="got its 'else' branch"):
+        _ = patch["loop"].otherwise
+
+
+def test_a_placeholder_may_be_a_region(patch: Patch) -> None:
+    """Nobody knows what an unknown block type holds."""
+    patch.restore([NodeAdded(Node(id="old", type="gone.loop"))])
+    assert patch.add("test_region.pass", node_id="new", region="old.else").id == "new"
+
+
+def test_no_region_lies_inside_itself(patch: Patch) -> None:
+    """Neither directly nor by way of others; the message tells the way."""
+    for region in ("loop", "choice", "choice.else"):
+        with pytest.raises(RegionRefused, match=r"region must not lie inside itself, got (loop|choice) in "):
+            patch.move_into("loop", region)
+    assert regions(patch)["loop"] == ""
+
+
+def test_ids_hold_no_slash(patch: Patch) -> None:
+    """A slash leads from a composite to a block inside it."""
+    with pytest.raises(
+        PatchError, match="node id must not hold a slash, which leads to a block in a composite, got 'a/b'"
+    ):
+        patch.add("test_region.pass", node_id="a/b")
+    with pytest.raises(PatchError, match="must be a name, got"):
+        parse_patch('{"schema": 1, "nodes": [{"id": "a/b", "type": "x.y"}]}')
+
+
+# Moving and removing
+
+
+def test_moving_into_a_region_is_one_undo_step(patch: Patch) -> None:
+    """Several nodes move together; what already lies there is no change."""
+    heard: list[Change] = []
+    patch.subscribe(heard.append)
+    patch.move_into([patch["a"], "b"], patch["choice"].otherwise)
+    patch.move_into("a", "choice.else")
+    assert heard == [NodeRegionChanged("a", "choice.else", ""), NodeRegionChanged("b", "choice.else", "")]
+    assert patch.history.undo_name == "Move 2 nodes into Choice"
+    patch.undo()
+    assert regions(patch)["a"] == regions(patch)["b"] == ""
+    patch.redo()
+    patch.move_into("a", "")
+    assert patch.history.undo_name == "Move Pass out of its region"
+    assert regions(patch) == {"loop": "", "choice": "loop", "a": "", "b": "choice.else", "c": "", "d": ""}
+
+
+def test_a_region_block_takes_along_what_lies_in_it(patch: Patch) -> None:
+    """Its members go on naming it."""
+    patch.move_into("a", "choice")
+    patch.move_into("choice", "")
+    assert regions(patch)["a"] == "choice"
+    assert patch.scopes.chain("choice") == ("choice",)
+
+
+def test_removing_a_region_leaves_what_lay_in_it(patch: Patch) -> None:
+    """The box goes and its contents stay, in the region around; undo puts everything back."""
+    patch.move_into("a", "choice")
+    patch.move_into("b", "choice.else")
+    link(patch, "a.out choice.condition", "b.out c.x")
+    before, edges = dump_patch(patch), set(patch.connections)
+    patch.remove("choice")
+    assert regions(patch) == {"loop": "", "a": "loop", "b": "loop", "c": "", "d": ""}
+    assert [str(c) for c in patch.connections] == ["b.out -> c.x"]
+    patch.remove("loop")
+    assert set(regions(patch).values()) == {""}
+    patch.undo()
+    patch.undo()
+    assert dump_patch(patch) == before
+    assert set(patch.connections) == edges
+
+
+# Order
+
+
+def test_a_way_out_of_a_region_and_back_is_a_cycle(patch: Patch) -> None:
+    """A region runs as a whole: what needs its result can't feed it."""
+    patch.move_into(["a", "b"], "choice")
+    link(patch, "a.out c.x")
+    with pytest.raises(WouldCycle) as refused:
+        link(patch, "c.out b.x")
+    assert str(refused.value) == "connection c.out -> b.x must not close a cycle, got c -> loop -> c"
+    patch.move_into("c", "loop")
+    with pytest.raises(WouldCycle, match=r"got c -> choice -> c$"):
+        link(patch, "c.out b.x")
+    patch.move_into("c", "choice")
+    link(patch, "c.out b.x")
+
+
+def test_a_region_and_its_own_body_order_each_other_in_no_way(patch: Patch) -> None:
+    """The body reads the turn and sets the condition."""
+    patch.move_into(["a", "b"], "loop")
+    link(patch, "loop.index a.i", "a.out b.x", "b.out loop.condition")
+    patch.move_into("b", "choice")
+    assert len(patch.connections) == 3
+
+
+def test_a_block_can_not_feed_itself_in_a_region_either(patch: Patch) -> None:
+    """A turn does not read what the same turn computes later."""
+    patch.move_into(["a", "b"], "loop")
+    with pytest.raises(WouldCycle, match=r"got a -> a$"):
+        link(patch, "a.out a.x")
+    link(patch, "a.out b.x")
+    with pytest.raises(WouldCycle, match=r"got b -> a -> b$"):
+        link(patch, "b.out a.x")
+
+
+def test_one_branch_does_not_read_the_other(patch: Patch) -> None:
+    """Only one of them runs."""
+    patch.move_into("a", "choice")
+    patch.add("test_region.loop", node_id="inner", region="choice.else")
+    patch.move_into("b", "inner")
+    message = "connection a.out -> b.x must not go from one branch of choice to the other: only one of them runs"
+    with pytest.raises(CrossesBranches) as refused:
+        link(patch, "a.out b.x")
+    assert str(refused.value) == message
+    link(patch, "a.out c.x")
+    with pytest.raises(CrossesBranches, match=r"connection a\.out -> c\.x must not go"):
+        patch.move_into("c", "inner")
+    assert regions(patch)["c"] == ""
+
+
+def test_a_delayed_input_closes_no_cycle(patch: Patch) -> None:
+    """What is needed only in the next frame may be fed by what follows, within regions and across their borders."""
+    patch.add("test_region.delay", node_id="delay")
+    link(patch, "delay.out a.x", "a.out b.x", "b.out delay.x")
+    patch.move_into("a", "loop")
+    with pytest.raises(WouldCycle, match=r"got b -> loop -> b$"):
+        link(patch, "b.out a.y")
+    link(patch, "delay.out delay.x")
+
+
+def test_one_branch_may_read_what_the_other_did_a_frame_ago(patch: Patch) -> None:
+    """By way of a delay in its own branch, and a node named twice moves once."""
+    patch.add("test_region.delay", node_id="delay", region="choice.else")
+    patch.move_into(["a", "a"], "choice")
+    link(patch, "a.out delay.x")
+    patch.move_into("delay", "")
+    patch.move_into("delay", "choice.else")
+    assert patch.history.names[-4] == "Move Pass into Choice"
+
+
+def test_a_move_that_would_close_a_cycle_is_refused(patch: Patch) -> None:
+    """One node of a chain can't leave a region that the chain comes back to; the whole chain can move."""
+    link(patch, "a.out b.x", "b.out c.x")
+    with pytest.raises(WouldCycle) as refused:
+        patch.move_into(["a", "c"], "loop")
+    assert str(refused.value) in (
+        "a move between regions must not close a cycle, got b -> loop -> b",
+        "a move between regions must not close a cycle, got loop -> b -> loop",
+    )
+    patch.move_into(["a", "b", "c"], "loop")
+    with pytest.raises(WouldCycle):
+        patch.move_into("b", "")
+    patch.move_into("c", "")
+    patch.move_into("b", "")
+
+
+def test_a_cycle_that_a_file_brought_does_not_hold_up_other_moves(region_blocks: None) -> None:
+    """Only a new cycle is refused, so that a broken patch can be mended."""
+    nodes = [{"id": name, "type": "test_region.pass"} for name in "ab"] + [{"id": "loop", "type": "test_region.loop"}]
+    connections = [{"source": "a.out", "target": "b.x"}, {"source": "b.out", "target": "a.x"}]
+    patch = parse_patch(json.dumps({"schema": 1, "nodes": nodes, "connections": connections}))
+    patch.move_into("a", "loop")
+    assert regions(patch)["a"] == "loop"
+
+
+# Copies and files
+
+
+def test_copies_stay_in_the_regions_that_come_along(patch: Patch) -> None:
+    """A region keeps its contents under new ids; what lay in a region that stays behind moves out."""
+    patch.move_into(["a", "b"], "choice.else")
+    patch.move_into("c", "loop")
+    ids = patch.insert(patch.excerpt(["choice", "a", "c", "d"]))
+    assert ids == {"choice": "choice_2", "a": "a_2", "c": "c_2", "d": "d_2"}
+    assert {i: patch.nodes[i].region for i in ids.values()} == {
+        "choice_2": "",
+        "a_2": "choice_2.else",
+        "c_2": "",
+        "d_2": "",
+    }
+    patch.undo()
+    part = patch.excerpt(["loop", "b"])
+    assert regions(part) == {"loop": "", "b": "loop"}
+    inserted = patch.insert(part, region=patch["choice"])
+    assert regions(patch)[inserted["loop"]] == "choice"
+    assert regions(patch)[inserted["b"]] == inserted["loop"]
+    with pytest.raises(RegionRefused):
+        patch.insert(part, region="a")
+
+
+def test_copied_ids_never_meet(region_blocks: None) -> None:
+    """A free id of the copy is not one that another copied node keeps."""
+    patch, part = Patch(), Patch()
+    patch.add("test_region.pass", node_id="a")
+    for name in ("a", "a_2"):
+        part.add("test_region.pass", node_id=name)
+    ids = patch.insert(part)
+    assert len({"a", *ids.values()}) == 3
+    assert set(patch.nodes) == {"a", *ids.values()}
+
+
+def test_the_file_names_regions_only_where_there_are_some(patch: Patch) -> None:
+    """A patch without regions is written as before; one with regions comes back as it was."""
+    patch.move_into("a", "choice.else")
+    written = {node["id"]: node.get("region") for node in json.loads(dump_patch(patch))["nodes"]}
+    assert written == {"loop": None, "choice": "loop", "a": "choice.else", "b": None, "c": None, "d": None}
+    loaded = parse_patch(dump_patch(patch))
+    assert regions(loaded) == regions(patch)
+    assert not any(node.extra for node in loaded.nodes.values())
+
+
+@pytest.mark.parametrize(
+    ("region", "message"),
+    [
+        ("gone", "p: region of n must name a node of the patch, got 'gone'"),
+        ("gone.else", "p: region of n must name a node of the patch, got 'gone.else'"),
+        ("n", "p: node n: region must not lie inside itself, got n in n"),
+        ("m", "p: node n: region must not lie inside itself, got m in n in m"),
+        (7, r"p: nodes\[0\] \(n\): region must be text, got 7"),
+    ],
+)
+def test_a_file_with_an_impossible_region_says_where(region_blocks: None, region: object, message: str) -> None:
+    """The message names the node and the region."""
+    nodes = [
+        {"id": "n", "type": "test_region.loop", "region": region},
+        {"id": "m", "type": "test_region.loop", "region": "n"},
+    ]
+    with pytest.raises(PatchError, match=message):
+        parse_patch(json.dumps({"schema": 1, "nodes": nodes}), "p")
+
+
+def test_a_file_may_name_a_region_that_holds_nothing_any_more(region_blocks: None) -> None:
+    """A patch whose block types have changed opens, so that it can be mended."""
+    nodes = [
+        {"id": "n", "type": "test_region.pass", "region": "p"},
+        {"id": "p", "type": "test_region.pass"},
+        {"id": "m", "type": "test_region.pass", "region": "old"},
+        {"id": "old", "type": "gone.loop"},
+    ]
+    patch = parse_patch(json.dumps({"schema": 1, "nodes": nodes}))
+    assert regions(patch) == {"n": "p", "p": "", "m": "old", "old": ""}
+    patch.move_into("n", "")
+    assert dump_patch(parse_patch(dump_patch(patch))) == dump_patch(patch)
+
+
+# Scopes
+
+
+@st.composite
+def nested(draw: st.DrawFn) -> dict[str, str]:
+    """Give some blocks, each in a branch of an earlier one or outside all regions."""
+    scope_of: dict[str, str] = {}
+    for n in range(draw(st.integers(1, 9))):
+        around = draw(st.sampled_from(["", *scope_of]))
+        scope_of[f"n{n}"] = scope_text(around, draw(st.sampled_from(("", "else")))) if around else ""
+    return scope_of
+
+
+def around(scope_of: dict[str, str], node: str) -> list[str]:
+    """Return a block and the regions around it with their branches, the innermost first: an oracle for `chain`."""
+    found = [node]
+    while scope_of[region_of(found[-1])]:
+        found.append(scope_of[region_of(found[-1])])
+    return found
+
+
+@given(nested(), st.data())
+def test_lifting_finds_the_ends_in_the_innermost_common_scope(scope_of: dict[str, str], data: st.DataObject) -> None:
+    """Both results are the block or a region around it, lie in one scope, and no deeper scope holds both blocks."""
+    a, b = (data.draw(st.sampled_from(sorted(scope_of))) for _ in range(2))
+    scopes = Scopes({node: scope for node, scope in scope_of.items() if scope})
+    up, down = scopes.lift(a, b)
+    assert scope_of[up] == scope_of[down]
+    ways = [around(scope_of, a)[1:], around(scope_of, b)[1:]]
+    common = next((scope for scope in ways[0] if scope in ways[1]), "")
+    assert scope_of[up] == common
+    assert up == a or up in map(region_of, ways[0])
+    assert down == b or down in map(region_of, ways[1])
+    assert scopes.lift(b, a) == (down, up)
+
+
+@given(nested())
+def test_a_chain_leads_from_the_outside_in(scope_of: dict[str, str]) -> None:
+    """It is the way outwards, turned round."""
+    scopes = Scopes(scope_of)
+    for node in scope_of:
+        assert list(scopes.chain(scope_of[node])) == around(scope_of, node)[:0:-1]
+
+
+def test_a_chain_of_many_regions_is_found() -> None:
+    """Nesting is not bounded by Python's stack."""
+    scopes = Scopes({f"n{n}": f"n{n - 1}" for n in range(1, 20_000)})
+    assert len(scopes.chain("n19999")) == 20_000
+    assert scopes.lift("n19999", "n5") == ("n5", "n5")
+
+
+@pytest.mark.parametrize("scope", ["", "loop", "choice.else"])
+def test_a_scope_is_a_region_and_a_branch(scope: str) -> None:
+    """Taking it apart and putting it together gives it back."""
+    assert scope_text(region_of(scope), branch_of(scope)) == scope
+
+
+@given(st.integers(2, 8), st.integers(0, 16), st.integers(0, 10_000))
+def test_a_cycle_is_found_exactly_when_there_is_no_order(nodes: int, edges: int, seed: int) -> None:
+    """What is found is a way round along the pairs; when nothing is found the pairs can be sorted."""
+    choose = random.Random(seed)
+    pairs = [(f"n{choose.randrange(nodes)}", f"n{choose.randrange(nodes)}") for _ in range(edges)]
+    cycle = find_cycle(pairs)
+    if cycle is not None:
+        assert cycle[0] == cycle[-1]
+        assert len(set(cycle)) == len(cycle) - 1
+        assert all(pair in pairs for pair in pairwise(cycle))
+        return
+    left = set(pairs)
+    while left:
+        free = {a for a, _ in left} - {b for _, b in left}
+        assert free
+        left = {pair for pair in left if pair[0] not in free}

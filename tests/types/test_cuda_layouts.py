@@ -1,0 +1,101 @@
+"""Every element type has the size, alignment and offsets that the CUDA C++ compiler gives it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.diagnostics import KernelError
+from engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
+from engine.types import NAMED, DType, declaration, f32, field_offset, float3, layout_text, s64, u8
+from tests.types.structs import ALL_TYPES, fields_of, make_struct, struct_of
+from tests.types.test_structs import Inner, Named, Outer
+
+_KERNEL = 'extern "C" __global__ void nothing() {}'
+_HEADERS = "".join(f"#include <{name}>\n" for name in ("cuComplex.h", "cuda_bf16.h", "cuda_fp16.h"))
+
+
+def measured(source: str, expressions: list[str]) -> list[int]:
+    """Return the values of constant expressions, as the CUDA C++ compiler computes them after `source`."""
+    lines = [f'extern "C" __device__ unsigned wl_{index} = {value};' for index, value in enumerate(expressions)]
+    text = "\n".join([source, *lines, _KERNEL])
+    ptx = compile_cuda(text, Path("layouts.cu"), "compute_75", toolkit_folders()).ptx
+    found = dict(re.findall(r"\.u32 wl_(\d+)(?: = (\d+))?;", ptx))
+    assert len(found) == len(expressions)
+    return [int(found[str(index)] or 0) for index in range(len(expressions))]
+
+
+def test_scalars_and_vectors_have_the_layout_of_their_cuda_types() -> None:
+    """Size and alignment of each, asked of the compiler in one go."""
+    names = [dtype.cuda_name for dtype in NAMED.values()]
+    found = measured(_HEADERS, [f"{what}({name})" for name in names for what in ("sizeof", "alignof")])
+    assert dict(zip(NAMED, zip(found[::2], found[1::2], strict=True), strict=True)) == {
+        name: (dtype.size_bytes, dtype.alignment) for name, dtype in NAMED.items()
+    }
+
+
+@settings(max_examples=5)
+@given(st.lists(st.tuples(fields_of(ALL_TYPES), fields_of(ALL_TYPES)), min_size=12, max_size=12))
+def test_random_structs_have_the_layout_that_the_compiler_gives(
+    drawn: list[tuple[list[tuple[DType, tuple[int, ...]]], list[tuple[DType, tuple[int, ...]]]]],
+) -> None:
+    """Sizes, alignments and offsets of structs of any types, with arrays and with a struct inside."""
+    expressions: list[str] = []
+    expected: list[int] = []
+    source = ""
+    for index, (inner_fields, fields) in enumerate(drawn):
+        inner = struct_of(f"Inner{index}", inner_fields)
+        struct = struct_of(f"Outer{index}", [*fields, (inner, ()), *fields[:1], (inner, (2,))])
+        # Without the assertions that `declaration` adds, so that the compiler's own numbers are seen.
+        source += re.sub(r"static_assert.*", "", declaration(struct))
+        for each in (inner, struct):
+            name = each.__name__
+            expressions += [f"sizeof({name})", f"alignof({name})"]
+            expressions += [f"__builtin_offsetof({name}, {field})" for field in each.fields]
+            expected += [each.size_bytes, each.alignment, *(field_offset(each, field) for field in each.fields)]
+    assert measured(source, expressions) == expected
+
+
+def test_declarations_that_share_a_struct_follow_each_other() -> None:
+    """Each struct is declared once, inner ones first, and the compiler agrees with all that is asserted."""
+    text = declaration(Inner) + declaration(Outer) + declaration(Named)
+    compile_cuda(f"{text}{_KERNEL}", Path("shared.cu"), "compute_75", toolkit_folders())
+    assert declaration(Named).index("struct Inner {") < declaration(Named).index("struct Named {")
+
+
+def test_a_declaration_that_is_changed_does_not_compile() -> None:
+    """The assertions name the struct, and the field that moved."""
+    text = declaration(Inner).replace("unsigned char flag;", "float4 flag[2];")
+    with pytest.raises(KernelError, match="Inner must be 32 bytes"):
+        compile_cuda(text, Path("changed.cu"), "compute_75", [])
+    text = (
+        declaration(make_struct("Pair", a=f32, b=f32)).replace("float a", "int b_").replace("float b;", "float a, b;")
+    )
+    with pytest.raises(KernelError, match="Pair::a must be at byte 0"):
+        compile_cuda(text, Path("changed.cu"), "compute_75", [])
+
+
+def test_what_cannot_be_declared_is_refused() -> None:
+    """A type that is no struct, a word of C++ as a name, and two structs of one name."""
+    with pytest.raises(TypeError, match="a declaration must be of a struct, got float3"):
+        declaration(float3)
+    with pytest.raises(TypeError, match=r"struct P: a name in it must not be a word of C\+\+, got new"):
+        declaration(make_struct("P", new=f32))
+    one, two = make_struct("Same", x=f32), make_struct("Same", y=f32)
+    with pytest.raises(TypeError, match="structs in Both must differ in name or be the same, got two called Same"):
+        declaration(make_struct("Both", a=one, b=two))
+
+
+def test_a_layout_reads_as_fields_with_their_offsets() -> None:
+    """Offsets count from the start of the whole element, inside inner structs too."""
+    assert layout_text(u8) == "u8: 1 byte"
+    assert layout_text(float3) == "float3: 12 bytes"
+    assert layout_text(make_struct("Pair", a=f32, b=s64)) == "Pair: 16 bytes: a f32 @0, b s64 @8"
+    assert (
+        layout_text(Outer) == "Outer: 64 bytes: scale f16 @0, inner Inner @16 (flag u8 @16, position float4 @32), "
+        "tail u16 @48"
+    )
