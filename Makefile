@@ -39,10 +39,13 @@ test-gpu bench-gpu: setup-dev
 endif
 
 test-gpu:
-	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m pytest -m gpu -rs $(PYTEST) tests/gpu tests/device tests/compiler tests/runtime
 
 bench-gpu:
 	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) tests/benchmarks/bench_frame.py --device cuda:0
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_graph --device cuda:0
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_compile --device cuda:0
+	PYTHONPATH=".:$$PYTHONPATH" $(GPU_PYTHON) -m tests.benchmarks.bench_delay --device cuda:0
 
 bench: setup-dev
 	PYTHONPATH=. $(VENV)/python tests/benchmarks/bench_frame.py --device host

@@ -48,7 +48,7 @@ class Menu:
 
 
 class Actions:
-    """The actions of one window, by command id."""
+    """The actions of one window, by command id, and those that open its menus, by menu id."""
 
     def __init__(self, window: QMainWindow, commands: Sequence[Command], canvas: QWidget) -> None:
         self._window = window
@@ -58,7 +58,8 @@ class Actions:
         self._by_id = {command.id: self._make(command, canvas) for command in commands}
 
     def __getitem__(self, command: str) -> QAction:
-        return self._by_id[command]
+        menu = self.menus.get(command)
+        return menu.menuAction() if menu is not None else self._by_id[command]
 
     def fill_menu_bar(self, menus: Sequence[Menu]) -> None:
         """Add the menus to the window."""
@@ -79,9 +80,9 @@ class Actions:
         return toolbar
 
     def set_enabled(self, commands: Sequence[str], enabled: bool) -> None:
-        """Allow commands, or not."""
+        """Allow commands, or not; a menu's id stands for all that is in it."""
         for command in commands:
-            self._by_id[command].setEnabled(enabled)
+            self[command].setEnabled(enabled)
 
     def refresh_icons(self) -> None:
         """Draw all icons again, in the colours of the present theme."""
@@ -117,6 +118,7 @@ class Actions:
         target.setToolTipsVisible(True)
         if menu.id:
             self.menus[menu.id] = target
+            target.menuAction().setObjectName(menu.id)
         for item in menu.items:
             if item is None:
                 target.addSeparator()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QPoint
@@ -30,6 +30,16 @@ def fill_viewers(menu: QMenu, docks: Iterable[QDockWidget]) -> None:
         menu.addAction(dock.toggleViewAction())
     if menu.isEmpty():
         menu.addAction("No viewers in this patch").setEnabled(False)
+
+
+def fill_regions(menu: QMenu, scopes: Mapping[str, str], move_into: Callable[[str], object]) -> None:
+    """List the regions that the selected blocks can be put into: titles by scope."""
+    menu.clear()
+    for scope, title in scopes.items():
+        action = menu.addAction(title.replace("&", "&&"))
+        action.triggered.connect(lambda _=False, scope=scope: move_into(scope))
+    if menu.isEmpty():
+        menu.addAction("No other region in this patch").setEnabled(False)
 
 
 def open_context_menu(parent: QWidget, actions: Actions, kind: str, position: QPoint) -> QMenu:

@@ -13,7 +13,9 @@ from app.state import UserState
 from engine.runtime.messages import ProfilingLevel, Reset, SaveOutputs
 
 #: Commands that need a selected block.
-NEEDS_NODE = ("cut", "copy", "duplicate", "rename", "fit_selection", "open_kernel")
+NEEDS_NODE = ("cut", "copy", "duplicate", "rename", "fit_selection", "open_kernel", "wrap_in", "move_into")
+#: Commands that need a selected block that lies in a region.
+NEEDS_MEMBER = ("take_out",)
 #: Commands that need a selected connection.
 NEEDS_CONNECTION = ("insert_block",)
 #: Commands that need one of the two.
@@ -30,6 +32,8 @@ _PROFILING = {
     ProfilingLevel.PER_BLOCK: ("Each block", "Measure every block"),
     ProfilingLevel.PER_KERNEL: ("Each kernel", "Measure every kernel; this costs most"),
 }
+
+_WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}
 
 
 class CommandWindow(Protocol):
@@ -80,6 +84,16 @@ def make_commands(window: CommandWindow) -> list[Command]:
             canvas_only=True,
         ),
         Command("insert_block", "&Insert block …", canvas.insert_block, "add", help="In the middle of the connection"),
+        *(
+            Command(
+                f"wrap_{kind}",
+                text,
+                _setter(canvas.edits.wrap, f"control.{kind}"),
+                help=f"Put the blocks into a new {kind_name}",
+            )
+            for kind, (text, kind_name) in _WRAPS.items()
+        ),
+        Command("take_out", "&Take out of region", canvas.edits.take_out, help="Into what lies around the region"),
         Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), canvas_only=True),
         Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), canvas_only=True),
         Command("play", "&Play or pause", window.toggle_running, "pause", ("Space",)),
@@ -127,8 +141,12 @@ MENUS = (
         "&Edit",
         (
             *("undo", "redo", None, "cut", "copy", "paste", "duplicate", "delete", None, "select_all", "add_block"),
-            *("insert_block", "disconnect", "rename", None, "open_kernel"),
+            *("insert_block", "disconnect", "rename", None),
+            Menu("&Wrap in", tuple(f"wrap_{kind}" for kind in _WRAPS), id="wrap_in"),
+            Menu("Move i&nto region", id="move_into"),
+            *("take_out", None, "open_kernel"),
         ),
+        id="edit",
     ),
     Menu(
         "&Run",
@@ -151,11 +169,11 @@ MENUS = (
     Menu("&Help", ("block_help", "shortcuts", "about")),
 )
 
-#: Menus of what lies under the pointer on the canvas.
+#: Menus of what lies under the pointer on the canvas: commands, and menus of the menu bar by their ids.
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
-        *("block_help", "open_kernel"),
+        *("wrap_in", "move_into", "take_out", None, "block_help", "open_kernel"),
     ),
     "connection": ("insert_block", "disconnect"),
     "canvas": ("add_block", "paste", None, "select_all", "fit"),

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.catalogue import default_catalogue
+from engine.blocktypes.parameters import ParameterSpec
 from engine.device.open import list_devices
 from engine.diagnostics import PatchError
 from engine.kernel_sources.describe import describe_kernels
@@ -48,7 +49,7 @@ def block_info(block: type[Block]) -> dict[str, Any]:
             {
                 "name": p.name,
                 "type": p.type,
-                "default": p.default.tolist() if p.type == "array" else p.default,
+                "default": _default(p),
                 "min": p.minimum,
                 "max": p.maximum,
                 "unit": p.unit,
@@ -59,6 +60,16 @@ def block_info(block: type[Block]) -> dict[str, Any]:
             for p in block.parameters.values()
         ],
     }
+
+
+def _default(spec: ParameterSpec) -> Any:
+    """A parameter's default as JSON has it; memory of the user's own has none."""
+    match spec.type:
+        case "array":
+            return spec.default.tolist()
+        case "external":
+            return None
+    return spec.default
 
 
 def list_blocks(name: str | None, as_json: bool) -> None:
@@ -88,7 +99,7 @@ def _print_block(info: dict[str, Any]) -> None:
     parameters = Table("parameter", "type", "default", "range", "", **_PLAIN)
     for p in info["parameters"]:
         span = f"{p['min']:g} to {p['max']:g}" if p["min"] is not None and p["max"] is not None else ""
-        default = "array" if p["type"] == "array" else f"{p['default']} {p['unit']}".strip()
+        default = "array" if p["type"] in ("array", "external") else f"{p['default']} {p['unit']}".strip()
         parameters.add_row(p["name"], p["type"], default, span, p["doc"])
     for table in (ports, parameters):
         if table.row_count:

@@ -19,7 +19,7 @@ def parameter_facts(spec: ParameterSpec) -> list[str]:
         facts.append(f"At most {spec.maximum:g}{unit}")
     if spec.choices:
         facts.append(f"One of {', '.join(spec.choices)}")
-    if spec.type != "array":
+    if spec.type not in ("array", "external"):
         facts.append(f"Default: {value_text(spec.default)}{unit}")
     if spec.structural:
         facts.append("Changing it may rebuild the patch")

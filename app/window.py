@@ -11,8 +11,17 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QSizePolicy, QStackedWi
 from app.actions import Actions
 from app.bridge import Bridge
 from app.canvas.canvas import Canvas
-from app.changing_menus import fill_recent, fill_viewers, open_context_menu
-from app.commands import MENUS, NEEDS_CONNECTION, NEEDS_NODE, NEEDS_PATCH, NEEDS_SELECTION, TOOLBAR, make_commands
+from app.changing_menus import fill_recent, fill_regions, fill_viewers, open_context_menu
+from app.commands import (
+    MENUS,
+    NEEDS_CONNECTION,
+    NEEDS_MEMBER,
+    NEEDS_NODE,
+    NEEDS_PATCH,
+    NEEDS_SELECTION,
+    TOOLBAR,
+    make_commands,
+)
 from app.docks.docks import Docks
 from app.docks.help import Help
 from app.docks.inspector import Inspector
@@ -214,6 +223,8 @@ class MainWindow(QMainWindow):
         self.files.noted.connect(self.messages.show)
         self.files.recent_changed.connect(self._show_recent)
         self.actions_by_id.menus["viewers"].aboutToShow.connect(self._show_viewers)
+        self.actions_by_id.menus["edit"].aboutToShow.connect(self._allow_commands)
+        self.actions_by_id.menus["move_into"].aboutToShow.connect(self._show_regions)
         self.actions_by_id.menus["recent"].aboutToShow.connect(self._show_recent)
 
     # Following session and engine
@@ -265,6 +276,7 @@ class MainWindow(QMainWindow):
         self.actions_by_id.set_enabled(NEEDS_NODE, has_nodes)
         self.actions_by_id.set_enabled(NEEDS_CONNECTION, has_connections)
         self.actions_by_id.set_enabled(NEEDS_SELECTION, has_nodes or has_connections)
+        self.actions_by_id.set_enabled(NEEDS_MEMBER, self.canvas.edits.has_members())
 
     def _on_report(self, report: FrameReport) -> None:
         self.canvas.show_report(report)
@@ -291,12 +303,17 @@ class MainWindow(QMainWindow):
     def _show_viewers(self) -> None:
         fill_viewers(self.actions_by_id.menus["viewers"], self.viewers.docks.values())
 
+    def _show_regions(self) -> None:
+        edits = self.canvas.edits
+        fill_regions(self.actions_by_id.menus["move_into"], edits.scopes_to_enter(), edits.move_into)
+
     def _show_recent(self) -> None:
         recent = self.state.existing_recent()
         fill_recent(self.actions_by_id.menus["recent"], recent, self.files.open_path)
         self.welcome.show_recent(recent[:5])
 
     def _show_context_menu(self, kind: str, position: QPoint) -> None:
+        self._allow_commands()
         open_context_menu(self, self.actions_by_id, kind, position)
 
 

@@ -3,7 +3,7 @@
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.description import Kernel
-from engine.blocktypes.parameters import param
+from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while
 from engine.blocktypes.views import ReinterpretView, ReshapeView, SliceView, TransposeView
@@ -80,6 +80,7 @@ __all__ = [
     "SliceView",
     "Struct",
     "TransposeView",
+    "UserArray",
     "any_type",
     "bf16",
     "bfloat162",

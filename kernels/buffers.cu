@@ -1,29 +1,33 @@
 // Blocks on buffers of any element type: choose, constant, convert, count up, copy what is not contiguous.
 #include "elements.cuh"
 
-// Copies a buffer of up to four axes, whose neighbours are `stride` elements apart, to one without gaps. The last axis
-// runs along x, the one before it along y, and both others together along z.
+// True when an axis has no gaps: `dense` elements lie between two of its positions.
+__device__ inline bool is_dense(int size, long long stride, long long dense) { return size == 1 || stride == dense; }
+
+// Copies a buffer of up to four axes, whose neighbours are `stride` elements apart, to one without gaps; axis 0 is the
+// last one. One thread an element.
 extern "C" __global__ void copy_strided(
     const void* source,
     void* out,
     unsigned int type,
-    int size3,
     int size2,
     int size1,
     int size0,
     long long stride3,
     long long stride2,
     long long stride1,
-    long long stride0) {
-    const int i0 = blockIdx.x * blockDim.x + threadIdx.x;
-    const int i1 = blockIdx.y * blockDim.y + threadIdx.y;
-    const int plane = blockIdx.z * blockDim.z + threadIdx.z;
-    if (i0 >= size0 || i1 >= size1 || plane >= size2 * size3) return;
-    const int i2 = plane % size2, i3 = plane / size2;
-    const size_t from = i3 * stride3 + i2 * stride2 + i1 * stride1 + i0 * stride0;
-    const size_t to = (static_cast<size_t>(plane) * size1 + i1) * size0 + i0;
+    long long stride0,
+    int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const int rows = size0 * size1, planes = rows * size2;
+    long long from = i;
+    // Divisions cost more than all the rest, so what has no gaps does without.
+    if (!is_dense(size0, stride0, 1) || !is_dense(size1, stride1, size0) || !is_dense(size2, stride2, rows) ||
+        !is_dense(count / planes, stride3, planes))
+        from = i / planes * stride3 + i % planes / rows * stride2 + i % rows / size0 * stride1 + i % size0 * stride0;
     const unsigned int size = type & ELEMENT_SIZE;
-    copy_element(static_cast<unsigned char*>(out) + to * size, element_at(source, type, from), size);
+    copy_element(static_cast<unsigned char*>(out) + static_cast<size_t>(i) * size, element_at(source, type, from), size);
 }
 
 // One thread an element.

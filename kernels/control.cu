@@ -40,17 +40,20 @@ extern "C" __global__ void begin_for(unsigned long long handle, int count, const
                                      unsigned* index, unsigned* stopped, unsigned limit)
 {
     *index = 0;
-    unsigned turns = turns_of(count, counts, type);
-    if (turns > limit)
+    bool wanted = turns_of(count, counts, type) > 0;
+    if (wanted && limit == 0)
         *stopped = 1;
-    cudaGraphSetConditional(handle, min(turns, limit) > 0);
+    cudaGraphSetConditional(handle, wanted && limit > 0);
 }
 
 extern "C" __global__ void turn_for(unsigned long long handle, int count, const void* counts, unsigned type,
                                     unsigned* index, unsigned* stopped, unsigned limit)
 {
     unsigned done = ++*index;
-    cudaGraphSetConditional(handle, done < min(turns_of(count, counts, type), limit));
+    bool wanted = done < turns_of(count, counts, type);
+    if (wanted && done >= limit)
+        *stopped = 1;
+    cudaGraphSetConditional(handle, wanted && done < limit);
 }
 
 template <typename T> __device__ void fill(T* target, T value, unsigned long long count)

@@ -5,6 +5,7 @@
 // half). The mean place then gives the pixel's colour.
 #include "camera.cuh"
 #include "color.cuh"
+#include "count.cuh"
 #include "frame.cuh"
 #include "palette.cuh"
 #include "particle.cuh"
@@ -37,22 +38,17 @@ extern "C" __global__ void place_camera(
     *camera = orbit_camera(orbit + spin * frame->time, elevation, distance, height, field_of_view, image_height);
 }
 
-// One thread a particle. `wanted` says how many to draw, where it is given.
-extern "C" __global__ void splat_points(
-    const Particle* __restrict__ particles,
-    const unsigned int* __restrict__ wanted,
+// A point of light, added up in the pixels that it covers.
+__device__ inline void splat(
+    const Particle particle,
     const Camera* __restrict__ camera,
     Light* __restrict__ lights,
     float point_size,
     float brightness,
     float fastest,
     int color_by_speed,
-    int count,
     int width,
     int height) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count || (wanted && i >= *wanted)) return;
-    const Particle particle = particles[i];
     if (!is_alive(particle)) return;
 
     const float3 offset = particle.position - camera->position;
@@ -90,6 +86,24 @@ extern "C" __global__ void splat_points(
             if (sum > 0) atomicAdd(&lights[row * width + column], sum | weighted << 32);
         }
     }
+}
+
+// One thread a particle, and further ones where there are fewer threads. `wanted` says how many to draw, where it is given.
+extern "C" __global__ void splat_points(
+    const Particle* __restrict__ particles,
+    const unsigned int* __restrict__ wanted,
+    const Camera* __restrict__ camera,
+    Light* __restrict__ lights,
+    float point_size,
+    float brightness,
+    float fastest,
+    int color_by_speed,
+    int count,
+    int width,
+    int height) {
+    for_each_counted(wanted, count, [&](unsigned int i) {
+        splat(particles[i], camera, lights, point_size, brightness, fastest, color_by_speed, width, height);
+    });
 }
 
 // One thread a cell: the mean light of its pixels, in colour. What is very bright counts less, or a few pixels would

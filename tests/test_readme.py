@@ -12,7 +12,9 @@ BLOCKS = re.findall(r"```(python|c\+\+)\n(.*?)```", (ROOT / "README.md").read_te
 PYTHON = [code for kind, code in BLOCKS if kind == "python"]
 
 
-@pytest.mark.parametrize("code", [code for code in PYTHON if "class Square" not in code], ids=["patch", "device"])
+@pytest.mark.parametrize(
+    "code", [code for code in PYTHON if "class Square" not in code], ids=["patch", "region", "external", "device"]
+)
 def test_the_examples_hold(code: str) -> None:
     """Each example asserts what it claims."""
     exec(compile(code, "README.md", "exec"), {})

@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[1] / "resources" / "examples"
 PARTICLE_COLUMNS = (0.0, 168.0, 328.0, 512.0, 720.0)
 PHOTO_COLUMNS = (0.0, 192.0, 400.0, 552.0, 704.0)
 # The same for the patches with loops, whose regions want room around what is in them.
-COLUMNS = (0.0, 200.0, 400.0, 600.0, 800.0, 1000.0)
+COLUMNS = (0.0, 200.0, 400.0, 600.0, 800.0, 1000.0, 1200.0, 1400.0)
 
 
 def main() -> None:
@@ -75,7 +75,7 @@ def mandelbrot() -> Patch:
     going = patch.add("buffer.constant", node_id="going", position=(columns[0], 160.0), dtype="u32", value=1.0)
     loop = patch.add("control.while", node_id="loop", position=(columns[1], 160.0))
     step = patch.add("fractal.mandelbrot_step", node_id="step", position=(columns[2], 0.0), region=loop)
-    again = patch.add("buffer.assign", node_id="again", position=(columns[3], 160.0), region=loop)
+    again = patch.add("buffer.assign", node_id="again", position=(columns[3], 220.0), region=loop)
     color = patch.add("fractal.color_escape", node_id="color", position=(columns[4], 0.0))
     viewer = patch.add("io.viewer", node_id="viewer", position=(columns[5], 0.0))
     patch.connect(going["out"], loop["condition"])
@@ -98,21 +98,21 @@ def jacobi() -> Patch:
     }
     plate = patch.add("buffer.state", node_id="plate", position=(columns[0], 0.0), shape="96, 144")
     edges = patch.add("field.edges", node_id="edges", position=(columns[1], 0.0))
-    going = patch.add("buffer.constant", node_id="going", position=(columns[0], 160.0), dtype="boolean", value=1.0)
-    loop = patch.add("control.while", node_id="loop", position=(columns[1], 160.0), limit=50_000)
-    step = patch.add("field.jacobi_step", node_id="step", position=(columns[2], 0.0), region=loop)
-    store = patch.add("buffer.assign", node_id="store", position=(columns[3], 0.0), region=loop)
+    going = patch.add("buffer.constant", node_id="going", position=(columns[1], 160.0), dtype="boolean", value=1.0)
+    loop = patch.add("control.while", node_id="loop", position=(columns[2], 160.0), limit=50_000)
+    step = patch.add("field.jacobi_step", node_id="step", position=(columns[3], 0.0), region=loop)
+    store = patch.add("buffer.assign", node_id="store", position=(columns[4], 0.0), region=loop)
     wanting = patch.add(
         "math.compare",
         node_id="wanting",
-        position=(columns[3], 160.0),
+        position=(columns[4], 220.0),
         region=loop,
         operation="greater",
         value=1e-4,
     )
-    again = patch.add("buffer.assign", node_id="again", position=(columns[4], 160.0), region=loop)
-    color = patch.add("image.color_ramp", node_id="color", position=(columns[4], 0.0))
-    viewer = patch.add("io.viewer", node_id="viewer", position=(columns[5], 0.0))
+    again = patch.add("buffer.assign", node_id="again", position=(columns[5], 220.0), region=loop)
+    color = patch.add("image.color_ramp", node_id="color", position=(columns[6], 0.0))
+    viewer = patch.add("io.viewer", node_id="viewer", position=(columns[7], 0.0))
     patch.connect(plate["out"], edges["field"])
     patch.connect(going["out"], loop["condition"])
     patch.connect(edges["out"], step["u"])
@@ -140,8 +140,8 @@ def nested() -> Patch:
     rain = patch.add("control.if", node_id="rain", position=(columns[2], 120.0), region=turns)
     drop = patch.add("field.drop", node_id="drop", position=(columns[2], 0.0), region=rain, radius=10.0)
     step = patch.add("field.wave_step", node_id="step", position=(columns[3], 0.0), region=turns)
-    relief = patch.add("image.relief", node_id="relief", position=(columns[4], 0.0))
-    viewer = patch.add("io.viewer", node_id="viewer", position=(columns[5], 0.0))
+    relief = patch.add("image.relief", node_id="relief", position=(columns[4] + 40, 0.0))  # clear of the region's box
+    viewer = patch.add("io.viewer", node_id="viewer", position=(columns[5] + 40, 0.0))
     patch.connect(every["due"], rain["condition"])
     patch.connect(heights["out"], drop["field"])
     patch.connect(drop["out"], step["heights"])

@@ -29,7 +29,7 @@ class BlockSearch(QObject):
         super().__init__(parent)
         self._patch: Patch | None = None
         self._goal: Goal = None
-        self._point = QPointF()
+        self._point, self._scope = QPointF(), ""
         self._popup = SearchPopup(parent)
         self._popup.chosen.connect(self._place)
 
@@ -38,9 +38,9 @@ class BlockSearch(QObject):
         """True while the popup is shown."""
         return self._popup.isVisible()
 
-    def open(self, patch: Patch, position: QPoint, point: QPointF, goal: Goal) -> None:
-        """Show the popup at a position of the canvas; what is chosen goes to `point` of the scene."""
-        self._patch, self._point, self._goal = patch, point, goal
+    def open(self, patch: Patch, position: QPoint, point: QPointF, goal: Goal, scope: str = "") -> None:
+        """Show the popup at a position of the canvas; what is chosen goes to `point` of the scene, into `scope`."""
+        self._patch, self._point, self._goal, self._scope = patch, point, goal, scope
         match goal:
             case PortRef():
                 hint = f"Connect {goal} to a new block"
@@ -71,9 +71,9 @@ class BlockSearch(QObject):
         position = snapped(self._point.x(), self._point.y() - below)
         try:
             if isinstance(self._goal, Connection):
-                placed = editing.insert(self._patch, block_type, position, self._goal)
+                placed = editing.insert(self._patch, block_type, position, self._goal, self._scope)
             else:
-                placed = editing.place(self._patch, block_type, position, self._goal)
+                placed = editing.place(self._patch, block_type, position, self._goal, self._scope)
         except PatchError as problem:
             self.refused.emit(str(problem))
         else:

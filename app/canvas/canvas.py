@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.canvas import editing
+from app.canvas import editing, region_edits
 from app.canvas.block_search import BlockSearch, Goal
 from app.canvas.connecting import fitting_ports, refusal
 from app.canvas.connection_drag import Drop
 from app.canvas.graph_scene import GraphScene
 from app.canvas.mirror import Mirror
+from app.canvas.node_drag import NodeDrop
 from app.canvas.notice import Notice
 from app.canvas.report_display import ReportDisplay
 from app.canvas.selection_edits import SelectionEdits
@@ -21,7 +22,7 @@ from app.canvas.tooltips import connection_tooltip, node_tooltip, port_tooltip
 from app.canvas.view import GraphView, Hit
 from app.safe_overrides import safe_overrides
 from engine.diagnostics import PatchError
-from engine.patch.changes import Connection, PortRef, Position
+from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.runtime.messages import FrameReport
 
@@ -47,7 +48,7 @@ class Canvas(QWidget):
         self._nudges = 0
         self._scene = GraphScene(self)
         self._scene.selection_settled.connect(self._pass_on_selection)
-        self._view = GraphView(self._scene, self._fitting, self._tooltip, self)
+        self._view = GraphView(self._scene, self._fitting, self._move_refusal, self._tooltip, self)
         self._view.setAccessibleName("Patch")
         self.edits = SelectionEdits(self._scene, self._view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
@@ -60,7 +61,8 @@ class Canvas(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._view)
         self.setFocusProxy(self._view)
-        self._view.nodes_dragged.connect(self._move)
+        self._view.nodes_dropped.connect(self._move)
+        self._view.move_refused.connect(self._say)
         self._view.connection_dropped.connect(self._drop)
         self._view.connections_cut.connect(self._cut)
         self._view.hovering.connect(self._explain)
@@ -156,9 +158,15 @@ class Canvas(QWidget):
                 kind = "canvas"
         self.menu_requested.emit(kind, position)
 
-    def _move(self, positions: dict[str, Position]) -> None:
+    def _move(self, drop: NodeDrop) -> None:
         assert self._patch is not None
-        editing.move(self._patch, positions)
+        try:
+            region_edits.drop(self._patch, drop)
+        except PatchError as problem:
+            self._refuse(str(problem))
+
+    def _move_refusal(self, nodes: Sequence[str], scope: str) -> str | None:
+        return region_edits.move_refusal(self._patch, nodes, scope) if self._patch is not None else None
 
     def _cut(self, connections: list[Connection]) -> None:
         assert self._patch is not None
@@ -173,7 +181,7 @@ class Canvas(QWidget):
         """While a connection is dragged: say why the port under the pointer does not take it."""
         reason = refusal(self._patch, start, end) if self._patch else None
         if reason:
-            self._notice.show_at(self._view.cursor_position, reason)
+            self._say(reason)
         else:
             self._notice.hide()
 
@@ -189,8 +197,11 @@ class Canvas(QWidget):
         else:
             self._open_search_for(self._view.mapFromScene(drop.point), drop.start)
 
+    def _say(self, text: str) -> None:
+        self._notice.show_at(self._view.cursor_position, text)
+
     def _refuse(self, reason: str) -> None:
-        self._notice.show_at(self._view.cursor_position, reason)
+        self._say(reason)
         self.refused.emit(reason)
 
     # Search
@@ -208,7 +219,8 @@ class Canvas(QWidget):
     def _open_search_for(self, position: QPoint | None, goal: Goal = None) -> None:
         if self._patch is not None:
             position = position or self._view.mapFromScene(self._view.cursor_point())
-            self._search.open(self._patch, position, self._view.mapToScene(position), goal)
+            point = self._view.mapToScene(position)
+            self._search.open(self._patch, position, point, goal, self._scene.regions.scope_at(point))
 
     def insert_block(self) -> None:
         """Search a block to put in the middle of the selected connection."""

@@ -8,6 +8,7 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Position
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
+from engine.patch.regions import TOP
 
 
 def copied(patch: Patch, node_ids: Collection[str]) -> str:
@@ -15,8 +16,8 @@ def copied(patch: Patch, node_ids: Collection[str]) -> str:
     return dump_patch(patch.excerpt(node_ids))
 
 
-def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Paste") -> list[str]:
-    """Add the nodes in `text` to the patch and return their ids, as one undo step.
+def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Paste", scope: str = TOP) -> list[str]:
+    """Add the nodes in `text` to a scope of the patch and return their ids, as one undo step.
 
     Their top left corner goes to `at`, or 24 right and below of where it was. PatchError when `text` is no patch.
     """
@@ -26,4 +27,4 @@ def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Past
     left = min(node.position[0] for node in part.nodes.values())
     top = min(node.position[1] for node in part.nodes.values())
     dx, dy = (at[0] - left, at[1] - top) if at else (24.0, 24.0)
-    return list(patch.insert(part, offset=(dx, dy), name=name).values())
+    return list(patch.insert(part, offset=(dx, dy), name=name, region=scope).values())

@@ -7,6 +7,7 @@ from engine.blocktypes.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
+from engine.patch.regions import Scopes, region_of
 from engine.patch.rules import ConnectionRefused, check_types
 
 
@@ -18,13 +19,14 @@ def fitting_ports(patch: Patch, start: PortRef) -> set[PortRef]:
     spec = port_spec(patch, start)
     if spec is None:
         return set()
-    excluded = _reachable(patch, start.node, backwards=not spec.is_input)
+    before = _before(patch, start.node, backwards=not spec.is_input)
     return {
         PortRef(node, other.name)
         for node in patch.nodes
-        if node not in excluded and (block_type := patch.block_type(node)) is not None
+        if (block_type := patch.block_type(node)) is not None
+        for is_orderly in (_is_orderly(patch.scopes, start.node, node, before),)
         for other in block_type.ports.values()
-        if fits(spec, other)
+        if (is_orderly or (spec if spec.is_input else other).delayed) and fits(spec, other)
     }
 
 
@@ -70,18 +72,36 @@ def port_spec(patch: Patch, ref: PortRef) -> PortSpec | None:
     return block_type.ports.get(ref.port) if block_type is not None else None
 
 
-def _reachable(patch: Patch, start: str, *, backwards: bool) -> set[str]:
-    """Nodes that `start` depends on (backwards) or that depend on it, itself included."""
+def _is_orderly(scopes: Scopes, start: str, node: str, before: set[str]) -> bool:
+    """Return whether a connection between `start` and `node` closes no cycle and stays in one branch of a region."""
+    a, b = scopes.lift(start, node)
+    if a == b:
+        return start != node and a in (start, node)
+    return b not in before
+
+
+def _before(patch: Patch, start: str, *, backwards: bool) -> set[str]:
+    """Blocks that `start`, or a region around it, depends on (backwards), or that depend on it; itself included.
+
+    A region stands for what lies in it, seen from outside, as the patch's rules see it.
+    """
+    scopes = patch.scopes
+    ordering = [(c.source.node, c.target.node) for c in patch.connections if not _is_delayed(patch, c.target)]
     following: dict[str, list[str]] = {}
-    for connection in patch.connections:
-        source, target = connection.source.node, connection.target.node
+    for source, target in scopes.lifted(ordering):
         if backwards:
             source, target = target, source
         following.setdefault(source, []).append(target)
-    seen, waiting = {start}, [start]
+    seen = {start, *map(region_of, scopes.chain(patch.nodes[start].region))}
+    waiting = list(seen)
     while waiting:
         for node in following.get(waiting.pop(), ()):
             if node not in seen:
                 seen.add(node)
                 waiting.append(node)
     return seen
+
+
+def _is_delayed(patch: Patch, target: PortRef) -> bool:
+    spec = port_spec(patch, target)
+    return spec is not None and spec.delayed

@@ -9,6 +9,7 @@ from app.format import plural
 from engine.blocktypes.block import Block
 from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
+from engine.patch.regions import TOP
 
 
 def delete(patch: Patch, node_ids: Collection[str], connections: Collection[Connection]) -> None:
@@ -38,10 +39,12 @@ def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | 
         patch.connect(source, target)
 
 
-def place(patch: Patch, block_type: type[Block], position: Position, start: PortRef | None = None) -> str:
-    """Add a block, connect it to `start` when given, and return the new node's id."""
+def place(
+    patch: Patch, block_type: type[Block], position: Position, start: PortRef | None = None, scope: str = TOP
+) -> str:
+    """Add a block to a scope, connect it to `start` when given, and return the new node's id."""
     with patch.edit(f"Add {block_type.title}"):
-        node = patch.add(block_type.id, position=position)
+        node = patch.add(block_type.id, position=position, region=scope)
         spec = port_spec(patch, start) if start else None
         fitting = best_port(block_type, spec) if spec else None
         if start is not None and fitting is not None:
@@ -49,13 +52,22 @@ def place(patch: Patch, block_type: type[Block], position: Position, start: Port
     return node.id
 
 
-def insert(patch: Patch, block_type: type[Block], position: Position, connection: Connection) -> str:
-    """Add a block between the ends of a connection and return the new node's id; PatchError when it doesn't fit."""
+def insert(patch: Patch, block_type: type[Block], position: Position, connection: Connection, scope: str = TOP) -> str:
+    """Add a block between the ends of a connection and return the new node's id; PatchError when it doesn't fit.
+
+    It lies in `scope` when one of the ends does or lies deeper; else in the innermost scope around both.
+    """
+    scopes = patch.scopes
+    source_chain, target_chain = (
+        scopes.chain(patch.nodes[ref.node].region) for ref in (connection.source, connection.target)
+    )
+    if scope not in (*source_chain, *target_chain):
+        scope = next((s for s in reversed(source_chain) if s in target_chain), TOP)
     source, target = port_spec(patch, connection.source), port_spec(patch, connection.target)
     entry = best_port(block_type, source) if source else None
     exit_ = best_port(block_type, target) if target else None
     with patch.edit(f"Insert {block_type.title}"):
-        node = patch.add(block_type.id, position=position)
+        node = patch.add(block_type.id, position=position, region=scope)
         if entry is not None and exit_ is not None:
             patch.connect(connection.source, PortRef(node.id, entry.name))
             patch.connect(PortRef(node.id, exit_.name), connection.target)

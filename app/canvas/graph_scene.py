@@ -1,4 +1,4 @@
-"""The canvas scene: node and connection views by the patch's ids, and what lies under a point."""
+"""The canvas scene: nodes, connections and boxes by the patch's ids, and what lies under a point."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGraphicsScene
 
 from app.canvas.faces import NodeFace
 from app.canvas.nodegraph_adapter import ConnectionView, NodeView, PortView
+from app.canvas.region_boxes import RegionBoxes
 from engine.patch.changes import Connection, Position
 
 #: Far more than a patch takes; a fixed size keeps the view from jumping when nodes are added at the rim.
@@ -17,7 +18,7 @@ _EXTENT = 200_000.0
 
 
 class GraphScene(QGraphicsScene):
-    """Views of nodes and connections. It changes only when told to: a person's gestures come back through the patch."""
+    """Views of nodes, connections and regions. It changes only when told to: gestures come back through the patch."""
 
     #: The selection changed; one signal however many items changed with it.
     selection_settled = Signal()
@@ -26,8 +27,10 @@ class GraphScene(QGraphicsScene):
         super().__init__(-_EXTENT / 2, -_EXTENT / 2, _EXTENT, _EXTENT, parent)
         self.nodes: dict[str, NodeView] = {}
         self.connections: dict[Connection, ConnectionView] = {}
+        self.regions = RegionBoxes(self, self._place_of)
         self._is_selecting = False
         self.selectionChanged.connect(self._pass_on_selection)
+        self.selection_settled.connect(self.regions.show_selection)
 
     # Contents
 
@@ -35,11 +38,13 @@ class GraphScene(QGraphicsScene):
         """Show a node."""
         view = NodeView(node_id, face)
         view.setPos(*position)
+        view.moved = self.regions.touch
         self.nodes[node_id] = view
         self.addItem(view)
 
     def remove_node(self, node_id: str) -> None:
         """Take a node away; its connections are gone already."""
+        self.regions.remove(node_id)
         self.removeItem(self.nodes.pop(node_id))
 
     def add_connection(self, connection: Connection) -> None:
@@ -63,6 +68,7 @@ class GraphScene(QGraphicsScene):
 
     def empty(self) -> None:
         """Take everything away."""
+        self.regions.clear()
         self.nodes.clear()
         self.connections.clear()
         self.clear()
@@ -104,12 +110,20 @@ class GraphScene(QGraphicsScene):
     # Places
 
     def rect_of(self, node_ids: Iterable[str]) -> QRectF:
-        """Return the rectangle around some nodes."""
+        """Return the rectangle around some nodes, and around the boxes of those that are region blocks."""
         rect = QRectF()
         for node_id in node_ids:
             view = self.nodes[node_id]
-            rect = rect.united(view.layout.body.translated(view.pos()))
+            rect = rect.united(view.place).united(self.regions.rect_of(node_id))
         return rect
+
+    def _place_of(self, node_id: str) -> QRectF | None:
+        view = self.nodes.get(node_id)
+        return view.place if view is not None else None
+
+    def is_free(self, rect: QRectF, node_id: str) -> bool:
+        """Return whether no other node than this lies in a rectangle."""
+        return not any(isinstance(item, NodeView) and item.id != node_id for item in self.items(rect))
 
     def port_at(self, point: QPointF, reach: float) -> PortView | None:
         """Return the nearest port within `reach` of a point."""

@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 from app.canvas.faces import node_face
 from app.canvas.graph_scene import GraphScene
+from app.canvas.region_faces import region_face
 from engine.patch.changes import (
     Change,
     Connected,
     Connection,
     Disconnected,
+    Node,
     NodeAdded,
     NodeMoved,
     NodeRegionChanged,
@@ -34,6 +36,7 @@ class Mirror:
     def refresh(self, node_id: str) -> None:
         """Show a node's face anew."""
         self._scene.nodes[node_id].set_face(node_face(self._patch, node_id))
+        self._show_region(node_id)
 
     def _show_all(self) -> None:
         used: dict[str, list[Connection]] = defaultdict(list)
@@ -42,7 +45,7 @@ class Mirror:
             used[connection.target.node].append(connection)
         self._scene.empty()
         for node in self._patch.nodes.values():
-            self._scene.add_node(node.id, node_face(self._patch, node.id, used[node.id]), node.position)
+            self._add(node, used[node.id])
         for connection in self._patch.connections:
             self._scene.add_connection(connection)
 
@@ -51,7 +54,7 @@ class Mirror:
             self._structure_changed()
         match change:
             case NodeAdded(node):
-                self._scene.add_node(node.id, node_face(self._patch, node.id), node.position)
+                self._add(node)
             case NodeRemoved(node):
                 self._scene.remove_node(node.id)
             case Connected(connection):
@@ -64,8 +67,19 @@ class Mirror:
                 self._scene.nodes[node_id].setPos(*position)
             case NodeRenamed(node_id):
                 self.refresh(node_id)
-            case NodeRegionChanged():
-                pass  # the tooltip tells it, and is made when it is asked for
+            case NodeRegionChanged(node_id, scope):
+                self._scene.regions.set_scope(node_id, scope)
+
+    def _add(self, node: Node, connections: list[Connection] | None = None) -> None:
+        self._scene.add_node(node.id, node_face(self._patch, node.id, connections), node.position)
+        self._show_region(node.id)
+        if node.region:
+            self._scene.regions.set_scope(node.id, node.region)
+
+    def _show_region(self, node_id: str) -> None:
+        face = region_face(self._patch, node_id)
+        if face is not None:
+            self._scene.regions.show(node_id, face)
 
     def _show_dangling(self, connection: Connection) -> None:
         """Give the nodes the ports that only the connection names."""

@@ -7,6 +7,7 @@ of what must be redrawn when something moves; how they look and lie is decided h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.connection_path import connection_path
 from app.canvas.faces import NodeFace, PortFace
-from app.canvas.node_layout import NodeLayout, layout, snapped
+from app.canvas.node_layout import NodeLayout, layout
 from app.canvas.node_painter import NEAR, NodeLook, paint_node
 from app.canvas.nodegraph_import import nodegraph_environment
 from app.canvas.painting import qcolor
@@ -173,14 +174,19 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         self.id = node_id
         self.ports: dict[tuple[str, bool], PortView] = {}
         self.look = NodeLook()
-        #: While a person drags the node it moves in steps of the canvas grid.
-        self.is_dragged = False
+        #: Called with the node's id when it lies elsewhere or has another size.
+        self.moved: Callable[[str], None] | None = None
         self.set_face(face)
 
     @property
     def layout(self) -> NodeLayout:
         """Where things lie in the node."""
         return self._layout
+
+    @property
+    def place(self) -> QRectF:
+        """The node's outline on the canvas."""
+        return self._layout.body.translated(self.pos())
 
     def set_face(self, face: NodeFace) -> None:
         """Show another face; ports that it shares with the old one keep their connections."""
@@ -201,6 +207,8 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             view.face = port_face
             view.setPos(centre)
         self.update()
+        if self.moved is not None:
+            self.moved(self.id)
 
     def show_look(self, **changes: Any) -> None:
         """Change fields of the look, and repaint when that changes anything."""
@@ -227,7 +235,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         paint_node(painter, self.face, self._layout, look, colours.current(), scale)
 
     def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
-        """Hold the canvas grid while dragged."""
-        if change is QGraphicsItem.GraphicsItemChange.ItemPositionChange and self.is_dragged:
-            return QPointF(*snapped(value.x(), value.y()))
+        """Tell of every movement."""
+        if change is QGraphicsItem.GraphicsItemChange.ItemPositionHasChanged and self.moved is not None:
+            self.moved(self.id)
         return super().itemChange(change, value)

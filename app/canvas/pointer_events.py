@@ -14,6 +14,11 @@ def is_apart(one: QPoint, other: QPoint) -> bool:
     return (one - other).manhattanLength() > _CLICK
 
 
+def adds_to_selection(event: QMouseEvent) -> bool:
+    """Return whether a click is meant to add to the selection, or to take from it."""
+    return bool(event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier))
+
+
 def shift_as_control(event: QMouseEvent) -> QMouseEvent:
     """Shift adds to the selection as well as Ctrl, which is the only one Qt knows."""
     if not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtGui import QGuiApplication
 
-from app.canvas import clipboard, editing
+from app.canvas import clipboard, editing, region_edits
 from app.canvas.graph_scene import GraphScene
 from app.canvas.node_layout import STEP, snapped
 from engine.diagnostics import PatchError
@@ -55,28 +56,70 @@ class SelectionEdits(QObject):
     def paste(self) -> None:
         """Add the nodes on the clipboard where the pointer is, and select them."""
         point = self._pointer()
-        self._paste(QGuiApplication.clipboard().text(), snapped(point.x(), point.y()), "Paste")
+        scope = self._scene.regions.scope_at(point)
+        self._paste(QGuiApplication.clipboard().text(), snapped(point.x(), point.y()), "Paste", scope)
 
     def duplicate(self) -> None:
         """Add copies of the selected nodes and of the connections between them, and select the copies."""
         nodes = self._scene.selected_nodes()
         if self.patch is not None and nodes:
-            self._paste(clipboard.copied(self.patch, nodes), None, "Duplicate")
+            scope = region_edits.common_scope(self.patch, region_edits.outermost(self.patch, nodes))
+            self._paste(clipboard.copied(self.patch, nodes), None, "Duplicate", scope)
 
     def nudge(self, dx: int, dy: int, gesture: object) -> None:
-        """Move the selected nodes by steps of the canvas grid; edits of one `gesture` are one undo step."""
+        """Move the selected nodes, and what lies in selected regions, by steps of the canvas grid.
+
+        Edits of one `gesture` are one undo step.
+        """
         nodes = self._scene.selected_nodes()
         if self.patch is not None and nodes:
+            nodes = list(dict.fromkeys([*nodes, *self._scene.regions.contents(nodes)]))
             places = {node: self.patch.nodes[node].position for node in nodes}
             moved = {node: (x + dx * STEP, y + dy * STEP) for node, (x, y) in places.items()}
             editing.move(self.patch, moved, gesture=gesture)
 
-    def _paste(self, text: str, at: Position | None, name: str) -> None:
-        if self.patch is None:
-            return
+    def wrap(self, type_id: str) -> None:
+        """Put the selected nodes into a new region block of this type, and select it."""
+        nodes = self._scene.selected_nodes()
+        if self.patch is not None and nodes:
+            block_type = self.patch.catalogue.require(type_id)
+            area = self._scene.rect_of(nodes)
+            with self._saying_refusals():
+                self._scene.select([region_edits.wrap(self.patch, nodes, block_type, area, self._scene.is_free)])
+
+    def move_into(self, scope: str) -> None:
+        """Put the selected nodes into a region."""
+        nodes = self._scene.selected_nodes()
+        if self.patch is not None and nodes:
+            with self._saying_refusals():
+                region_edits.move_into(self.patch, nodes, scope)
+
+    def take_out(self) -> None:
+        """Put the selected nodes into what lies around their regions."""
+        nodes = self._scene.selected_nodes()
+        if self.patch is not None and self.has_members():
+            with self._saying_refusals():
+                region_edits.take_out(self.patch, nodes)
+
+    def has_members(self) -> bool:
+        """Return whether any of the selected nodes lies in a region."""
+        return any(self._scene.regions.scope_of(node) for node in self._scene.selected_nodes())
+
+    def scopes_to_enter(self) -> dict[str, str]:
+        """Return what the selected nodes could be put into: titles by scope."""
+        nodes = self._scene.selected_nodes()
+        if self.patch is None or not nodes:
+            return {}
+        return region_edits.scope_titles(self.patch, region_edits.scopes_to_enter(self.patch, nodes))
+
+    def _paste(self, text: str, at: Position | None, name: str, scope: str) -> None:
+        if self.patch is not None:
+            with self._saying_refusals():
+                self._scene.select(clipboard.paste(self.patch, text, at, name, scope))
+
+    @contextmanager
+    def _saying_refusals(self) -> Iterator[None]:
         try:
-            added = clipboard.paste(self.patch, text, at, name)
+            yield
         except PatchError as problem:
             self.refused.emit(str(problem))
-        else:
-            self._scene.select(added)

@@ -21,9 +21,10 @@ from app.canvas.connection_drag import ConnectionDrag, Drop, Fitting
 from app.canvas.edge_scroll import EdgeScroll
 from app.canvas.graph_scene import GraphScene
 from app.canvas.ground_painter import paint_cut, paint_ground, paint_hint
-from app.canvas.node_drag import NodeDrag
-from app.canvas.nodegraph_adapter import ConnectionView, PortView
-from app.canvas.pointer_events import is_apart, left_move, shift_as_control
+from app.canvas.node_drag import NodeDrag, NodeDrop
+from app.canvas.nodegraph_adapter import ConnectionView, NodeView, PortView
+from app.canvas.pointer_events import adds_to_selection, is_apart, left_move, shift_as_control
+from app.canvas.region_target import Refusal
 from app.canvas.tooltips import as_html
 from app.canvas.zoomable_view import ZoomableView
 from app.safe_overrides import safe_overrides
@@ -42,10 +43,12 @@ class GraphView(ZoomableView):
     """Shows a `GraphScene`.
 
     Left drag moves nodes, starts connections or draws a rubber band; middle or right drag pans; a right click asks for
-    the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the view.
+    the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the view. The title strip
+    of a region's box stands for its region block.
     """
 
-    nodes_dragged = Signal(dict)  # positions by node id
+    nodes_dropped = Signal(NodeDrop)
+    move_refused = Signal(str)  # why nodes that are dragged can't be dropped where the pointer is
     connection_dropped = Signal(Drop)
     connections_cut = Signal(list)  # Connections
     hovering = Signal(PortRef, PortRef)  # a connection dragged from the first port is over the second
@@ -55,7 +58,14 @@ class GraphView(ZoomableView):
     canvas_double_clicked = Signal()
     menu_requested = Signal(object, QPoint)  # for a Hit or None, at a position of the screen
 
-    def __init__(self, scene: GraphScene, fitting: Fitting, describe: Callable[[Hit], str], parent: QWidget) -> None:
+    def __init__(
+        self,
+        scene: GraphScene,
+        fitting: Fitting,
+        move_refusal: Refusal,
+        describe: Callable[[Hit], str],
+        parent: QWidget,
+    ) -> None:
         super().__init__(scene, parent)
         self._graph = scene
         self._fitting = fitting
@@ -64,7 +74,7 @@ class GraphView(ZoomableView):
         self._knife: QPolygonF | None = None
         self._pan_from: QPoint | None = None
         self._pressed_at = QPoint()
-        self._node_drag = NodeDrag(scene)
+        self._node_drag = NodeDrag(scene, move_refusal)
         self._edge_scroll = EdgeScroll(self)
         self._edge_scroll.scrolled.connect(self._go_on_dragging)
         self.cursor_position = QPoint(-1, -1)  # not known yet
@@ -89,11 +99,16 @@ class GraphView(ZoomableView):
         if node := self._graph.node_at(point):
             return str(node.id)
         connection = self._graph.connection_at(point)
-        return connection.connection if connection else None
+        return connection.connection if connection else self._graph.regions.grasped_at(point)
 
     def cancel_drag(self) -> None:
-        """End a connection drag as if it had not begun."""
+        """End a drag as if it had not begun."""
         self._edge_scroll.stop()
+        if self._node_drag.is_on:
+            if (grabber := self._graph.mouseGrabberItem()) is not None:
+                grabber.ungrabMouse()
+            self._node_drag.cancel()
+            self.hovering_ended.emit()
         drag, self._drag = self._drag, None
         if drag is not None:
             drag.end()
@@ -110,9 +125,27 @@ class GraphView(ZoomableView):
             self._pan_from = position
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
         elif button == Qt.MouseButton.LeftButton and not self._press_connection(event):
+            if self._press_strip(event):
+                return
             super().mousePressEvent(shift_as_control(event))
-            if self._graph.mouseGrabberItem() is not None:  # otherwise it begins a rubber band
-                self._node_drag.begin()
+            grabber = self._graph.mouseGrabberItem()
+            if isinstance(grabber, NodeView):  # otherwise it begins a rubber band
+                self._node_drag.begin(grabber.id, self.mapToScene(position))
+
+    def _press_strip(self, event: QMouseEvent) -> bool:
+        """Select a region block, as a click on itself does, and take the region by its box's title strip."""
+        point = self.mapToScene(event.position().toPoint())
+        region = self._graph.regions.grasped_at(point) if self._graph.node_at(point) is None else None
+        if region is None:
+            return False
+        selected = self._graph.selected_nodes()
+        if adds_to_selection(event):
+            self._graph.select({region}.symmetric_difference(selected))
+        elif region not in selected:
+            self._graph.select([region])
+        if self._graph.nodes[region].isSelected():
+            self._node_drag.begin(region, point)
+        return True
 
     def _press_connection(self, event: QMouseEvent) -> bool:
         """Begin a drag or a cut, or select a connection; False when the press is about something else."""
@@ -135,7 +168,9 @@ class GraphView(ZoomableView):
         if far_end is not None:
             self._begin_drag(far_end, point, connection.connection)
         else:
-            self._select_connection(connection, event.modifiers())
+            if not adds_to_selection(event):
+                self._graph.select([])
+            connection.select()
         return True
 
     def _far_end(self, connection: ConnectionView, point: QPointF) -> PortView | None:
@@ -146,11 +181,6 @@ class GraphView(ZoomableView):
             if (near.scenePos() - point).manhattanLength() <= reach:
                 return far
         return None
-
-    def _select_connection(self, connection: ConnectionView, modifiers: Qt.KeyboardModifier) -> None:
-        if not modifiers & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier):
-            self._graph.select([])
-        connection.select()
 
     def _begin_drag(self, start: PortView, point: QPointF, picked_up: Connection | None) -> None:
         self._drag = ConnectionDrag(self._graph, start, point, self._fitting)
@@ -178,7 +208,17 @@ class GraphView(ZoomableView):
             else:
                 self.hovering.emit(self._drag.start, end)
         else:
+            self._move_nodes(event, point)
+
+    def _move_nodes(self, event: QMouseEvent, point: QPointF) -> None:
+        if not self._node_drag.is_on:
             super().mouseMoveEvent(event)
+        elif self._node_drag.has_moved or is_apart(self.cursor_position, self._pressed_at):
+            reason = self._node_drag.follow(point)
+            if reason is not None:
+                self.move_refused.emit(reason)
+            else:
+                self.hovering_ended.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Finish what the press began, and ask for the edit it means."""
@@ -202,9 +242,9 @@ class GraphView(ZoomableView):
             self._finish_drag(self.mapToScene(position), moved)
         else:
             super().mouseReleaseEvent(shift_as_control(event))
-            positions = self._node_drag.end()
-            if positions:
-                self.nodes_dragged.emit(positions)
+            drop = self._node_drag.end()
+            if drop.positions:
+                self.nodes_dropped.emit(drop)
 
     def _finish_drag(self, point: QPointF, moved: bool) -> None:
         drag = self._drag
@@ -247,7 +287,7 @@ class GraphView(ZoomableView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Cancel a drag; every other key is the canvas's."""
-        if event.key() == Qt.Key.Key_Escape and self._drag is not None:
+        if event.key() == Qt.Key.Key_Escape and (self._drag is not None or self._node_drag.is_on):
             self.cancel_drag()
         else:
             event.ignore()

@@ -29,7 +29,7 @@ from app.format import format_bytes, format_shape
 from app.safe_overrides import safe_overrides
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
-from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.parameters import ParameterSpec, UserArray
 
 SLIDER_STEPS = 1000
 _BOX_WIDTH = 104  # the same for all, so that the sliders above each other have one length
@@ -235,7 +235,7 @@ class PathEditor(TextEditor):
 
 
 class ArrayEditor(ParameterEditor):
-    """An array: what it is, to read only."""
+    """An array, of the patch or of the user's own: what it is, to read only."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
@@ -245,7 +245,13 @@ class ArrayEditor(ParameterEditor):
         self.row.addWidget(self.label, 1)
 
     def show_values(self, values: Sequence[Any]) -> None:
-        text = array_summary(values[0]) if _all_equal(values) else "various"
+        value = values[0]
+        if not _all_equal(values):
+            text = "various"
+        elif isinstance(value, UserArray):
+            text = "none" if value.array is None else f"memory of a {type(value.array).__name__}"
+        else:
+            text = array_summary(value)
         self.label.setText(text)
         self.label.setToolTip(f"{text}\nSet from Python: an array is not edited here")
 
@@ -261,7 +267,7 @@ def make_editor(spec: ParameterSpec, folder: Path | None) -> ParameterEditor:
             return BoolEditor(spec)
         case "path":
             return PathEditor(spec, folder)
-        case "array":
+        case "array" | "external":
             return ArrayEditor(spec)
     return TextEditor(spec)
 

@@ -18,14 +18,13 @@ class Copy(Block, id="buffer.copy", version=1, category="Buffer", tags=("duplica
     kernel = Kernel("buffers.cu", entry="copy_strided")
 
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element; the last axis runs along x, the one before it along y, both others along z."""
+        """One thread an element; axes that x does not have count as of size 1."""
         sizes = [self.x.last(axis) for axis in (3, 2, 1, 0)]
         strides = [self.x.last_stride(axis) for axis in (3, 2, 1, 0)]
         in_four = sizes[0] * sizes[1] * sizes[2] * sizes[3]
         build.require(in_four - self.x.size, "a copied buffer must have at most four dimensions", port=self.x)
         build.launch(
             self.kernel,
-            num_threads=(sizes[3], sizes[2], sizes[1] * sizes[0]),
-            thread_block=(64, 4, 1),
-            args=(self.x, self.out, build.element_type(self.x), *sizes, *strides),
+            num_threads=self.out.size,
+            args=(self.x, self.out, build.element_type(self.x), *sizes[1:], *strides, self.out.size),
         )

@@ -16,7 +16,9 @@ class FrameDelay(
     """
 
     x: In[any_type] = port(delayed=True, doc="What the next frame is to see: any element type, any shape.")
-    like: In[any_type] = port(optional=True, doc="Gives type and shape of the output, when x depends on it.")
+    like: In[any_type] = port(
+        optional=True, advised=False, doc="Gives type and shape of the output, when x depends on it."
+    )
     out: Out[any_type] = port(shape="same(like, x)", dtype="same(like, x)", doc="x as it was one frame ago.")
     initial: float = param(0.0, min=-1e9, max=1e9, structural=True, doc="Every number of the first frame.")
 

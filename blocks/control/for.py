@@ -15,7 +15,10 @@ class For(
     """
 
     counts: In[any_type] = port(
-        dtype="number", optional=True, doc="Its first element is the number of turns; below 0 means none."
+        dtype="number",
+        optional=True,
+        advised=False,
+        doc="Its first element is the number of turns; below 0 means none.",
     )
     index: Out[u32] = port(shape="[1]", doc="The number of this turn from 0; after the loop, how many there were.")
     count: int = param(8, min=0, max=1_000_000, unit="turns", doc="Number of turns, unless counts says it.")

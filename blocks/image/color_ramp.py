@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blocks.particles.render_points import PALETTES
+from blocks.image.palettes import PALETTES
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 

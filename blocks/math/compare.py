@@ -16,7 +16,9 @@ class Compare(Block, id="math.compare", version=1, category="Math", tags=("less"
     """
 
     x: In[any_type] = port(dtype="number", doc="Left operand: single real numbers or booleans, of any shape.")
-    y: In[any_type] = port(dtype="number", shape="same(x)", optional=True, doc="Right operand, of the shape of x.")
+    y: In[any_type] = port(
+        dtype="number", shape="same(x)", optional=True, advised=False, doc="Right operand, of the shape of x."
+    )
     out: Out[boolean] = port(shape="same(x)", doc="Whether the comparison holds, for each element.")
     operation: str = param("less", choices=OPERATIONS, doc="What x must be, compared with y or value.")
     value: float = param(0.0, min=-1e9, max=1e9, doc="Right operand when y is not connected.")

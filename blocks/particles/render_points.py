@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from blocks.image.palettes import PALETTES
 from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32, u64
 
-#: The kernels know both lists by their places.
-PALETTES = ("ember", "aurora", "ice")
+#: The kernel knows them by their places.
 COLORS = ("age", "speed")
 #: Pixels along an edge of a cell of the glow image: GLOW_CELL in render_points.cu.
 GLOW_CELL = 8
@@ -29,7 +29,9 @@ class RenderPoints(
     """
 
     particles: In[Particle] = port(doc="The particles to draw; those that are not alive are left out.")
-    count: In[u32] = port(optional=True, doc="Draw only so many of them, from the front; an append buffer's count.")
+    count: In[u32] = port(
+        optional=True, advised=False, doc="Draw only so many of them, from the front; an append buffer's count."
+    )
     image: Out[float4] = port(shape="[height, width]", doc="The picture, linear RGBA, opaque.")
     width: int = param(1280, min=16, max=8192, unit="px", structural=True, doc="Width of the picture.")
     height: int = param(720, min=16, max=8192, unit="px", structural=True, doc="Height of the picture.")
@@ -55,7 +57,7 @@ class RenderPoints(
     develop = Kernel(FILE, entry="develop_picture")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Camera, then light by one thread a particle, then glow by cells, and the picture by runs between cells."""
+        """Camera, then light by one thread a wanted particle, glow by cells, and the picture by runs between them."""
         cells_x, cells_y = -(-self.width // GLOW_CELL), -(-self.height // GLOW_CELL)
         camera = build.buffer("camera", Camera, shape="[1]")
         lights = build.buffer("lights", u64, shape="[height, width]")
@@ -73,6 +75,7 @@ class RenderPoints(
             self.splat,
             num_threads=self.particles.size,
             args=(self.particles, self.count, camera, lights, *points, self.particles.size, *size),
+            count=self.count,
         )
         build.launch(self.gather, num_threads=cells, args=(lights, glow, palette, *size, *cells))
         build.launch(self.spread, num_threads=cells, args=(glow, spread, 0, *cells))

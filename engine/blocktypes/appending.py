@@ -30,4 +30,8 @@ def end_append(build: BlockBuilder, spec: PortSpec) -> None:
     data, counter = BufferHandle(spec.name), BufferHandle(counter_name(spec.name))
     count = BufferHandle(count_name(spec.name))
     build.launch(_COUNT, num_threads=1, thread_block=1, args=(counter, count, data.size))
-    build.report(counter, StatusKind.APPENDED, data, data.size)
+    word = counter
+    if spec.state:  # its counter goes on counting, while words that are read back are made anew in each frame
+        word = build.buffer(f"{spec.name}_wanted", u32, "[1]")
+        build.copy(word, counter)
+    build.report(word, StatusKind.APPENDED, data, data.size)

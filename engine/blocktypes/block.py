@@ -222,9 +222,10 @@ def _parameter_spec(cls: type[Block], declaration: ParameterDeclaration, hint: A
     where = f"block {cls.id}: parameter {declaration.name}"
     kind = TYPES.get(get_origin(hint) or hint)
     if kind is None:
-        raise BlockDefinitionError(f"{where} must be float, int, bool, str, Path or numpy.ndarray, got {hint}")
+        allowed = "float, int, bool, str, Path, numpy.ndarray or UserArray"
+        raise BlockDefinitionError(f"{where} must be {allowed}, got {hint}")
     arguments = dict(declaration.arguments)
-    if kind in ("str", "path", "array"):
+    if kind in ("str", "path", "array", "external"):
         arguments["structural"] = True
     declaration.structural = arguments["structural"]
     spec = ParameterSpec(name=declaration.name, type=kind, **arguments)

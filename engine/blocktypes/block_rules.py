@@ -90,6 +90,7 @@ class BlockRules(msgspec.Struct, frozen=True, gc=False):
     typed_inputs: tuple[PortSpec, ...]
     #: Append buffers among the outputs.
     appends: tuple[str, ...]
+    advised: tuple[str, ...]
     #: True when an input is not needed in this frame.
     delayed: bool
 
@@ -163,6 +164,7 @@ def _rules(
         output_of={rule.name: rule for rule in outputs},
         typed_inputs=tuple(spec for spec in ports if spec.is_input and spec.dtype_rule and spec.dtype.kind == "any"),
         moves=tuple(entry for _, entry in placed if not isinstance(entry, KernelEntry)),
+        advised=tuple(rule.name for rule in inputs if rule.spec.optional and rule.spec.advised),
         appends=tuple(rule.name for rule in outputs if rule.spec.append),
         delayed=any(rule.spec.delayed for rule in inputs),
     )

@@ -39,7 +39,7 @@ from engine.blocktypes.parameters import ParameterHandle
 from engine.blocktypes.ports import BufferHandle, PortSpec
 from engine.blocktypes.shape_rules import Extent
 from engine.blocktypes.views import Transform, View
-from engine.device.external import ExternalArray
+from engine.device.external import ExternalArray, describe_external
 from engine.types import DType
 
 #: The frame uniforms, as an argument of a launch: see `engine.compiler.frame`.
@@ -63,7 +63,7 @@ class BlockBuilder:
         self._statuses: list[Status] = []
         self._requirements: list[Requirement] = []
         self._control: Control | None = None
-        self._externals: dict[str, object] = {}
+        self._externals: dict[str, ExternalArray] = {}
         self._defined: dict[str, PortSpec] = {}
         for spec in block.outputs():
             if spec.append:
@@ -77,11 +77,18 @@ class BlockBuilder:
         args: Sequence[object],
         thread_block: int | Sequence[int] | None = None,
         shared_bytes: int = 0,
+        count: BufferHandle | None = None,
     ) -> None:
         """Launch `kernel` over at least `num_threads` threads (one number, or x, y and z).
 
         Each argument is a port or internal buffer, a live parameter, an extent such as `self.out.size`, a number, or
         `build.frame`. `thread_block` defaults to 256 threads in one dimension and 16 x 16 in two.
+
+        With `count`, the launch costs what that buffer's first number (u32) says on the device, not what the capacity
+        `num_threads` would: the grid has at most as many thread blocks as run at once, and the kernel, which takes the
+        count as an argument, loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use it where the count
+        is often far below the capacity, as that of an append buffer is: a CPU vectorises the loop less well. When
+        `count` is an input that is not connected, the grid covers `num_threads`.
         """
         sizes = tuple(num_threads) if isinstance(num_threads, Sequence) else (num_threads,)
         if not 1 <= len(sizes) <= 3:
@@ -94,7 +101,16 @@ class BlockBuilder:
         if shared_bytes < 0:
             raise ValueError(f"{self._block.id}: shared_bytes must be at least 0, got {shared_bytes}")
         x, y, z = (*threads, 1, 1)[:3]
-        self._entries.append(KernelEntry(kernel, sizes, (x, y, z), tuple(self.argument(a) for a in args), shared_bytes))
+        taken = tuple(self.argument(a) for a in args)
+        if count is not None:
+            if len(sizes) != 1 or (y, z) != (1, 1):
+                text = f"one dimension, got {sizes} in thread blocks of {threads}"
+                raise ValueError(f"{self._block.id}: launch with a count must have {text}")
+            if not any(isinstance(argument, BufferArgument) and argument.name == count.name for argument in taken):
+                text = f"among args, for the kernel to read, got {count.name!r} beside them"
+                raise ValueError(f"{self._block.id}: count must be {text}")
+        name = None if count is None else count.name
+        self._entries.append(KernelEntry(kernel, sizes, (x, y, z), taken, shared_bytes, name))
 
     def fill(self, target: BufferHandle, value: int = 0) -> None:
         """Set every byte of `target` to `value`."""
@@ -128,9 +144,13 @@ class BlockBuilder:
             raise ValueError(f"{self._block.id}: output {target.name!r} must be one view, got a second one")
         self._views.append(View(target.name, source.name, transform))
 
-    def adopt(self, port: BufferHandle, array: ExternalArray) -> None:
-        """Let an output be memory that the user owns, with its element type and shape; nothing is copied."""
-        self._externals[port.name] = array
+    def adopt(self, port: BufferHandle, array: object) -> None:
+        """Let an output be memory that the user owns, with its element type and shape; nothing is copied.
+
+        `array` is one of numpy, CuPy, PyTorch or another library, or an `ExternalArray`; DeviceError when its memory
+        can't be used.
+        """
+        self._externals[port.name] = array if isinstance(array, ExternalArray) else describe_external(array)
 
     def delay(self, target: BufferHandle, source: BufferHandle, *, initial: float = 0.0) -> None:
         """Let the output `target` hold what `source` held at the end of the last frame, and `initial` in the first."""

@@ -6,6 +6,7 @@ graph nodes, so going from one to the other needs no rebuild.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -22,6 +23,7 @@ from engine.types import DType
 if TYPE_CHECKING:
     from engine.blocktypes.block_rules import BlockRules
     from engine.blocktypes.composition import Composition
+    from engine.device.external import ExternalArray
 
 
 @dataclass(frozen=True)
@@ -96,13 +98,18 @@ Size = Extent | int
 
 @dataclass(frozen=True)
 class KernelEntry:
-    """One kernel launch: `num_threads` per dimension, rounded up to whole thread blocks."""
+    """One kernel launch: `num_threads` per dimension, rounded up to whole thread blocks.
+
+    `count` is the buffer whose first number (u32) says on the device how many of the threads have work: the kernel
+    loops over its grid, which may then be smaller.
+    """
 
     kernel: Kernel
     num_threads: tuple[Size, ...]
     thread_block: tuple[int, int, int]
     arguments: tuple[Argument, ...]
     shared_bytes: int = 0
+    count: str | None = None
 
     @cached_property
     def buffers(self) -> tuple[BufferArgument, ...]:
@@ -255,7 +262,7 @@ class BlockDescription:
     #: Words that are read back after each frame.
     statuses: tuple[Status, ...] = ()
     #: Arrays that the user owns, by output port; compared by dtype and shape only.
-    externals: Mapping[str, object] = field(default_factory=dict, compare=False)
+    externals: Mapping[str, ExternalArray] = field(default_factory=dict, compare=False)
     #: Folders that are searched for kernels before the common ones.
     kernel_folders: tuple[str, ...] = field(default=(), compare=False)
     #: Outputs that show an input's memory in another way.
@@ -353,8 +360,14 @@ class BlockDescription:
             for mine, theirs in zip(self.parts(), other.parts(), strict=True)
         )
 
-    def _content_layout(self) -> dict[str, tuple[str, tuple[int, ...]]]:
-        return {name: (array.dtype.str, array.shape) for name, array in self.contents.items()}
+    def _content_layout(self) -> dict[str, tuple[object, ...]]:
+        arrays = {name: (array.dtype.str, array.shape) for name, array in self.contents.items()}
+        # An address that vectors may not have is another layout.
+        adopted = {
+            name: (array.dtype.str, array.shape, array.strides, math.gcd(array.pointer, 16))
+            for name, array in self.externals.items()
+        }
+        return {**arrays, **adopted}
 
 
 def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:

@@ -6,6 +6,7 @@ A *live* parameter is passed to kernels as a scalar, so that a change is one wri
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,34 @@ import numpy as np
 
 from engine.diagnostics import PatchError
 
-TYPES: dict[Any, str] = {float: "float", int: "int", bool: "bool", str: "str", Path: "path", np.ndarray: "array"}
+
+@dataclass(frozen=True, eq=False)
+class UserArray:
+    """An array of any library whose memory a patch uses as it is; None stands for none. It is equal to itself only."""
+
+    array: object = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UserArray) and self.array is other.array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+
+TYPES: dict[Any, str] = {
+    float: "float",
+    int: "int",
+    bool: "bool",
+    str: "str",
+    Path: "path",
+    np.ndarray: "array",
+    UserArray: "external",
+}
 
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """A parameter as its block type declares it; `type` is float, int, bool, str, path or array.
+    """A parameter as its block type declares it; `type` is float, int, bool, str, path, array or external.
 
     `files` describes what a path parameter names: "open image", "save image" or "".
     """
@@ -81,6 +104,18 @@ def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
     return array
 
 
+#: What gives memory away, in the order in which `engine.device.external` asks.
+_INTERFACES = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
+
+
+def _to_external(value: Any) -> UserArray | None:
+    if isinstance(value, UserArray):
+        return value
+    # Looked up without asking the array, which may raise: what is wrong with it is said when it is used.
+    gives = value is None or any(inspect.getattr_static(value, name, None) is not None for name in _INTERFACES)
+    return UserArray(value) if gives else None
+
+
 _CONVERT = {
     "float": _to_float,
     "int": _to_int,
@@ -88,6 +123,7 @@ _CONVERT = {
     "str": lambda value: value if isinstance(value, str) else None,
     "path": lambda value: str(value) if isinstance(value, (str, Path)) else None,
     "array": _to_array,
+    "external": _to_external,
 }
 _MUST_BE = {
     "float": "a finite number",
@@ -96,6 +132,7 @@ _MUST_BE = {
     "str": "text",
     "path": "a file path",
     "array": "a non-empty numeric array",
+    "external": f"an array that has one of {', '.join(_INTERFACES)}",
 }
 
 
@@ -108,7 +145,7 @@ def parse_text(spec: ParameterSpec, text: str) -> Any:
             return spec.coerce(_number(text))
         except (ValueError, OverflowError) as problem:
             raise PatchError(f"parameter {spec.name} must be {_MUST_BE[spec.type]}, got {text!r}") from problem
-    if spec.type == "array":
+    if spec.type in ("array", "external"):
         raise PatchError(f"parameter {spec.name} must be set from Python, got text")
     return spec.coerce(text)
 
@@ -167,10 +204,11 @@ def param(
     structural: bool = False,
     files: str = "",
 ) -> Any:
-    """Declare a parameter; the annotation gives its type (float, int, bool, str, Path or numpy.ndarray).
+    """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray or UserArray).
 
     `min` and `max` bound it and span its slider; `unit` is shown beside it; `choices` lists the allowed texts;
-    `structural` makes its value part of the description (text, paths and arrays always are).
+    `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
+    the user's own; it is not saved with the patch.
     """
     return ParameterDeclaration(
         {

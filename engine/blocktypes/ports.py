@@ -73,6 +73,7 @@ class PortSpec:
     A `strided` input takes layouts that are not contiguous; a `delayed` one is not needed in the frame in which it is
     written, so what is connected to it may come later. `default` is what an output holds when the region it lies in
     is skipped, None when it must not leave its region. An `append` output has its count in a port of its own.
+    An optional input that is `advised` is mentioned by a check of the patch while nothing is connected to it.
     """
 
     name: str
@@ -89,6 +90,7 @@ class PortSpec:
     delayed: bool = False
     default: float | None = 0.0
     append: bool = False
+    advised: bool = True
 
     @property
     def is_input(self) -> bool:
@@ -124,14 +126,16 @@ def port(
     delayed: bool = False,
     default: float | None = 0.0,
     append: bool = False,
+    advised: bool = True,
 ) -> Any:
     """Declare a port; the annotation gives its direction and element type.
 
     `shape` is an output's shape rule, or the shape an input must have ("same", the default, asks for none); `rank` is
-    the number of dimensions an input must have, or an output always has; `optional` lets an input stay
-    unconnected; `inplace` names the input whose memory an output takes over; a `state` output survives from frame to
-    frame and over rebuilds; `dtype` is the rule for a port of `any_type`: "same(port)", "data", "view" or "given" for
-    an output, "same(port)" or "number" (a single real number or boolean) for an input.
+    the number of dimensions an input must have, or an output always has; `optional` lets an input stay unconnected,
+    which a check of the patch mentions unless `advised` is False; `inplace` names the input whose memory an output
+    takes over; a `state` output survives from frame to frame and over rebuilds; `dtype` is the rule for a port of
+    `any_type`: "same(port)", "data", "view" or "given" for an output, "same(port)" or "number" (a single real number
+    or boolean) for an input.
 
     `strided` says that the kernels take an input's strides (`self.x.stride(0)`); `delayed` that an input is not needed
     before the next frame; `default` is what an output holds when its region is skipped, None when nothing makes sense;
@@ -148,6 +152,7 @@ def port(
             "dtype_rule": dtype,
             "strided": strided,
             "delayed": delayed,
+            "advised": advised,
             "default": default,
             "append": append,
         }

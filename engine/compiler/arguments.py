@@ -58,6 +58,7 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 
 
 _NOWHERE = Address(0)
+_NO_EXTENTS: Mapping[int, int] = {}
 
 
 def argument_values(
@@ -70,6 +71,7 @@ def argument_values(
 ) -> list[object]:
     """Return an operation's arguments in order; `addresses` are those of the allocations, by owner."""
     node, places = operation.node, plan.buffers.places
+    extents: Mapping[int, int] | None = None
     found: list[object] = []
     for argument in entry.arguments:
         if isinstance(argument, BufferArgument):
@@ -83,7 +85,11 @@ def argument_values(
         elif isinstance(argument, ParameterArgument):
             found.append(values[node][argument.name])
         elif isinstance(argument, ExtentArgument):
-            found.append(evaluate_extent(argument.extent, plan.checked.nodes[node].context))
+            layouts = plan.checked.nodes[node]
+            if extents is None:
+                extents = layouts.extents.get(operation.place, _NO_EXTENTS)
+            number = extents.get(len(found))
+            found.append(evaluate_extent(argument.extent, layouts.context) if number is None else number)
         elif isinstance(argument, ValueArgument):
             found.append(argument.value)
         else:

@@ -6,7 +6,7 @@ allocated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,6 +31,7 @@ class Lifetime(StrEnum):
 
 #: What a frame computes anew, so that it may share memory.
 TRANSIENT = frozenset({Lifetime.GRAPH, Lifetime.REGION})
+_NO_INITIALS: Mapping[str, float] = {}
 
 
 class PlannedBuffer(msgspec.Struct, frozen=True, gc=False):
@@ -84,20 +85,11 @@ def plan_buffers(
     by_id, source_of = description.by_id, description.source_of
     delays: list[tuple[BlockNode, DelayEntry]] = []
     delayed: list[tuple[PortRef, PortRef]] = []
-
-    def allocate(port: PortRef, lifetime: Lifetime, initial: float = 0.0) -> None:
-        layout = layouts[port]
-        allocations[port] = PlannedBuffer(port, layout, lifetime, initial)
-        places[port] = Place(port, 0, layout.size_bytes)
-
     for node_id in order:
         node = by_id[node_id]
         block = node.description
-        transient = Lifetime.GRAPH if node.region == TOP else Lifetime.REGION
-        delay_of = {entry.target.name: entry for entry in block.delays}
-        if delay_of:
+        if block.delays:
             delays += [(node, delay) for delay in block.delays]
-        view_of = block.view_of
         for spec in block.inputs:
             port = PortRef(node_id, spec.name)
             source = source_of.get(port)
@@ -107,29 +99,64 @@ def plan_buffers(
                 delayed.append((port, source))  # what feeds it may come later
             else:
                 places[port] = places[source]
-        for spec in block.outputs:
-            port = PortRef(node_id, spec.name)
-            if spec.inplace is not None:
-                places[port] = places[PortRef(node_id, spec.inplace)]
-            elif spec.name in view_of:
-                whole = places[PortRef(node_id, view_of[spec.name].source)]
-                places[port] = Place(whole.owner, whole.offset + view_offsets[port], layouts[port].span_bytes)
-            elif spec.name in block.contents:
-                allocate(port, Lifetime.PROVIDED)
-            elif spec.name in block.externals:
-                allocate(port, Lifetime.EXTERNAL)
-            elif spec.name in delay_of:
-                allocate(port, Lifetime.STATE, delay_of[spec.name].initial)
-            else:
-                allocate(port, Lifetime.STATE if spec.state else transient)
-        for buffer in block.buffers:
-            status = block.status_buffers
-            lifetime = Lifetime.STATUS if buffer.name in status else Lifetime.STATE if buffer.state else transient
-            allocate(PortRef(node_id, buffer.name), lifetime)
+        place_outputs(node, layouts, view_offsets, allocations, places)
     for port, source in delayed:
         places[port] = places[source]
     swaps = _plan_delays(description, delays, allocations, places) if delays else {}
     return BufferPlan(allocations, places, swaps)
+
+
+def place_outputs(
+    node: BlockNode,
+    layouts: Layouts,
+    view_offsets: dict[PortRef, int],
+    allocations: dict[PortRef, PlannedBuffer],
+    places: dict[PortRef, Place],
+) -> None:
+    """Enter where a block's outputs and internal buffers lie, and allocate what is its own; its inputs are entered."""
+    node_id, block = node.id, node.description
+    transient = Lifetime.GRAPH if node.region == TOP else Lifetime.REGION
+    view_of = block.view_of
+    initials = {entry.target.name: entry.initial for entry in block.delays} if block.delays else _NO_INITIALS
+    for spec in block.outputs:
+        name, initial = spec.name, 0.0
+        port = PortRef(node_id, name)
+        if spec.inplace is not None:
+            places[port] = places[PortRef(node_id, spec.inplace)]
+            continue
+        if name in view_of:
+            whole = places[PortRef(node_id, view_of[name].source)]
+            places[port] = Place(whole.owner, whole.offset + view_offsets[port], layouts[port].span_bytes)
+            continue
+        if name in block.contents:
+            lifetime = Lifetime.PROVIDED
+        elif name in block.externals:
+            lifetime = Lifetime.EXTERNAL
+        elif name in initials:
+            lifetime, initial = Lifetime.STATE, initials[name]
+        else:
+            lifetime = Lifetime.STATE if spec.state else transient
+        layout = layouts[port]
+        allocations[port] = PlannedBuffer(port, layout, lifetime, initial)
+        places[port] = Place(port, 0, layout.size_bytes if layout.strides is None else layout.span_bytes)
+    if block.buffers:
+        _place_internal(node, transient, layouts, allocations, places)
+
+
+def _place_internal(
+    node: BlockNode,
+    transient: Lifetime,
+    layouts: Layouts,
+    allocations: dict[PortRef, PlannedBuffer],
+    places: dict[PortRef, Place],
+) -> None:
+    status = node.description.status_buffers
+    for buffer in node.description.buffers:
+        port = PortRef(node.id, buffer.name)
+        layout = layouts[port]
+        lifetime = Lifetime.STATUS if buffer.name in status else Lifetime.STATE if buffer.state else transient
+        allocations[port] = PlannedBuffer(port, layout, lifetime)
+        places[port] = Place(port, 0, layout.size_bytes)
 
 
 def kept_name(delay: DelayEntry) -> str:

@@ -7,29 +7,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.blocktypes.description import (
-    BufferArgument,
-    CopyEntry,
-    FillEntry,
     KernelEntry,
     RegionKind,
 )
-from engine.compiler.arguments import Address, Resources, TypedKernel, argument_values
+from engine.compiler.arguments import Resources
 from engine.compiler.grouping import Unit, units
-from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
+from engine.compiler.node_making import KernelNode, NodeMaker
+from engine.compiler.operations import Operation, RegionEntry
 from engine.compiler.plan import Plan
-from engine.device.arguments import KernelArguments
-from engine.device.memory import MemoryPart
 from engine.device.protocol import (
     Condition,
     ConditionalKind,
     Device,
     Event,
     Graph,
-    LaunchConfig,
     Memory,
     Node,
 )
-from engine.diagnostics import DeviceError, GraphValidationError, error
 from engine.patch.changes import PortRef
 
 _KINDS = {
@@ -38,19 +32,6 @@ _KINDS = {
     RegionKind.WHILE: ConditionalKind.WHILE,
     RegionKind.FOR: ConditionalKind.WHILE,
 }
-
-
-@dataclass(slots=True)
-class KernelNode:
-    """A kernel launch in the graph; `parameters` maps a live parameter to the indices of its arguments."""
-
-    node: str
-    operation: int
-    handle: Node
-    kernel: TypedKernel
-    config: LaunchConfig
-    arguments: KernelArguments
-    parameters: Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -64,19 +45,33 @@ class Span:
 
 @dataclass
 class BuiltGraph:
-    """The device graph before it is instantiated, with the memory of each buffer by owner."""
+    """The device graph before it is instantiated, with the memory of each buffer by owner.
+
+    `handles` are the nodes by operation, those in a child graph with its node; `events` the nodes in which each span's
+    events are recorded, by label. `labels` names the span of each timed operation; `borrowed` are labels of spans that
+    belong to another graph.
+    """
 
     graph: Graph
     memory: Mapping[PortRef, Memory]
     kernels: list[KernelNode] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    handles: dict[int, Node] = field(default_factory=dict)
+    events: dict[str, tuple[Node, Node]] = field(default_factory=dict)
+    borrowed: set[str] = field(default_factory=set)
+    labels: Mapping[int, str] = field(default_factory=dict)
+    #: Operations whose kernel was swapped for another in the executable alone.
+    swapped: set[int] = field(default_factory=set)
+    #: Nodes that were taken out, whose numbers are not used again.
+    removed: int = 0
 
     def destroy(self) -> None:
         """Give graph and events back."""
         self.graph.destroy()
         for span in self.spans:
-            span.start.destroy()
-            span.stop.destroy()
+            if span.label not in self.borrowed:
+                span.start.destroy()
+                span.stop.destroy()
 
 
 def build_graph(
@@ -91,7 +86,7 @@ def build_graph(
     With `only`, some of them are added, by index; a region's bodies go with it.
     GraphValidationError, with the node, when a kernel does not take the arguments its block passes.
     """
-    built = BuiltGraph(device.create_graph(), resources.memory)
+    built = BuiltGraph(device.create_graph(), resources.memory, labels=spans)
     try:
         _Builder(plan, device, resources, spans, built).build(only)
     except BaseException:
@@ -106,10 +101,9 @@ class _Builder:
     ) -> None:
         self._plan = plan
         self._device = device
-        self._resources = resources
         self._built = built
-        self._addresses = {owner: Address(memory.pointer) for owner, memory in resources.memory.items()}
-        self._handles: dict[int, Node] = {}
+        self._maker = NodeMaker(plan, device, resources)
+        self._handles = built.handles
         self._graphs: dict[int, Graph] = {0: built.graph}
         self._conditions: dict[str, Condition] = {}
         self._labels = spans
@@ -121,9 +115,15 @@ class _Builder:
         self._left = Counter(spans[unit[0]] for unit in self._units if unit[0] in spans)
 
     def build(self, only: Collection[int] | None) -> None:
-        operations = self._plan.operations
+        operations, handles, labels = self._plan.operations, self._handles, self._labels
+        if only is None:
+            self._maker.read_addresses()
         for unit in self._units if only is None else [(index,) for index in range(len(operations))]:
             first = unit[0]
+            if only is None and not labels and len(unit) == 1:
+                operation = operations[first]
+                handles[first] = self._add(first, operation, [handles[d] for d in operation.after if d in handles])
+                continue
             if only is not None and (first not in only if not operations[first].scope else self._is_left_out(first)):
                 continue
             after = self._known(unit)
@@ -140,7 +140,8 @@ class _Builder:
                 self._left[label] -= 1
                 if not self._left[label]:
                     ends = sorted({self._handles[i] for i in self._groups[label]})
-                    self._built.graph.add_event_record(self._starts[label][0].stop, ends)
+                    span, start = self._starts[label]
+                    self._built.events[label] = start, self._built.graph.add_event_record(span.stop, ends)
 
     def _is_left_out(self, index: int) -> bool:
         """True for an operation of a body whose region was not added."""
@@ -182,30 +183,16 @@ class _Builder:
         handles.update(dict.fromkeys(unit, node))
 
     def _add(self, index: int, operation: Operation, after: Sequence[Node]) -> Node:
-        graph, resources = self._graphs[operation.scope], self._resources
-        match operation.entry:
-            case KernelEntry() as entry:
-                return self._add_kernel(graph, index, operation, entry, after)
-            case FillEntry(target=target, value=value):
-                memory, size = self._memory(operation, target)
-                return graph.add_memset(memory, value, size, after)
-            case CopyEntry(target=target, source=source):
-                to, size = self._memory(operation, target)
-                origin, available = self._memory(operation, source)
-                if size != available:
-                    text = f"copy needs two buffers of one size, got {available} and {size} bytes"
-                    raise _refused(operation, text)
-                return graph.add_copy(to, origin, size, after)
-            case RegionEntry() as region:
-                return self._add_region(graph, operation, region, after)
-            case UploadFrame():
-                return graph.add_copy(resources.memory[FRAME], resources.frame, resources.frame.array.nbytes, after)
-            case ClearStatus():
-                return graph.add_memset(resources.memory[STATUS], 0, resources.memory[STATUS].size_bytes, after)
-            case DownloadStatus():
-                assert resources.status is not None
-                size = resources.status.array.nbytes
-                return graph.add_copy(resources.status, resources.memory[STATUS], size, after)
+        graph, entry = self._graphs[operation.scope], operation.entry
+        if isinstance(entry, KernelEntry):
+            condition = self._condition(graph, operation.node) if entry.sets_condition else None
+            made = self._maker.kernel(index, entry, condition)
+            made.handle = graph.add_kernel(made.kernel.kernel, made.config, made.arguments, after)
+            self._built.kernels.append(made)
+            return made.handle
+        if isinstance(entry, RegionEntry):
+            return self._add_region(graph, operation, entry, after)
+        return self._maker.add(graph, index, after)
 
     def _add_region(self, graph: Graph, operation: Operation, region: RegionEntry, after: Sequence[Node]) -> Node:
         node, bodies = graph.add_conditional(_KINDS[region.kind], self._condition(graph, operation.node), after)
@@ -217,36 +204,3 @@ class _Builder:
         if region not in self._conditions:
             self._conditions[region] = graph.create_condition(0)
         return self._conditions[region]
-
-    def _add_kernel(
-        self, graph: Graph, index: int, operation: Operation, entry: KernelEntry, after: Sequence[Node]
-    ) -> Node:
-        typed, config = self._resources.kernels[index], self._plan.launches[index]
-        kernel = typed.kernel
-        threads = config.thread_block[0] * config.thread_block[1] * config.thread_block[2]
-        if threads > kernel.max_threads:
-            text = f"thread_block of {kernel.name} must hold at most {kernel.max_threads}, got {threads}"
-            raise _refused(operation, text)
-        condition = self._condition(graph, operation.node) if entry.sets_condition else None
-        values = argument_values(self._plan, operation, entry, self._addresses, self._resources.values, condition)
-        try:
-            arguments = KernelArguments(typed.parameters, values)
-        except DeviceError as problem:
-            raise _refused(operation, f"kernel {kernel.name}: {problem}") from None
-        handle = graph.add_kernel(kernel, config, arguments, after)
-        made = KernelNode(operation.node, index, handle, typed, config, arguments, entry.live_parameters)
-        self._built.kernels.append(made)
-        return handle
-
-    def _memory(self, operation: Operation, argument: BufferArgument) -> tuple[Memory, int]:
-        """Return the memory of a port or internal buffer, and its size in bytes."""
-        place = self._plan.buffers.places[PortRef(operation.node, argument.name)]
-        memory = self._resources.memory[place.owner]
-        whole = place.offset == 0
-        return memory if whole else MemoryPart(memory, place.offset, place.size_bytes), place.size_bytes
-
-
-def _refused(operation: Operation, message: str) -> GraphValidationError:
-    return GraphValidationError(
-        [error(message, node=operation.node, remedy="make the block's describe and its kernel agree")]
-    )

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
 
 from engine.compiler.description import GraphDescription
+from engine.compiler.differences import Differences
 from engine.compiler.shapes import Layouts, NodeLayouts
 from engine.compiler.survey import Survey
+from engine.compiler.validation import unconnected
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What led from an earlier check to this one: the differences, and blocks whose layouts or launches are new."""
+
+    differences: Differences
+    renewed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -28,11 +38,23 @@ class Checked:
     nodes: dict[str, NodeLayouts]
     errors: tuple[Diagnostic, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
+    #: What changed since the earlier check, when no more than that was looked at.
+    edit: Edit | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def layouts(self) -> Layouts:
         """Layouts by (node, port or internal buffer); inputs have their source's."""
         return {PortRef(node, name): layout for node, n in self.nodes.items() for name, layout in n.layouts.items()}
+
+    @property
+    def advice(self) -> tuple[Diagnostic, ...]:
+        """Warnings of what may well be meant: inputs that could be connected. A running patch is not told of them."""
+        return tuple(
+            unconnected(node, name)
+            for node in self.description.nodes
+            for name in node.description.rules.advised
+            if name not in self.survey.incoming[node.id]
+        )
 
     @cached_property
     def view_offsets(self) -> dict[PortRef, int]:

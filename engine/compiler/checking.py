@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.blocktypes.description import BlockDescription
 from engine.compiler.checked import Checked, placed
 from engine.compiler.description import GraphDescription
 from engine.compiler.layout import Layout
@@ -43,15 +44,17 @@ def _check_all(description: GraphDescription, previous: Checked | None = None) -
     waiting = {connection.target.node: set[str]() for connection in found.late}
     for connection in found.late:
         waiting[connection.target.node].add(connection.target.port)
+    alike = _Alike()
     for node_id in found.order:
         if node_id in broken:
             continue
         block = by_id[node_id].description
         sources = incoming[node_id]
+        late = waiting.get(node_id, ()) if waiting else ()
         inputs: list[Layout | None] = []
-        for spec in block.rules.inputs:
-            source = sources.get(spec.name)
-            if source is None or (waiting and node_id in waiting and spec.name in waiting[node_id]):
+        for rule in block.rules.inputs:
+            source = sources.get(rule.name)
+            if source is None or (late and rule.name in late):
                 inputs.append(None)
                 continue
             feeding = nodes.get(source.node)
@@ -60,11 +63,11 @@ def _check_all(description: GraphDescription, previous: Checked | None = None) -
             inputs.append(feeding.layouts[source.port])
         else:
             given = tuple(inputs)
-            old = known.get(node_id)
+            old = known.get(node_id) if known else None
             if old is not None and old.description is block and old.inputs == given:
                 nodes[node_id] = old
                 continue
-            made = node_layouts(block, given, outputs_only=node_id in waiting)
+            made = node_layouts(block, given, outputs_only=True) if late else alike.layouts(block, given)
             if made.problems:
                 errors += placed(node_id, made.problems, sources)
             else:
@@ -72,6 +75,29 @@ def _check_all(description: GraphDescription, previous: Checked | None = None) -
     for node_id in waiting:
         _complete(node_id, description, found, nodes, known, errors)
     return Checked(description, found, nodes, tuple(errors), tuple(found.warnings))
+
+
+class _Alike:
+    """The layouts of blocks with one description and the same inputs, which a patch has many of, made once.
+
+    Layouts that are equal are made one object, so that they are told apart without a look at what they say.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, ...], NodeLayouts] = {}
+        self._canonical: dict[Layout, Layout] = {}
+
+    def layouts(self, block: BlockDescription, inputs: tuple[Layout | None, ...]) -> NodeLayouts:
+        """Return what follows for a block of this description from its inputs."""
+        key = (id(block), *map(id, inputs))
+        found = self._made.get(key)
+        if found is None:
+            canonical = self._canonical
+            # The result keeps description and inputs alive, and so their ids theirs.
+            found = self._made[key] = node_layouts(block, inputs)
+            for name, layout in found.layouts.items():
+                found.layouts[name] = canonical.setdefault(layout, layout)
+        return found
 
 
 def _complete(

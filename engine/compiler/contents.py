@@ -35,6 +35,8 @@ def external_layout(rule: OutputRule, array: ExternalArray) -> Layout:
     shape = _shape("array", dtype, array.dtype, array.shape)
     if 0 in shape:
         raise ShapeRuleError(f"array must have elements, got shape {list(array.shape)}")
+    if array.read_only:
+        raise ShapeRuleError("array must be writable, got a read-only one: give a copy of it")
     alignment = math.gcd(array.pointer, 256)
     if alignment % dtype.alignment:
         raise ShapeRuleError(

@@ -13,7 +13,7 @@ from engine.compiler.buffers import TRANSIENT, BufferPlan
 from engine.compiler.description import TOP, GraphDescription
 from engine.compiler.nesting import Nesting
 from engine.patch.changes import PortRef
-from engine.types import DType
+from engine.types import DType, nearest_number
 
 _KERNELS = {size: Kernel("control.cu", f"fill_{8 * size}") for size in (1, 2, 4, 8)}
 _THREADS = 256
@@ -58,12 +58,10 @@ def _seen_after(description: GraphDescription) -> Iterator[PortRef]:
 def fill_entry(dtype: DType, elements: int, default: float, name: str) -> FillEntry | KernelEntry:
     """Return what fills a buffer called `name` with `default`: every number in it, whatever the element type."""
     target = BufferArgument(name, reads=False, writes=True)
-    scalar = dtype.numpy.base
-    if default == 0 or scalar.fields is not None:
+    if default == 0 or dtype.fields:
         return FillEntry(target, 0)
-    if scalar.kind == "c":
-        scalar = scalar.type(0).real.dtype
-    bits = int.from_bytes(scalar.type(default).tobytes(), "little")
-    count = elements * dtype.size_bytes // scalar.itemsize
+    number = nearest_number(dtype, default)
+    bits = int.from_bytes(number.tobytes(), "little")
+    count = elements * dtype.size_bytes // number.itemsize
     arguments = (target, ValueArgument(bits), ValueArgument(count))
-    return KernelEntry(_KERNELS[scalar.itemsize], (count,), (_THREADS, 1, 1), arguments)
+    return KernelEntry(_KERNELS[number.itemsize], (count,), (_THREADS, 1, 1), arguments)

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from engine.compiler.buffers import Place
 from engine.patch.changes import PortRef
 
-#: An operation's index, and the first byte and the end of what it touched.
-_Touch = tuple[int, int, int]
-
-
-@dataclass(slots=True)
-class _Buffer:
-    """Who wrote which bytes of a buffer last, and who has read them since."""
-
-    writers: list[_Touch]
-    readers: list[_Touch]
+#: An operation's index and what it touched.
+_Touch = tuple[int, Place]
+#: Who wrote which bytes of a buffer last, and who has read them since; lists, since one is made for every buffer.
+_Buffer = tuple[list[_Touch], list[_Touch]]
 
 
 class Hazards:
@@ -28,29 +21,49 @@ class Hazards:
 
     def add(self, index: int, reads: Iterable[Place], writes: Iterable[Place]) -> tuple[int, ...]:
         """Enter an operation's accesses and return the operations of this scope that it must wait for, sorted."""
-        after: set[int] = set()
+        after: list[int] = []
         buffers = self._buffers
         for place in reads:
             buffer = buffers.get(place.owner)
             if buffer is None:
-                buffer = buffers[place.owner] = _Buffer([], [])
-            start, end = place.offset, place.offset + place.size_bytes
-            for earlier, first, last in buffer.writers:
-                if first < end and start < last:
-                    after.add(earlier)
-            buffer.readers.append((index, start, end))
+                buffers[place.owner] = [], [(index, place)]
+                continue
+            writers, readers = buffer
+            for earlier, other in writers:
+                if other is place or _overlap(other, place):
+                    after.append(earlier)
+            readers.append((index, place))
         for place in writes:
-            start, end = place.offset, place.offset + place.size_bytes
             buffer = buffers.get(place.owner)
             if buffer is None:
-                buffers[place.owner] = _Buffer([(index, start, end)], [])
+                buffers[place.owner] = [(index, place)], []
                 continue
-            for earlier, first, last in (*buffer.writers, *buffer.readers):
-                if first < end and start < last:
-                    after.add(earlier)
+            writers, readers = buffer
+            for earlier, other in (*writers, *readers):
+                if other is place or _overlap(other, place):
+                    after.append(earlier)
             # Who waits for this one waits for everything under it as well.
-            buffer.writers = [touch for touch in buffer.writers if touch[1] < start or touch[2] > end]
-            buffer.readers = [touch for touch in buffer.readers if touch[1] < start or touch[2] > end]
-            buffer.writers.append((index, start, end))
-        after.discard(index)
-        return tuple(sorted(after))
+            writers[:] = [touch for touch in writers if not _covers(place, touch[1])]
+            readers[:] = [touch for touch in readers if not _covers(place, touch[1])]
+            writers.append((index, place))
+        if len(after) == 2:  # most often, and then a set would take as long as all above
+            first, second = after
+            if first != second and first != index != second:
+                return (first, second) if first < second else (second, first)
+        elif not after or after == [index]:
+            return ()
+        elif len(after) == 1:
+            return (after[0],)
+        return tuple(sorted(set(after) - {index}))
+
+
+def _overlap(a: Place, b: Place) -> bool:
+    """Return whether two places of one buffer have a byte in common."""
+    return a.offset < b.offset + b.size_bytes and b.offset < a.offset + a.size_bytes
+
+
+def _covers(whole: Place, part: Place) -> bool:
+    """Return whether every byte of one place of a buffer is in another."""
+    return part is whole or (
+        whole.offset <= part.offset and part.offset + part.size_bytes <= whole.offset + whole.size_bytes
+    )

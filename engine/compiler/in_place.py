@@ -6,6 +6,7 @@ after the other; views look at parts of it. Blocks that touch parts without a co
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from engine.compiler.buffers import BufferPlan, Lifetime, Place
@@ -37,15 +38,29 @@ class _Access:
 
 
 def in_place_order(
-    description: GraphDescription, buffers: BufferPlan, nesting: Nesting
+    description: GraphDescription,
+    buffers: BufferPlan,
+    nesting: Nesting,
+    owners: Container[PortRef] | None = None,
 ) -> tuple[list[InPlaceOrder], list[Diagnostic]]:
-    """Return what must come before what, and errors where two blocks change the same contents."""
+    """Return what must come before what, and errors where two blocks change the same contents.
+
+    With `owners`, only contents that lie in those buffers are looked at.
+    """
     changing = [
         (node, spec)
         for node in description.nodes
+        if node.description.changed_inputs
         for spec in node.description.inputs
         if spec.name in node.description.changed_inputs
     ]
+    if owners is not None:
+        places = buffers.places
+        changing = [
+            (node, spec)
+            for node, spec in changing
+            if (place := places.get(PortRef(node.id, spec.name))) is not None and place.owner in owners
+        ]
     wanted = {
         contents_of(description, source)
         for node, spec in changing

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from engine.blocktypes.description import BufferArgument, KernelEntry
 from engine.compiler.arguments import Address, Resources, TypedKernel
-from engine.compiler.buffers import Lifetime
-from engine.compiler.build import BuiltGraph, KernelNode, Span, build_graph
+from engine.compiler.buffers import Lifetime, kept_name
+from engine.compiler.build import BuiltGraph, Span, build_graph
+from engine.compiler.node_making import KernelNode
 from engine.compiler.operations import RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
+from engine.compiler.rebuilding import amend_graph
 from engine.device.arguments import ArgumentError
-from engine.device.protocol import Device, Event, Executable, Graph, Memory, PinnedArray, Stream
+from engine.device.protocol import Device, Event, Executable, Memory, PinnedArray, Stream
 from engine.patch.changes import PortRef
 
 
@@ -20,11 +23,23 @@ from engine.patch.changes import PortRef
 class Variant:
     """One executable of a graph; the graph stays as long as it, since its node handles name the nodes to update."""
 
-    graph: Graph
+    built: BuiltGraph
     executable: Executable
-    memory: Mapping[PortRef, Memory]
-    kernels: list[KernelNode]
-    spans: list[Span]
+
+    @property
+    def memory(self) -> Mapping[PortRef, Memory]:
+        """Where each buffer lies, by owner."""
+        return self.built.memory
+
+    @property
+    def kernels(self) -> list[KernelNode]:
+        """The kernel nodes, in the order of operations."""
+        return self.built.kernels
+
+    @property
+    def spans(self) -> list[Span]:
+        """What is timed."""
+        return self.built.spans
 
     def update(self, node: KernelNode) -> None:
         """Give a kernel node what its `KernelNode` says now."""
@@ -33,10 +48,7 @@ class Variant:
     def destroy(self) -> None:
         """Give executable, graph and events back."""
         self.executable.destroy()
-        self.graph.destroy()
-        for span in self.spans:
-            span.start.destroy()
-            span.stop.destroy()
+        self.built.destroy()
 
 
 @dataclass
@@ -52,14 +64,16 @@ class CompiledGraph:
     status: PinnedArray | None = None
     phase: int = 0  # the variant that was launched last, or is to be launched first
     _launched: bool = False
-    _by_parameter: dict[tuple[str, str], list[tuple[Variant, KernelNode, int]]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _by_parameter(self) -> dict[tuple[str, str], list[tuple[Variant, KernelNode, int]]]:
+        found: dict[tuple[str, str], list[tuple[Variant, KernelNode, int]]] = {}
         for variant in self.variants:
             for kernel in variant.kernels:
                 for name, positions in kernel.parameters.items():
-                    targets = self._by_parameter.setdefault((kernel.node, name), [])
+                    targets = found.setdefault((kernel.node, name), [])
                     targets += [(variant, kernel, position) for position in positions]
+        return found
 
     @property
     def memory(self) -> Mapping[PortRef, Memory]:
@@ -110,6 +124,7 @@ class CompiledGraph:
             for node in variant.kernels:
                 if node.operation in kernels:
                     node.kernel = kernels[node.operation]
+                    variant.built.swapped.add(node.operation)
                     variant.update(node)
 
     def rebind(self, owner: PortRef, memory: Memory) -> bool:
@@ -122,7 +137,7 @@ class CompiledGraph:
             return False
         places = self.plan.buffers.places
         for variant in self.variants:
-            variant.memory = {**variant.memory, owner: memory}
+            variant.built.memory = {**variant.memory, owner: memory}
             for node in variant.kernels:
                 entry = self.plan.operations[node.operation].entry
                 assert isinstance(entry, KernelEntry)
@@ -138,13 +153,54 @@ class CompiledGraph:
                     variant.update(node)
         return True
 
-    def follow(self, old: CompiledGraph) -> None:
-        """Go on where `old` stopped: what held the last frame's contents there is read as such here."""
-        for target in self.plan.buffers.swaps:
-            if target in old.plan.buffers.swaps:
-                following = old.variants[old.next_phase].memory[target]
-                self.phase = int(self.variants[0].memory[target] is not following)
-                return
+    def follow(self, old: CompiledGraph) -> list[tuple[Memory, Memory, int]]:
+        """Go on where `old` stopped; return what has to be copied for that, each as (from, to, bytes).
+
+        What a delay would have given out in the next frame is to come out here. It is there already unless the delay
+        has another source now. Launched without advancing, this is the frame that `old` did last.
+        """
+        before, allocations = old.plan.buffers, self.plan.buffers.allocations
+        swaps = [target for target in self.plan.buffers.swaps if target in before.swaps]
+        now, following = (old.variants[phase].memory for phase in (old.phase, old.next_phase))
+        if swaps:
+            self._launched = old._launched
+            self.phase = int(self.variants[0].memory[swaps[0]] is not now[swaps[0]])
+        to, moves = self.variants[self.next_phase].memory, []
+        for target in dict.fromkeys([*self.plan.buffers.swaps, *before.swaps]):
+            if target in allocations:
+                layout = allocations[target].layout
+                went_on = target in before.swaps and layout == before.allocations[target].layout
+                # A delay that is new begins with what its own memory was filled with.
+                source = following[target] if went_on else self.variants[0].memory[target]
+                if source is not to[target]:
+                    moves.append((source, to[target], layout.size_bytes))
+        return moves
+
+    def take_over(self, old: CompiledGraph) -> None:
+        """Own what both graphs use, so that the old one, which is launched no more, can be destroyed."""
+        events = {id(s.start) for v in self.variants for s in v.spans if s.label in v.built.borrowed}
+        for variant in self.variants:
+            variant.built.borrowed.clear()
+        for variant in old.variants if events else ():
+            variant.built.borrowed.update(span.label for span in variant.spans if id(span.start) in events)
+        if old.status is self.status:
+            old.status = None
+
+    @property
+    def kept_turns(self) -> list[tuple[Memory, int]]:
+        """What delays in regions keep for the next turn, as memory and bytes; redrawing a frame must not change it."""
+        allocations = self.plan.buffers.allocations
+        ports = [
+            PortRef(node.id, kept_name(delay))
+            for node in self.plan.description.nodes
+            if node.region
+            for delay in node.description.delays
+        ]
+        return [(self.memory[port], allocations[port].layout.size_bytes) for port in ports if port in allocations]
+
+    def begin_again(self) -> None:
+        """Count as not launched yet: the next launch is a first frame, however often that is shown before."""
+        self._launched = False
 
     @property
     def next_phase(self) -> int:
@@ -175,8 +231,23 @@ class CompiledGraph:
             self.status.free()
 
 
-def compile_plan(plan: Plan, device: Device, resources: Resources, spans: Mapping[int, str]) -> CompiledGraph:
-    """Build and instantiate a plan, twice where buffers change places; what a device refuses is given back."""
+def compile_plan(
+    plan: Plan,
+    device: Device,
+    resources: Resources,
+    spans: Mapping[int, str],
+    running: CompiledGraph | None = None,
+) -> CompiledGraph:
+    """Build and instantiate a plan, twice where buffers change places; what a device refuses is given back.
+
+    With the `running` graph, of the plan from which this one was made, only what changed is built; the new graph is to
+    `take_over` what both use when the old one is done with.
+    """
+    if running is not None and len(running.variants) == 1 and not resources.swapped:
+        (variant,) = running.variants
+        amended = amend_graph(plan, device, resources, spans, variant.built, running.plan, running.status)
+        if amended is not None:
+            return CompiledGraph(plan, [_instantiate(amended)], resources.status)
     memories = [resources.memory]
     if resources.swapped:
         memories.append({**resources.memory, **resources.swapped})
@@ -197,7 +268,7 @@ def _instantiate(built: BuiltGraph) -> Variant:
     except BaseException:
         built.destroy()
         raise
-    return Variant(built.graph, executable, built.memory, built.kernels, built.spans)
+    return Variant(built, executable)
 
 
 def _destroy(variants: Iterable[Variant]) -> None:

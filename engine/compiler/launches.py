@@ -1,19 +1,29 @@
-"""Launch grids: how many thread blocks cover the threads that a block asks for."""
+"""Launch grids: how many thread blocks cover the threads that a block asks for.
+
+A launch that follows a count on the device is cut at build time to what runs at once there: its kernel loops over the
+grid, so that thread blocks beyond the count are not begun at all. If each thread looked at the count and left instead,
+a launch would cost what the capacity is. Grids that kernels set on the device (`cudaGraphKernelNodeSetGridDim`) are not
+allowed in the bodies of conditional nodes, and there are none on the host.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from engine.blocktypes.block_rules import LaunchRule, launch_rule
 from engine.blocktypes.description import KernelEntry
 from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
-from engine.device.protocol import LaunchConfig
+from engine.device.occupancy import KernelResources, occupancy
+from engine.device.protocol import DeviceInfo, LaunchConfig
 
 #: Limits of CUDA's grid in x, y and z, counted in thread blocks.
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 #: Limits of a thread block in x, y and z, and of its threads in all.
 THREAD_BLOCK_LIMITS = (1024, 1024, 64)
 MAX_THREADS = 1024
+#: Thread blocks for each core of a CPU: enough for cores that are done early to take over from others.
+BLOCKS_PER_CORE = 8
 
 
 def launch_config(entry: KernelEntry, context: ShapeContext) -> LaunchConfig:
@@ -26,6 +36,15 @@ def evaluate_launch(rule: LaunchRule, context: ShapeContext) -> LaunchConfig:
     entry = rule.entry
     threads = tuple([size if isinstance(size, int) else size(context) for size in rule.threads])
     return _config(entry.kernel.entry, threads, entry.thread_block, entry.shared_bytes)
+
+
+def counted_launch(config: LaunchConfig, resources: KernelResources | None, info: DeviceInfo) -> LaunchConfig:
+    """Return a launch whose kernel loops over its grid, with no more thread blocks than the device runs at once."""
+    at_once = BLOCKS_PER_CORE
+    if resources is not None and info.limits is not None:
+        at_once = occupancy(resources, info.limits, config.thread_block, config.shared_bytes).thread_blocks
+    most = max(1, at_once * info.cores)
+    return config if config.grid[0] <= most else replace(config, grid=(most, 1, 1))
 
 
 @lru_cache(maxsize=4096)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import msgspec
 
 from engine.blocktypes.shape_context import contiguous_strides
-from engine.types import DType, Shape, element_count
+from engine.types import DType, Shape
 
 #: Every allocation's address is a multiple of this many bytes.
 ALLOCATION_ALIGNMENT = 256
@@ -26,7 +28,7 @@ class Layout(msgspec.Struct, frozen=True, gc=False):
     @property
     def size_bytes(self) -> int:
         """Bytes of all elements."""
-        return element_count(self.shape) * self.dtype.size_bytes
+        return prod(self.shape) * self.dtype.size_bytes
 
     @property
     def span_bytes(self) -> int:

@@ -6,7 +6,9 @@ before them, then by node id: the same description always gives the same order.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from engine.compiler.buffers import BufferPlan
 from engine.compiler.description import BlockNode, GraphDescription
@@ -19,6 +21,14 @@ from engine.patch.changes import PortRef
 Order = dict[str, tuple[str, ...]]
 
 
+@dataclass(frozen=True)
+class Ranks:
+    """How many blocks must come before each one at least, and what in-place changes order beside connections."""
+
+    levels: dict[str, int]
+    in_place: tuple[InPlaceOrder, ...]
+
+
 def order_blocks(
     description: GraphDescription, buffers: BufferPlan, nesting: Nesting
 ) -> tuple[Order, list[Diagnostic]]:
@@ -26,19 +36,33 @@ def order_blocks(
 
     The description must have no cycles but through delayed inputs.
     """
+    ranks, problems = rank_blocks(description, buffers, nesting)
+    return (ordered(description, ranks), []) if ranks is not None else ({}, problems)
+
+
+def rank_blocks(
+    description: GraphDescription, buffers: BufferPlan, nesting: Nesting
+) -> tuple[Ranks | None, list[Diagnostic]]:
+    """Return what `ordered` goes by; None, and errors, where in-place changes or branches allow no order."""
     in_place, problems = in_place_order(description, buffers, nesting)
     problems += crossing_branches(description, nesting)
     if problems:
-        return {}, problems
+        return None, problems
     edges = _connection_edges(description, nesting)
     edges += [nesting.lift(order.before, order.after) for order in in_place]
-    level = _levels((node.id for node in description.nodes), edges)
-    if level is None:
-        return {}, _late_readers(description, in_place, nesting)
+    levels = _levels((node.id for node in description.nodes), edges)
+    if levels is None:
+        return None, _late_readers(description, in_place, nesting)
+    return Ranks(levels, tuple(in_place)), []
+
+
+def ordered(description: GraphDescription, ranks: Ranks) -> Order:
+    """Return the blocks of each scope by level, then by id."""
+    level = ranks.levels
     scopes: dict[str, list[tuple[int, str]]] = {}
     for node in description.nodes:
         scopes.setdefault(node.region, []).append((level[node.id], node.id))
-    return {scope: tuple(node for _, node in sorted(members)) for scope, members in scopes.items()}, []
+    return {scope: tuple(node for _, node in sorted(members)) for scope, members in scopes.items()}
 
 
 def _connection_edges(description: GraphDescription, nesting: Nesting) -> list[tuple[str, str]]:
@@ -48,6 +72,8 @@ def _connection_edges(description: GraphDescription, nesting: Nesting) -> list[t
     the end of each turn must be there before the first one.
     """
     by_id = description.by_id
+    if nesting.is_flat and not any(node.description.delayed_inputs for node in description.nodes):
+        return [(connection.source.node, connection.target.node) for connection in description.connections]
     late = {node.id for node in description.nodes if node.description.delayed_inputs}
     edges = []
     for connection in description.connections:
@@ -65,21 +91,22 @@ def _is_delayed(by_id: dict[str, BlockNode], target: PortRef) -> bool:
 def _levels(nodes: Iterable[str], edges: list[tuple[str, str]]) -> dict[str, int] | None:
     """Return the longest way to each node, or None when there is a cycle."""
     level = dict.fromkeys(nodes, 0)
-    following: dict[str, list[str]] = {}
-    missing: dict[str, int] = {}
+    following: dict[str, list[str]] = defaultdict(list)
+    missing: dict[str, int] = defaultdict(int)
     for before, after in edges:
         if before != after:
-            following.setdefault(before, []).append(after)
-            missing[after] = missing.get(after, 0) + 1
+            following[before].append(after)
+            missing[after] += 1
     ready = [node for node in level if node not in missing]
     done = 0
     for node in ready:  # grows as nodes become ready
         done += 1
         beyond = level[node] + 1
         for other in following.get(node, ()):
-            level[other] = max(level[other], beyond)
-            missing[other] -= 1
-            if not missing[other]:
+            if level[other] < beyond:
+                level[other] = beyond
+            missing[other] = left = missing[other] - 1
+            if not left:
                 ready.append(other)
     return level if done == len(level) else None
 

@@ -2,7 +2,8 @@
 
 The largest buffer comes first; each next one goes into the tightest gap that the earlier ones leave it, which may be
 memory of buffers that it comes after or before (greedy by size, as in "Efficient Memory Management for Deep Neural Net
-Inference", Pisarchyk and Lee, 2020). Where many earlier ones are in its way, `Cells` finds the gap.
+Inference", Pisarchyk and Lee, 2020). Where many earlier ones are in its way, `Cells` finds the gap. The largest ones of
+one size, often all that a patch has, need no search: they lie in columns.
 """
 
 from __future__ import annotations
@@ -100,17 +101,20 @@ class _Packer:
         self._top = 0
         self._cells: Cells | None = None
         self._hanging = 0
+        self._columns = 0
 
     @property
     def used_cells(self) -> bool:
-        """True when so many buffers were in the way of one that gaps were looked for in the cells."""
-        return self._cells is not None
+        """True when so many buffers were in the way of one that gaps were looked for in cells or columns."""
+        return self._cells is not None or self._columns > _MANY
 
     def run(self, order: Sequence[int], kept: Mapping[int, int] | None = None) -> Packing:
         """Place the `kept` ones, then the others in this order."""
         refused = self._keep(kept) if kept else []
         if refused:
             order = sorted([*order, *refused], key=lambda b: (-self._sizes[b], b))
+        if not self._placed and not self._ceiling:
+            order = order[self._stack(order) :]
         sizes, offsets, after, before = self._sizes, self._offsets, self._after, self._before
         ceiling = self._ceiling
         for buffer in order:
@@ -136,6 +140,35 @@ class _Packer:
             if offset + size > self._top:
                 self._top = offset + size
         return Packing(offsets, self._top)
+
+    def _stack(self, order: Sequence[int]) -> int:
+        """Place the buffers of one size that come first in columns, and return how many they are.
+
+        One that may come after the last of a column may come after all others in it, so that one test finds it a place.
+        """
+        sizes, offsets, before = self._sizes, self._offsets, self._before
+        size = sizes[order[0]] if order else 0
+        count = top = ends = placed = 0
+        latest = -1
+        for buffer in order:
+            if sizes[buffer] != size or buffer < latest:
+                break
+            latest = buffer
+            bit = 1 << buffer
+            follows = before[buffer] & ends
+            if follows:
+                last = follows.bit_length() - 1
+                offsets[buffer] = offsets[last]
+                ends ^= 1 << last | bit
+            else:
+                offsets[buffer] = top
+                top += size
+                ends |= bit
+                self._columns += 1
+            placed |= bit
+            count += 1
+        self._placed, self._top = placed, top
+        return count
 
     def _keep(self, kept: Mapping[int, int]) -> list[int]:
         """Place what can stay where it was; return the others."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
+from engine.compiler.occupants import Occupants
 from engine.compiler.operations import Operation, Scope
 from engine.compiler.packing import pack, repack
 from engine.compiler.recomputation import once_only
@@ -20,6 +22,8 @@ from engine.compiler.uses import buffer_uses, may_miss_a_turn, spans
 from engine.patch.changes import PortRef
 
 _NONE: frozenset[PortRef] = frozenset()
+#: By buffer, others that lie at some of its bytes.
+Neighbours = dict[PortRef, tuple[PortRef, ...]]
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,31 @@ class Placement:
     unshared_bytes: int
     peak_bytes: int
     lasting: frozenset[PortRef]
-    #: Numbers of the buffers in the arena, and by number a mask of those that come after the buffer.
+    #: Numbers of the buffers in the arena in the order in which they are first written. Of two that lie at the same
+    #: bytes, one is over before the other is first written, so this tells which comes later.
     numbers: dict[PortRef, int] = field(default_factory=dict, repr=False)
-    after: list[int] = field(default_factory=list, repr=False)
     #: Buffers that an earlier turn of a loop may have been the last to write.
     older: frozenset[PortRef] = frozenset()
+    #: What the buffers needed without sharing when all of them were placed.
+    packed_bytes: int = 0
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """Who lay last at each buffer's bytes before it, for all that lie in the arena, in the order of first writers.
+
+        Outside regions, each of these comes after all that lay at the same bytes earlier.
+        """
+        occupants, owners, found = Occupants(), list(self.offsets), {}
+        for number, (owner, start) in enumerate(self.offsets.items()):
+            end = start + self.sizes[owner]
+            found[owner] = tuple(owners[other] for other in sorted(occupants.at(start, end)))
+            occupants.enter(number, start, end)
+        return found
+
+    def overlap(self, one: PortRef, other: PortRef) -> bool:
+        """True when two buffers in the arena share at least one byte."""
+        a, b = self.offsets[one], self.offsets[other]
+        return a < b + self.sizes[other] and b < a + self.sizes[one]
 
     def sharers(self, owner: PortRef) -> tuple[PortRef, ...]:
         """Return the buffers that lie at some of the same bytes, in the order in which they are first written."""
@@ -59,8 +83,8 @@ class Placement:
         """True when another buffer may lie at its bytes by the end of the frame."""
         if owner not in self.offsets:
             return False
-        after = -1 if owner in self.older else self.after[self.numbers[owner]]
-        return any(after >> self.numbers[other] & 1 for other in self.sharers(owner))
+        own = -1 if owner in self.older else self.numbers[owner]
+        return any(self.numbers[other] > own for other in self.sharers(owner))
 
 
 def place_buffers(
@@ -74,26 +98,11 @@ def place_buffers(
 
     With `keep`, an earlier placement, buffers stay where they were as far as that is possible and costs little.
     """
-    allocations = buffers.allocations
-    uses = buffer_uses(operations, scopes, allocations)
-    users, fresh = uses.users, uses.fresh
-    found: list[PortRef] = []  # in the order of first writers
-    lasting: set[PortRef] = set()
-    graph, region, status = Lifetime.GRAPH, Lifetime.REGION, Lifetime.STATUS
-    for owner in users:
-        lifetime = allocations[owner].lifetime
-        if owner not in fresh:
-            lasting.add(owner)
-        elif lifetime is graph or lifetime is region:
-            if owner not in pinned:
-                found.append(owner)
-        elif lifetime is not status:
-            lasting.add(owner)
-    once = once_only(operations, lasting)
-    if once:
-        found = [owner for owner in found if owner not in once]
+    found, users, lasting = sharable(operations, scopes, buffers, pinned)
     touched = [users[owner] for owner in found]
-    sizes = [_aligned(allocations[owner].layout.size_bytes) for owner in found]
+    plain = [buffers.places[owner].size_bytes for owner in found]
+    rounded = {size: aligned(size) for size in set(plain)}
+    sizes = [rounded[size] for size in plain]
     order = succession(operations, scopes, touched)
     groups = sharing_groups(order, sizes, spans(operations, scopes, touched))
     peak = sum(group.peak_bytes for group in groups)
@@ -112,12 +121,38 @@ def place_buffers(
         peak,
         frozenset(lasting),
         numbers,
-        order.after,
         frozenset(o for o in found if may_miss_a_turn(users[o][0], operations, scopes)) if len(scopes) > 1 else _NONE,
+        sum(sizes),
     )
 
 
-def _aligned(size_bytes: int) -> int:
+def sharable(
+    operations: Sequence[Operation], scopes: Sequence[Scope], buffers: BufferPlan, pinned: frozenset[PortRef]
+) -> tuple[list[PortRef], dict[PortRef, list[int]], set[PortRef]]:
+    """Return the buffers that may share memory in the order of first writers, every buffer's users, who is lasting."""
+    allocations = buffers.allocations
+    uses = buffer_uses(operations, scopes, allocations)
+    users, fresh = uses.users, uses.fresh
+    found: list[PortRef] = []
+    lasting: set[PortRef] = set()
+    graph, region, status = Lifetime.GRAPH, Lifetime.REGION, Lifetime.STATUS
+    for owner in users:
+        lifetime = allocations[owner].lifetime
+        if owner not in fresh:
+            lasting.add(owner)
+        elif lifetime is graph or lifetime is region:
+            if owner not in pinned:
+                found.append(owner)
+        elif lifetime is not status:
+            lasting.add(owner)
+    once = once_only(operations, lasting)
+    if once:
+        found = [owner for owner in found if owner not in once]
+    return found, users, lasting
+
+
+def aligned(size_bytes: int) -> int:
+    """Return how many bytes of the arena a buffer takes."""
     return -(-max(size_bytes, 1) // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from engine.blocktypes.description import KernelEntry
+from engine.compiler.amended_placement import amend_placement
+from engine.compiler.amending import amend
+from engine.compiler.amendment import Amendment
 from engine.compiler.buffers import BufferPlan, plan_buffers
 from engine.compiler.checking import Checked, check
 from engine.compiler.defaults import region_outputs
@@ -15,7 +18,7 @@ from engine.compiler.inlining import Inlined, inline
 from engine.compiler.launches import launch_config
 from engine.compiler.nesting import Nesting
 from engine.compiler.operations import Operation, Scope
-from engine.compiler.ordering import Order, order_blocks
+from engine.compiler.ordering import Order, Ranks, ordered, rank_blocks
 from engine.compiler.placement import Placement, place_buffers
 from engine.compiler.scheduling import schedule
 from engine.compiler.shapes import Layouts
@@ -39,6 +42,9 @@ class Plan:
     operations: tuple[Operation, ...]
     scopes: tuple[Scope, ...]
     placement: Placement
+    #: By what the blocks are ordered, and how the plan was made from an earlier one, if it was.
+    ranks: Ranks | None = field(default=None, compare=False, repr=False)
+    amendment: Amendment | None = field(default=None, compare=False, repr=False)
 
     @property
     def layouts(self) -> Layouts:
@@ -48,17 +54,20 @@ class Plan:
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What is worth knowing and keeps nothing from running."""
-        return tuple(self.checked.warnings)
+        return (*self.checked.warnings, *self.checked.advice)
 
     @cached_property
     def launches(self) -> dict[int, LaunchConfig]:
         """The launch of every operation that is a kernel, by its index."""
-        found = {}
-        for index, operation in enumerate(self.operations):
-            if isinstance(operation.entry, KernelEntry):
-                known = self.checked.nodes[operation.node].launches.get(operation.place)
-                found[index] = known or launch_config(operation.entry, self.checked.nodes[operation.node].context)
-        return found
+        operations = self.operations
+        return {i: self.launch(i) for i, o in enumerate(operations) if isinstance(o.entry, KernelEntry)}
+
+    def launch(self, index: int) -> LaunchConfig:
+        """Return the launch of an operation that is a kernel."""
+        operation = self.operations[index]
+        assert isinstance(operation.entry, KernelEntry)
+        node = self.checked.nodes[operation.node]
+        return node.launches.get(operation.place) or launch_config(operation.entry, node.context)
 
 
 def make_plan(
@@ -76,27 +85,40 @@ def make_plan(
 def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[PortRef], previous: Plan | None) -> Plan:
     checked = check(description, previous.checked if previous else None)
     if checked.errors:
-        raise GraphValidationError(checked.errors, checked.warnings)
-    nesting = Nesting(description)
-    buffers = plan_buffers(description, checked.nodes, checked.layouts, checked.view_offsets)
-    order, problems = order_blocks(description, buffers, nesting)
-    if problems:
-        raise GraphValidationError(problems, checked.warnings)
-    planned = schedule(description, order, buffers, region_outputs(description, buffers, nesting))
-    placement = place_buffers(
-        planned.operations,
-        planned.scopes,
-        buffers,
-        frozenset(buffers.places[p].owner for p in pinned if p in buffers.places) | _looked_at(description, buffers),
-        keep=previous.placement if previous else None,
+        raise GraphValidationError(checked.errors, (*checked.warnings, *checked.advice))
+    amended = amend(checked, previous) if previous is not None else None
+    if amended is not None:
+        assert previous is not None
+        buffers, order, operations, scopes = amended.buffers, amended.order, amended.operations, previous.scopes
+        if len(operations) != len(previous.operations):
+            scopes = (replace(scopes[0], members=tuple(range(len(operations)))),)
+        ranks: Ranks | None = amended.ranks
+    else:
+        nesting = Nesting(description)
+        buffers = plan_buffers(description, checked.nodes, checked.layouts, checked.view_offsets)
+        ranks, problems = rank_blocks(description, buffers, nesting)
+        if ranks is None:
+            raise GraphValidationError(problems, (*checked.warnings, *checked.advice))
+        order = ordered(description, ranks)
+        planned = schedule(description, order, buffers, region_outputs(description, buffers, nesting))
+        operations, scopes = planned.operations, planned.scopes
+    lasting = frozenset(buffers.places[p].owner for p in pinned if p in buffers.places)
+    lasting |= _looked_at(description, buffers)
+    placement, keep = None, previous.placement if previous is not None else None
+    if amended is not None and keep is not None:
+        placement = amend_placement(operations, scopes, buffers, lasting, keep)
+    if placement is None:
+        placement = place_buffers(operations, scopes, buffers, lasting, keep)
+    amendment = amended.amendment if amended is not None else None
+    return Plan(
+        description, inlined, checked, order, buffers, operations, scopes, placement, ranks=ranks, amendment=amendment
     )
-    return Plan(description, inlined, checked, order, buffers, planned.operations, planned.scopes, placement)
 
 
 def _looked_at(description: GraphDescription, buffers: BufferPlan) -> frozenset[PortRef]:
     """Return the buffers that are read when a frame is done: what is shown, and outputs that feed nothing."""
     ports = [PortRef(node.id, display.buffer) for node in description.nodes for display in node.description.displays]
-    fed = description.targets_of
+    fed = {connection.source for connection in description.connections}
     ports += [
         port
         for node in description.nodes
@@ -145,4 +167,4 @@ def plan_what_can_run(
                 return PartialPlan(None, found, frozenset(idle))
             idle |= description.dependents(at_nodes)
         else:
-            return PartialPlan(plan, [*found, *plan.warnings], frozenset(idle))
+            return PartialPlan(plan, [*found, *plan.checked.warnings], frozenset(idle))

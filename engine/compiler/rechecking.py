@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
-from engine.compiler.checked import Checked
+from engine.compiler.checked import Checked, Edit
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.differences import Differences, differences
 from engine.compiler.layout import Layout
@@ -49,7 +49,7 @@ def recheck(description: GraphDescription, previous: Checked) -> Checked | None:
         return None
     if position is not previous.position:
         nodes = {node: nodes[node] for node in sorted(nodes, key=position.__getitem__)}
-    checked = Checked(description, found, nodes, (), previous.warnings)
+    checked = Checked(description, found, nodes, (), previous.warnings, Edit(edit, tuple(touched)))
     _take_over(previous, checked, [*touched, *edit.gone], position)
     return checked
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from engine.blocktypes.description import (
     BufferArgument,
@@ -39,6 +40,7 @@ from engine.patch.changes import PortRef
 
 _FRAME_PLACE = Place(FRAME, 0, 16)
 _NONE: tuple[Place, ...] = ()
+_owner = attrgetter("owner")
 
 
 def schedule(
@@ -111,13 +113,13 @@ class _Scheduler:
         """Add what every frame begins with: the frame uniforms for the kernels that read them, cleared status words."""
         if any(node.description.uses_frame for node in self._description.nodes):
             self._add(body, "", UploadFrame(), _NONE, (_FRAME_PLACE,), -1)
-        sticky = tuple(
-            self._places[PortRef(node.id, status.buffer)]
+        # Others are written in every frame: only one in a region may miss that.
+        may_last = any(
+            status.kind is StatusKind.STOPPED or node.region != TOP
             for node in self._description.nodes
             for status in node.description.statuses
-            if status.kind is StatusKind.STOPPED
         )
-        if sticky:
+        if may_last:
             self._add(body, "", ClearStatus(), _NONE, self._status, -1)
 
     def add_end(self, body: _Body) -> None:
@@ -127,13 +129,15 @@ class _Scheduler:
 
     def add_blocks(self, body: _Body) -> None:
         """Add the operations of every block in the scope."""
-        by_id = self._description.by_id
+        by_id, operations = self._description.by_id, self.operations
         self._add_delays(body)
         for node_id in self._order.get(body.name, ()):
             node = by_id[node_id]
             block = node.description
             for place, entry in enumerate(block.entries):
-                self._add_entry(body, node_id, entry, place)
+                if not isinstance(entry, DelayEntry):
+                    touched = self._touched(node_id, entry)
+                    operations.append(self._made(len(operations), body, node_id, entry, *touched, place))
             if block.control is not None:
                 self._add_region(body, node, len(block.entries))
 
@@ -185,29 +189,12 @@ class _Scheduler:
         self.operations[index] = self._made(index, body, node.id, entered, *touched, place)
 
     def _touched(self, node: str, entry: Entry) -> tuple[list[Place], list[Place]]:
-        """Return what an entry reads and writes."""
-        reads: list[Place] = []
-        writes: list[Place] = []
-        places = self._places
-        for argument in buffer_arguments(entry):
-            place = places.get(PortRef(node, argument.name))
-            if place is not None:
-                if argument.reads:
-                    reads.append(place)
-                if argument.writes:
-                    writes.append(place)
-        if isinstance(entry, KernelEntry):
-            if entry.uses_frame:
-                reads.append(_FRAME_PLACE)
-            if entry.sets_condition:
-                writes.append(_condition(node))
-        return reads, writes
+        return touched_places(self._places, node, entry)
 
     def _add(
         self, body: _Body, node: str, entry: AnyEntry, reads: Collection[Place], writes: Collection[Place], place: int
     ) -> None:
-        made = self._made(len(self.operations), body, node, entry, reads, writes, place)
-        self.operations.append(made)
+        self.operations.append(self._made(len(self.operations), body, node, entry, reads, writes, place))
 
     def _made(
         self,
@@ -225,11 +212,29 @@ class _Scheduler:
         if body.number:  # the region around it touches what it touches
             body.reads.update(dict.fromkeys(reads))
             body.writes.update(dict.fromkeys(writes))
-        read = frozenset([place.owner for place in reads])
-        written = frozenset([place.owner for place in writes])
+        read, written = frozenset(map(_owner, reads)), frozenset(map(_owner, writes))
         return Operation(node, entry, read, written, after, body.number, place)
 
 
 def _condition(region: str) -> Place:
     """Return what stands for a region's condition, which is no memory but is written and read like a buffer."""
     return Place(PortRef(region, ""), 0, 8)
+
+
+def touched_places(places: Mapping[PortRef, Place], node: str, entry: Entry) -> tuple[list[Place], list[Place]]:
+    """Return what an entry of a block reads and writes."""
+    reads: list[Place] = []
+    writes: list[Place] = []
+    for argument in entry.buffers if type(entry) is KernelEntry else buffer_arguments(entry):
+        place = places.get(PortRef(node, argument.name))
+        if place is not None:
+            if argument.reads:
+                reads.append(place)
+            if argument.writes:
+                writes.append(place)
+    if isinstance(entry, KernelEntry):
+        if entry.uses_frame:
+            reads.append(_FRAME_PLACE)
+        if entry.sets_condition:
+            writes.append(_condition(node))
+    return reads, writes

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import accumulate
+from operator import or_
 
 from engine.compiler.operations import Operation, RegionEntry, Scope
 
 #: How many first followers of a buffer with several last users are looked at; with more, less memory is shared.
 _FIRST_FOLLOWERS = 16
+#: When so few buffers may still be of a group, they are looked at themselves.
+_REST = 32
 
 
 @dataclass(frozen=True)
@@ -43,22 +47,47 @@ def sharing_groups(order: Succession, sizes: Sequence[int], spans: Sequence[tupl
     """
     groups: list[Group] = []
     seen = 0
+    after, before = order.after, order.before
+    sharing = reduce(or_, before, reduce(or_, after, 0))
+    for buffer, mask in enumerate(after):
+        if mask:
+            sharing |= 1 << buffer
     for first in range(len(sizes)):
         if seen >> first & 1:
             continue
         group = waiting = 1 << first
-        while waiting:
+        if not sharing & group:
+            groups.append(Group([first], sizes[first]))
+            continue
+        searched = False
+        # Mostly the first few buffers looked at lead to nearly all that share with any; the rest then leads to those.
+        while waiting and (left := sharing & ~(seen | group)):
+            if not searched and left.bit_count() <= _REST:
+                searched = True
+                for buffer in _members(left, (left & -left).bit_length() - 1):
+                    if (after[buffer] | before[buffer]) & group:
+                        group |= 1 << buffer
+                        waiting |= 1 << buffer
+                continue
             buffer = waiting.bit_length() - 1
-            more = (order.after[buffer] | order.before[buffer]) & ~group
+            more = (after[buffer] | before[buffer]) & ~group
             group |= more
             waiting = waiting ^ 1 << buffer | more
         seen |= group
-        digits = bin(group)[:1:-1]
-        members = [first]
-        while (following := digits.find("1", members[-1] + 1)) >= 0:
-            members.append(following)
+        members = _members(group, first)
         groups.append(Group(members, _peak(members, sizes, spans)))
     return groups
+
+
+def _members(group: int, first: int) -> list[int]:
+    """Return the bits of a mask, of which `first` is the lowest."""
+    digits = bin(group)[:1:-1]
+    if 8 * group.bit_count() > len(digits):
+        return [buffer for buffer, digit in enumerate(digits) if digit == "1"]
+    members = [first]
+    while (following := digits.find("1", members[-1] + 1)) >= 0:
+        members.append(following)
+    return members
 
 
 def _peak(members: list[int], sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> int:
@@ -82,10 +111,10 @@ def succession(operations: Sequence[Operation], scopes: Sequence[Scope], users: 
     ends = [0] * len(operations)
     released = [0] * len(operations)
     for buffer, found in enumerate(users):
-        last = following[found[-1]]
-        mask = last
-        for index in found[-2:0:-1]:
-            mask &= following[index]
+        mask = last = following[found[-1]]
+        if len(found) > 2:
+            for index in found[1:-1]:
+                mask &= following[index]
         after.append(mask)
         if mask == last:
             ends[found[-1]] |= 1 << buffer

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from engine.blocktypes.block_rules import inputs_for_layouts
+from engine.blocktypes.block_rules import InputRule, OutputRule, inputs_for_layouts
 from engine.blocktypes.ports import count_name
 from engine.compiler.cycles import Cycle, Edge, find_cycles
 from engine.compiler.description import TOP, GraphDescription, region_of
@@ -22,6 +22,10 @@ from engine.compiler.validation import (
 )
 from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import Connection, PortRef
+
+#: The outputs of a block, the blocks behind it, its inputs, and what feeds them.
+_Ends = tuple[Mapping[str, OutputRule], list[str], Mapping[str, InputRule], dict[str, PortRef]]
+_NO_BLOCK: _Ends = ({}, [], {}, {})
 
 
 @dataclass
@@ -80,16 +84,19 @@ def survey(description: GraphDescription) -> Survey:
 
 def _connect(description: GraphDescription, found: Survey) -> tuple[dict[str, int], list[Connection]]:
     """Enter every connection; return how many there are into each block, and those into delayed inputs."""
-    rules_of = {node.id: node.description.rules for node in description.nodes}
     incoming, following = found.incoming, found.following
-    missing: dict[str, int] = {}
+    blocks: dict[str, _Ends] = {}
+    for node in description.nodes:
+        rules = node.description.rules
+        blocks[node.id] = rules.output_of, following[node.id], rules.input_of, incoming[node.id]
     delayed: list[Connection] = []
+    uncounted: list[str] = []
     for connection in description.connections:
         source, target = connection.source, connection.target
-        before, after = source.node, target.node
-        from_rules, to_rules = rules_of.get(before), rules_of.get(after)
-        output = from_rules.output_of.get(source.port) if from_rules is not None else None
-        entry = to_rules.input_of.get(target.port) if to_rules is not None else None
+        after, port = target.node, target.port
+        outputs, behind, _, _ = blocks.get(source.node, _NO_BLOCK)
+        _, _, inputs, connected = blocks.get(after, _NO_BLOCK)
+        output, entry = outputs.get(source.port), inputs.get(port)
         if output is None or entry is None or (output.dtype is not entry.dtype and output.dtype and entry.dtype):
             problem = connection_problem(description, connection)
             if problem is not None:
@@ -97,19 +104,23 @@ def _connect(description: GraphDescription, found: Survey) -> tuple[dict[str, in
                 found.broken.add(after)
         if entry is None:
             continue
-        connected = incoming[after]
-        if target.port in connected:
-            found.errors.append(second_connection(connected[target.port], connection))
+        if port in connected:
+            found.errors.append(second_connection(connected[port], connection))
             found.broken.add(after)
             continue
-        connected[target.port] = source
+        connected[port] = source
         if output is None:
-            continue
-        if entry.spec.delayed:
+            uncounted.append(after)
+        elif entry.spec.delayed:
+            uncounted.append(after)
             delayed.append(connection)
-            continue
-        following[before].append(after)
-        missing[after] = missing.get(after, 0) + 1
+        else:
+            behind.append(after)
+    missing = {after: len(connected) for after, connected in incoming.items() if connected}
+    for after in uncounted:
+        missing[after] -= 1
+        if not missing[after]:
+            del missing[after]
     return missing, delayed
 
 
@@ -135,8 +146,8 @@ def _order(found: Survey, missing: dict[str, int]) -> list[str]:
     order = [node for node in following if node not in missing]
     for node in order:  # grows as blocks become ready
         for other in following[node]:
-            missing[other] -= 1
-            if not missing[other]:
+            missing[other] = left = missing[other] - 1
+            if not left:
                 order.append(other)
     return order
 
@@ -178,11 +189,11 @@ def _check_regions(description: GraphDescription, found: Survey, counted: set[tu
             found.errors.append(problem)
             found.broken.add(connection.target.node)
     edges = []
-    late = set(found.late)
+    by_id = description.by_id
     for connection in _sound(description, found):
         before, after = connection.source.node, connection.target.node
         a, b = nesting.lift(before, after)
-        if connection in late and b == after:
+        if b == after and connection.target.port in by_id[after].description.delayed_inputs:
             continue  # a delayed input orders nothing, but the region it lies in comes after what feeds it from outside
         if a != b or before == after:
             edges.append(Edge(a, b, connection))

@@ -69,6 +69,18 @@ def missing_inputs(node: BlockNode, connected: Container[str]) -> Iterator[Diagn
             yield _missing(node, rule.name, text)
 
 
+def unconnected(node: BlockNode, name: str) -> Diagnostic:
+    """Return the warning of an optional input that is better connected."""
+    return warning(
+        f"optional input '{name}' has no connection",
+        node=node.id,
+        port=name,
+        remedy="connect it, or leave it if the block's help says what happens then",
+        expected="a connection",
+        found="nothing",
+    )
+
+
 def _missing(node: BlockNode, name: str, text: str) -> Diagnostic:
     dtype = node.description.rules.input_of[name].spec.dtype
     kind = "any type" if dtype.kind == "any" else str(dtype)

@@ -127,7 +127,7 @@ def _place_problems(plan: Plan) -> list[str]:
     problems = []
     places, allocations = plan.buffers.places, plan.buffers.allocations
     for port, place in places.items():
-        whole = allocations[place.owner].layout.size_bytes
+        whole = allocations[place.owner].layout.span_bytes
         if not 0 <= place.offset <= place.offset + place.size_bytes <= whole:
             problems.append(f"{port} must lie in the {whole} bytes of {place.owner}, got {place}")
         if port in plan.layouts and place.size_bytes != plan.layouts[port].span_bytes:
@@ -176,10 +176,10 @@ def _frame_problems(plan: Plan, reach: Reach, touches: list[list[Touch]]) -> lis
     """The frame uniforms come before who reads them; status words are cleared first and read back last."""
     problems = []
     blocks = [node.description for node in plan.description.nodes]
-    statuses = [status for block in blocks for status in block.statuses]
+    statuses = [(node, status) for node in plan.description.nodes for status in node.description.statuses]
     wanted = {
         UploadFrame: any(block.uses_frame for block in blocks),
-        ClearStatus: any(status.kind is StatusKind.STOPPED for status in statuses),
+        ClearStatus: any(node.region or status.kind is StatusKind.STOPPED for node, status in statuses),
         DownloadStatus: bool(statuses),
     }
     words = {

@@ -32,7 +32,17 @@ class ArgumentError(DeviceError):
 class ArgumentLayout:
     """Where the arguments of kernels with these parameters lie, and how values are written there in one go."""
 
-    __slots__ = ("_recipes", "_write_addresses", "_writers", "offsets", "parameters", "size_bytes", "sizes")
+    __slots__ = (
+        "_is_typed",
+        "_latest",
+        "_recipes",
+        "_write_addresses",
+        "_writers",
+        "offsets",
+        "parameters",
+        "size_bytes",
+        "sizes",
+    )
 
     def __init__(self, parameters: tuple[KernelParameter, ...]) -> None:
         self.parameters = parameters
@@ -42,26 +52,39 @@ class ArgumentLayout:
         self.size_bytes = max([8, *(offset + size for offset, size in zip(self.offsets, self.sizes, strict=True))])
         self._recipes: dict[tuple[type, ...], _Recipe | None] = {}
         self._write_addresses = struct.Struct(f"={len(parameters)}Q").pack_into
-        formats = (_FORMATS.get(parameter.ptx_type or "") for parameter in parameters)
+        formats = [_FORMATS.get(parameter.ptx_type or "") for parameter in parameters]
         self._writers = tuple(struct.Struct("<" + code).pack if code else None for code in formats)
+        #: How values were written last; where every parameter has a type, a recipe writes right or refuses.
+        self._latest: _Recipe | None = None
+        self._is_typed = all(formats)
 
     def write(self, piece: Piece, values: Sequence[object]) -> None:
         """Write every argument; ArgumentError when one does not fit."""
+        recipe = self._latest
+        if recipe is not None:
+            write, buffers = recipe
+            try:
+                given: list[Any] = [*values]
+                for index in buffers:
+                    given[index] = given[index].pointer
+                write(piece.memory, piece.offset, *given)
+                return
+            except (AttributeError, struct.error, OverflowError):
+                pass  # values of other types than those before, or one that does not fit
         kinds = tuple(map(type, values))
         try:
             recipe = self._recipes[kinds]
         except KeyError:
             recipe = self._recipes[kinds] = self._recipe(values)
+        if self._is_typed:
+            self._latest = recipe
         if recipe is not None:
             write, buffers = recipe
             try:
-                if buffers:
-                    plain: list[Any] = list(values)
-                    for index in buffers:
-                        plain[index] = plain[index].pointer
-                    write(piece.memory, piece.offset, *plain)
-                else:
-                    write(piece.memory, piece.offset, *values)
+                plain: list[Any] = [*values]
+                for index in buffers:
+                    plain[index] = plain[index].pointer
+                write(piece.memory, piece.offset, *plain)
                 return
             except (struct.error, OverflowError):
                 pass  # some value does not fit as it is: `pack` finds it, and a way to write it or what is wrong
@@ -134,8 +157,10 @@ class KernelArguments:
     __slots__ = ("_piece", "address", "layout", "parameters", "version")
 
     def __init__(self, parameters: Sequence[KernelParameter], values: Sequence[object]) -> None:
-        layout = layout_of(parameters)
-        if len(values) != len(layout.parameters):
+        layout = _LAYOUTS.get(id(parameters))
+        if layout is None or layout.parameters is not parameters:
+            layout = layout_of(parameters)
+        if len(values) != len(layout.sizes):
             raise ArgumentError(f"kernel takes {len(parameters)} arguments, got {len(values)}")
         self.layout = layout
         self.parameters = layout.parameters
@@ -153,6 +178,11 @@ class KernelArguments:
     def size_bytes(self) -> int:
         """Bytes of the block."""
         return self.layout.size_bytes
+
+    def copy_to(self, other: Piece) -> None:
+        """Copy the block to the start of other memory."""
+        piece, target, size = self._piece, other.offset, self.layout.size_bytes
+        other.memory[target : target + size] = piece.memory[piece.offset : piece.offset + size]
 
     def set(self, index: int, value: object) -> None:
         """Write one argument: a buffer (anything with `pointer`), a numpy scalar or a Python number."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NewType, Protocol
 import numpy as np
 
 from engine.device.arguments import KernelArguments
+from engine.device.occupancy import KernelResources, MultiprocessorLimits
 from engine.diagnostics import DeviceError
 from engine.ptx.signature import KernelParameter
 
@@ -55,6 +56,7 @@ class DeviceInfo:
     architecture: str
     memory_bytes: int
     cores: int  # CPU threads used, or multiprocessors
+    limits: MultiprocessorLimits | None = None  # what each multiprocessor has; None on the host
 
 
 class ConditionalKind(Enum):
@@ -109,6 +111,10 @@ class Kernel(Protocol):
     def parameters(self) -> tuple[KernelParameter, ...]: ...
     @property
     def max_threads(self) -> int: ...
+    @property
+    def resources(self) -> KernelResources | None:
+        """What it takes of a multiprocessor; None on the host, which has none."""
+        ...
 
 
 class Module(Protocol):

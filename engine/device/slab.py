@@ -7,17 +7,18 @@ and then and cut up.
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
 import numpy as np
 
-_SLAB_BYTES = 1 << 14
-_LARGE_BYTES = _SLAB_BYTES // 4
+_SLAB_BYTES = 1 << 16
+_LARGE_BYTES = _SLAB_BYTES // 16
 #: The largest alignment of a kernel's parameters.
 _ALIGNMENT = 16
 
 
-class Piece(NamedTuple):
+class Piece(msgspec.Struct, frozen=True, gc=False):
     """Zeroed bytes that stay in their place for as long as this object lives: those of `memory` from `offset` on."""
 
     memory: memoryview
@@ -53,11 +54,11 @@ def take(size_bytes: int) -> Piece:
     with _lock:
         slab = _slab
         start = slab.next
-        slab.next = end = start + size_bytes + -size_bytes % _ALIGNMENT
+        slab.next = end = start + (size_bytes + _ALIGNMENT - 1 & -_ALIGNMENT)
         if end > slab.end:
             slab = _Slab(max(size_bytes + _ALIGNMENT, _SLAB_BYTES))
             start = slab.next
-            slab.next = start + size_bytes + -size_bytes % _ALIGNMENT
+            slab.next = start + (size_bytes + _ALIGNMENT - 1 & -_ALIGNMENT)
             if size_bytes < _LARGE_BYTES:
                 _slab = slab
     return Piece(slab.memory, start, slab.first + start, size_bytes)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from engine.device.nodes import ChildWork, ConditionalWork, EventWork, KernelWork, NodeRecord, NoWork, Work, kind_of
 from engine.device.ordering import execution_order
 from engine.device.protocol import Condition, ConditionalKind, Node
@@ -27,9 +29,10 @@ class GraphTree:
         self._conditions: dict[Condition, int] = {}  # the graph it was made in
         self._has_executable = False
         self._used: dict[Condition, Node] = {}
-        #: Who waits for each node; made when a node is removed or waits for others for the first time.
+        #: Who waits for each node; made when a node is removed for the first time.
         self._followers: list[set[Node]] | None = None
         self._is_reordered = False
+        self._has_gaps = False  # nodes that were removed
 
     def add(self, graph: int, work: Work, after: Sequence[Node]) -> Node:
         """Add a node; DeviceError when it must not be there."""
@@ -40,7 +43,7 @@ class GraphTree:
             )
         nodes = self.nodes
         node = Node(len(nodes))
-        nodes.append(NodeRecord(work, graph, self._order(graph, after)))
+        nodes.append(NodeRecord(work, graph, self._order(graph, after) if after else ()))
         if self._followers is not None:
             self._followers.append(set())
             self._follow(node)
@@ -72,6 +75,7 @@ class GraphTree:
             order = tuple(Node(inside + other) for other in record.after)
             self.nodes.append(NodeRecord(work, first + record.graph, order))
         self._is_reordered |= child._is_reordered
+        self._has_gaps |= child._has_gaps
         self._followers = None
         return node
 
@@ -106,7 +110,7 @@ class GraphTree:
             )
         twin = GraphTree()
         twin.nodes, twin.owners, twin._is_body = self.nodes.copy(), self.owners.copy(), self._is_body.copy()
-        twin._is_reordered = self._is_reordered
+        twin._is_reordered, twin._has_gaps = self._is_reordered, self._has_gaps
         return twin
 
     def remove(self, graph: int, node: Node) -> range:
@@ -122,12 +126,13 @@ class GraphTree:
         followers = self._followers_of(node)
         for follower in followers:
             waits = self.nodes[follower]
-            self.nodes[follower] = waits._replace(after=tuple(other for other in waits.after if other != node))
+            self.nodes[follower] = replace(waits, after=tuple(other for other in waits.after if other != node))
         assert self._followers is not None
         for before in record.after:
             self._followers[before].discard(node)
         followers.clear()
         gone = self.inside(node)
+        self._has_gaps = True
         for index in gone:
             self.nodes[index] = NodeRecord(_NO_WORK, self.nodes[index].graph, ())
         return gone
@@ -141,15 +146,15 @@ class GraphTree:
         order = self._order(graph, after)
         if node in order:
             raise DeviceError(f"node {node} must wait for other nodes, got itself")
-        self._followers_of(node)
         old, new = record.after, set(order)
         gone = [other for other in old if other not in new]
         added = [other for other in order if other not in old]
-        self.nodes[node] = record._replace(after=order)
-        assert self._followers is not None
-        for other in gone:
-            self._followers[other].discard(node)
-        self._follow(node)
+        self.nodes[node] = replace(record, after=order)
+        self._is_reordered |= any(other > node for other in added)
+        if self._followers is not None:
+            for other in gone:
+                self._followers[other].discard(node)
+            self._follow(node)
         return gone, added
 
     def kernel(self, graph: int, node: Node) -> KernelWork:
@@ -161,7 +166,7 @@ class GraphTree:
 
     def set_work(self, node: Node, work: Work) -> None:
         """Have a node do something else."""
-        self.nodes[node] = self.nodes[node]._replace(work=work)
+        self.nodes[node] = replace(self.nodes[node], work=work)
 
     def inside(self, node: Node) -> range:
         """Return the number of a node and those of the nodes of a child graph, which follow it."""
@@ -211,14 +216,19 @@ class GraphTree:
 
     def _order(self, graph: int, after: Sequence[Node]) -> tuple[Node, ...]:
         """Return what to wait for, each node once, as the driver wants it."""
-        if not after:
-            return ()
-        nodes = self.nodes
+        nodes, order = self.nodes, tuple(after)
         count = len(nodes)
-        for node in after:
-            if not 0 <= node < count or nodes[node].graph != graph or nodes[node].work is _NO_WORK:
+        # In one graph from which nothing was removed, every number that was given out will do.
+        is_plain = len(self.owners) == 1 and not self._has_gaps
+        for node in order:
+            if not 0 <= node < count or not (
+                is_plain or (nodes[node].graph == graph and nodes[node].work is not _NO_WORK)
+            ):
                 raise DeviceError(f"node to wait for must be one of the same graph or body, got {node}")
-        return tuple(after) if len(after) < 2 else tuple(dict.fromkeys(after))
+        count = len(order)
+        if count < 2 or (count == 2 and order[0] != order[1]):
+            return order
+        return tuple(dict.fromkeys(order))
 
     def _followers_of(self, node: Node) -> set[Node]:
         if self._followers is None:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from engine.blocktypes.catalogue import Catalogue
+from engine.blocktypes.parameters import UserArray
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
@@ -147,7 +148,11 @@ def _dump_node(node: Node) -> dict[str, Any]:
     if node.region:
         fields["region"] = node.region
     fields["position"] = [round(value, 2) for value in node.position]
-    fields["parameters"] = {name: _dump_value(value) for name, value in sorted(node.parameters.items())}
+    fields["parameters"] = {
+        name: _dump_value(value)
+        for name, value in sorted(node.parameters.items())
+        if not isinstance(value, UserArray)  # the user's memory, which no file can hold
+    }
     return fields
 
 

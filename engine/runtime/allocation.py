@@ -32,19 +32,38 @@ class GraphMemory:
     states: dict[PortRef, State] = field(default_factory=dict)
     status: PinnedArray | None = None
     pooled: list[Memory] = field(default_factory=list)
-    adopted: list[Memory] = field(default_factory=list)
+    adopted: dict[PortRef, Memory] = field(default_factory=dict)
+    #: What the buffers that share memory lie in.
+    arena: Memory | None = None
+    #: Identities of what belongs to the memory of another graph, which is used further.
+    borrowed: set[int] = field(default_factory=set)
+
+    def take_over(self, old: GraphMemory) -> None:
+        """Own what was used further, so that the rest of `old` can be released."""
+        old.borrowed |= self.borrowed
+        self.borrowed = set()
+
+    def exchange(self, owner: PortRef, memory: Memory) -> None:
+        """Use another array of the user's own for `owner` from now on, and let go of the one before."""
+        self.adopted[owner].free()
+        self.adopted[owner] = self.by_owner[owner] = memory
 
     def release(self, pool: BufferPool) -> None:
         """Give back all but state, which outlives the graph; a second call does nothing."""
+        borrowed = self.borrowed
         for memory in self.pooled:
-            pool.release(memory)
-        for memory in self.adopted:
-            memory.free()
+            if id(memory) not in borrowed:
+                pool.release(memory)
+        for memory in self.adopted.values():
+            if id(memory) not in borrowed:
+                memory.free()
         self.pooled.clear()
         self.adopted.clear()
         if self.status is not None:
-            self.status.free()
+            if id(self.status) not in borrowed:
+                self.status.free()
             self.status = None
+        self.arena = None
 
     def abandon(self, pool: BufferPool, store: StateStore) -> None:
         """Give back everything that was claimed for a graph that does not come to run."""
@@ -53,18 +72,28 @@ class GraphMemory:
         self.release(pool)
 
 
-def allocate(plan: Plan, device: Device, pool: BufferPool, store: StateStore, frame: Memory) -> GraphMemory:
+def allocate(
+    plan: Plan,
+    device: Device,
+    pool: BufferPool,
+    store: StateStore,
+    frame: Memory,
+    claimed: GraphMemory | None = None,
+) -> GraphMemory:
     """Claim memory for every buffer of a plan and upload what blocks provide.
 
-    GraphValidationError with the node when a buffer does not fit, and then nothing is claimed.
+    `claimed` is what is there already, as `keep_memory` finds it. GraphValidationError with the node when a buffer does
+    not fit, and then nothing is claimed.
     """
-    claimed = GraphMemory({FRAME: frame})
+    claimed = claimed or GraphMemory({})
+    claimed.by_owner[FRAME] = frame
     try:
         _allocate_transient(plan, pool, claimed)
         _allocate_status(plan, device, pool, claimed)
+        by_owner = claimed.by_owner
         for owner, buffer in plan.buffers.allocations.items():
-            if owner not in claimed.by_owner:
-                claimed.by_owner[owner] = _allocate_own(plan, owner, buffer, device, pool, store, claimed)
+            if owner not in by_owner:
+                by_owner[owner] = _allocate_own(plan, owner, buffer, device, pool, store, claimed)
     except BaseException:
         claimed.abandon(pool, store)
         raise
@@ -74,12 +103,13 @@ def allocate(plan: Plan, device: Device, pool: BufferPool, store: StateStore, fr
     return claimed
 
 
-def rebind(plan: Plan, device: Device, claimed: GraphMemory, owner: PortRef) -> Memory:
-    """Adopt the array that a block names now for `owner`, in place of the one before."""
-    block = plan.description.by_id[owner.node].description
-    memory = device.adopt(block.externals[owner.port])
-    claimed.adopted.append(memory)
-    return memory
+def adopt(plan: Plan, device: Device, owner: PortRef) -> Memory:
+    """Return the memory of the array that a block names for `owner`; GraphValidationError when it can't be used."""
+    try:
+        return device.adopt(plan.description.by_id[owner.node].description.externals[owner.port])
+    except DeviceError as problem:
+        remedy = "give the block an array in memory of the device that runs the patch"
+        raise GraphValidationError([error(str(problem), node=owner.node, port=owner.port, remedy=remedy)]) from problem
 
 
 def _allocate_transient(plan: Plan, pool: BufferPool, claimed: GraphMemory) -> None:
@@ -87,21 +117,24 @@ def _allocate_transient(plan: Plan, pool: BufferPool, claimed: GraphMemory) -> N
     placement = plan.placement
     if not placement.offsets:
         return
+    arena = claimed.arena
     try:
-        arena = pool.acquire(placement.size_bytes, exact=True)
+        if arena is None:
+            arena = claimed.arena = pool.acquire(placement.size_bytes, exact=True)
+            claimed.pooled.append(arena)
     except DeviceError as problem:
         allocations = plan.buffers.allocations
         largest = max(placement.offsets, key=lambda owner: allocations[owner].layout.size_bytes)
         raise _too_large(largest, allocations[largest], problem, placement.size_bytes) from problem
-    claimed.pooled.append(arena)
+    places, by_owner = plan.buffers.places, claimed.by_owner
     for owner, offset in placement.offsets.items():
-        size = max(plan.buffers.allocations[owner].layout.size_bytes, 1)
-        claimed.by_owner[owner] = MemoryPart(arena, offset, size)
+        if owner not in by_owner:
+            by_owner[owner] = MemoryPart(arena, offset, places[owner].size_bytes or 1)
 
 
 def _allocate_status(plan: Plan, device: Device, pool: BufferPool, claimed: GraphMemory) -> None:
     words = [owner for owner, buffer in plan.buffers.allocations.items() if buffer.lifetime is Lifetime.STATUS]
-    if not words:
+    if not words or claimed.status is not None:
         return
     memory = pool.acquire(WORD_BYTES * len(words))
     claimed.pooled.append(memory)
@@ -121,7 +154,8 @@ def _allocate_own(
     claimed: GraphMemory,
 ) -> Memory:
     if buffer.lifetime is Lifetime.EXTERNAL:
-        return rebind(plan, device, claimed, owner)
+        claimed.adopted[owner] = adopt(plan, device, owner)
+        return claimed.adopted[owner]
     try:
         if buffer.lifetime is Lifetime.STATE:
             state = store.claim(owner, buffer.layout, buffer.initial)

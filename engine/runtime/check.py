@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from engine.blocktypes.description import Kernel, KernelEntry
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import inline
@@ -11,8 +13,10 @@ from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
 from engine.runtime.context import kernel_diagnostic
+from engine.runtime.launch_checks import count_problems
 from engine.runtime.modules import ModuleCache
 from engine.runtime.registry import BlockRegistry
+from engine.runtime.requirements import element_problems
 
 #: Kernels are compiled to PTX, as for the host: that needs no GPU.
 ARCHITECTURE = "compute_75"
@@ -45,6 +49,9 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
         # What depends on a block that can't be described has no error of its own.
         plan = make_plan(description.without(description.dependents(undescribed)))
         found += plan.warnings
+        if not has_errors(found):
+            image = cache(_image)
+            found += [*element_problems(plan, image), *count_problems(plan, image)]
     except GraphValidationError as problem:
         found += [*problem.errors, *problem.warnings]
     return plan, [inlined.shown(item) for item in found]
@@ -61,7 +68,7 @@ def has_errors(diagnostics: list[Diagnostic]) -> bool:
 
 def _check_kernels(node: BlockNode) -> list[Diagnostic]:
     problems = []
-    for entry in node.description.entries:
+    for entry in node.description.all_entries:
         if not isinstance(entry, KernelEntry):
             continue
         try:

@@ -175,6 +175,8 @@ class CudaEngine:
                     self.updates.set_profiling(level)
                 case Reset():
                     self.context.states.clear()
+                    if self.updates.compiled is not None:
+                        self.updates.compiled.begin_again()
                     self.frame_index = 0
                     self._is_current = False
                 case SaveOutputs(node):
@@ -192,10 +194,15 @@ class CudaEngine:
         if measured:
             self.launched_ns = time.perf_counter_ns()
             self._stream.record(self.graph_start)
+        kept = [] if advance else [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
+        for memory, contents in kept:
+            self.device.read(memory, contents)
         compiled.launch(self._stream, advance=advance)
         if measured:
             self._stream.record(self._stop)
         self._stream.synchronize()
+        for memory, contents in kept:
+            self.device.write(memory, contents)
         self.updates.read_status()
         self._launches += 1
         self._is_current = True

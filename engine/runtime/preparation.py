@@ -17,7 +17,9 @@ from engine.compiler.instantiate import CompiledGraph, compile_plan
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Diagnostic, GraphValidationError, WarploomError, error
 from engine.runtime.allocation import GraphMemory, allocate
+from engine.runtime.carrying import keep_memory
 from engine.runtime.context import CudaContext
+from engine.runtime.launch_checks import count_problems, launch_warnings
 from engine.runtime.messages import ProfilingLevel
 from engine.runtime.requirements import element_problems, require_memory
 
@@ -36,19 +38,29 @@ class Prepared:
     same_graph: Plan | None = None
     refused: bool = False
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    #: What is to be said of the launches of `compiled`.
+    launch_warnings: list[Diagnostic] = field(default_factory=list)
     idle: frozenset[str] = frozenset()
     memory: GraphMemory | None = None
 
 
-def prepare(
-    context: CudaContext, running: frozenset[str], previous: Plan | None, profiling: ProfilingLevel, *, rebuild: bool
-) -> Prepared:
+@dataclass(frozen=True)
+class Current:
+    """The graph that runs, and its memory: what did not change is used further."""
+
+    compiled: CompiledGraph
+    memory: GraphMemory
+
+
+def prepare(context: CudaContext, current: Current | None, profiling: ProfilingLevel, *, rebuild: bool) -> Prepared:
     """Describe, plan and build; errors of the patch come back as diagnostics, with no graph when none can run.
 
-    `running` are the nodes of the graph that runs now and `previous` its plan; it may run on if the new plan turns out
-    to be the same, unless it is to be a `rebuild`.
+    `current` may run on if the new plan turns out to be the same. Unless it is to be a `rebuild`, only what changed is
+    built; the new graph is then to `take_over` the rest, and so is its memory.
     """
     context.device.activate()
+    running = current.compiled.nodes if current is not None else frozenset[str]()
+    previous = current.compiled.plan if current is not None else None
     context.registry.describe()
     inlined = inline(context.description())
     problems = context.block_problems(inlined.description.nodes)
@@ -60,7 +72,10 @@ def prepare(
         prepared.same_graph = partial.plan
         return prepared
     try:
-        prepared.compiled, prepared.memory = _realise(context, partial.plan, profiling)
+        prepared.compiled, prepared.memory = _realise(
+            context, partial.plan, profiling, current if not rebuild else None
+        )
+        prepared.launch_warnings = launch_warnings(prepared.compiled.kernels, context.device.info)
     except GraphValidationError as problem:
         prepared.refused = True
         prepared.diagnostics += problem.errors
@@ -86,34 +101,61 @@ def _same_block(a: BlockNode, b: BlockNode) -> bool:
     )
 
 
-def kernels_of(context: CudaContext, plan: Plan) -> dict[int, TypedKernel]:
-    """Return the loaded kernel of every operation that launches one."""
-    by_id, kernels = plan.description.by_id, {}
-    find = cache(context.modules.kernel)  # which looks for the kernel's file
-    for index, operation in enumerate(plan.operations):
-        if isinstance(operation.entry, KernelEntry):
-            kernels[index] = find(operation.entry.kernel, by_id[operation.node].description.kernel_folders)
-    return kernels
+class _Kernels(dict[int, TypedKernel]):
+    """The loaded kernels of operations that launch one, by index; each is found when it is asked for."""
+
+    def __init__(self, context: CudaContext, plan: Plan) -> None:
+        super().__init__()
+        self._operations, self._blocks = plan.operations, plan.description.by_id
+        self._find = cache(context.modules.kernel)  # which looks for the kernel's file
+        self._known: dict[tuple[int, int], TypedKernel] = {}
+
+    def __missing__(self, index: int) -> TypedKernel:
+        operation = self._operations[index]
+        assert isinstance(operation.entry, KernelEntry)
+        folders = self._blocks[operation.node].description.kernel_folders
+        key = id(operation.entry), id(folders)  # which the plan keeps
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._find(operation.entry.kernel, folders)
+        self[index] = found
+        return found
 
 
-def _realise(context: CudaContext, plan: Plan, profiling: ProfilingLevel) -> tuple[CompiledGraph, GraphMemory]:
-    if problems := element_problems(plan, context.modules.image):
+def _realise(
+    context: CudaContext, plan: Plan, profiling: ProfilingLevel, current: Current | None
+) -> tuple[CompiledGraph, GraphMemory]:
+    image_of = cache(context.modules.image)  # which looks for the kernel's file
+    only = _renewed(plan, current)
+    if problems := [*element_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
         raise GraphValidationError(problems)
-    require_memory(plan, context.device, context.pool, context.states.kept(plan))
-    memory = allocate(plan, context.device, context.pool, context.states, context.frame_memory)
+    device, pool, states = context.device, context.pool, context.states
+    running = current.compiled if current is not None else None
+    claimed = keep_memory(plan, current.compiled.plan, current.memory) if current is not None else GraphMemory({})
+    there = states.kept(plan) | claimed.by_owner.keys()
+    require_memory(plan, device, pool, there, has_arena=claimed.arena is not None)
+    memory = allocate(plan, device, pool, states, context.frame_memory, claimed)
     try:
         resources = Resources(
             memory.by_owner,
-            kernels_of(context, plan),
+            _Kernels(context, plan),
             plan.inlined.all_values(context.values()),
             context.frame,
             memory.status,
             memory.swapped,
         )
-        return compile_plan(plan, context.device, resources, spans(plan, profiling)), memory
+        return compile_plan(plan, device, resources, spans(plan, profiling), running), memory
     except BaseException:
-        memory.abandon(context.pool, context.states)
+        memory.abandon(pool, states)
         raise
+
+
+def _renewed(plan: Plan, current: Current | None) -> frozenset[int] | None:
+    """Return the operations that may be other than those of the graph that runs; None when all may."""
+    amendment = plan.amendment
+    if amendment is None or current is None or amendment.base is not current.compiled.plan.operations:
+        return None
+    return amendment.renewed
 
 
 def spans(plan: Plan, profiling: ProfilingLevel) -> dict[int, str]:

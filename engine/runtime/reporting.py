@@ -83,10 +83,12 @@ def append_counts(compiled: CompiledGraph | None, words: Mapping[PortRef, int]) 
     """Return how many elements each append buffer holds after the last launch, by "node.port"."""
     if compiled is None:
         return {}
+    inlined = compiled.plan.inlined
+    shown = {inner: outer for outer, inner in inlined.outputs.items() if "/" not in outer.node}
     counts = {}
     for node in compiled.plan.description.nodes:
         for status in node.description.statuses:
             if status.kind is StatusKind.APPENDED:
                 word, port = words.get(PortRef(node.id, status.buffer), 0), PortRef(node.id, status.port)
-                counts[str(port)] = min(word, element_count(compiled.plan.layouts[port].shape))
+                counts[str(shown.get(port, port))] = min(word, element_count(compiled.plan.layouts[port].shape))
     return counts

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
 from functools import cache
 
 import msgspec
@@ -22,12 +23,15 @@ from engine.types import DType
 ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
 
 
-def element_problems(plan: Plan, image_of: ImageOf) -> list[Diagnostic]:
-    """Return an error for each buffer whose elements are not of the size of the struct that a kernel takes them for."""
+def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
+    """Return an error for each buffer whose elements are not of the size of the struct that a kernel takes them for.
+
+    With `only`, some operations are looked at, by index.
+    """
     by_id, layouts = plan.description.by_id, plan.layouts
     mismatches = cache(lambda kernel, folders, types: _mismatches(image_of(kernel, folders), kernel, types))
     problems: list[Diagnostic] = []
-    for operation in plan.operations:
+    for operation in plan.operations if only is None else [plan.operations[index] for index in sorted(only)]:
         entry = operation.entry
         if not isinstance(entry, KernelEntry) or operation.place < 0:
             continue
@@ -49,10 +53,12 @@ def _mismatches(image: KernelImage, kernel: Kernel, types: tuple[tuple[str, DTyp
     return [error(m.message, port=m.port, expected=m.expected, found=m.found, remedy=m.remedy) for m in found]
 
 
-def require_memory(plan: Plan, device: Device, pool: BufferPool, kept: frozenset[PortRef]) -> None:
+def require_memory(
+    plan: Plan, device: Device, pool: BufferPool, kept: AbstractSet[PortRef], *, has_arena: bool = False
+) -> None:
     """Raise GraphValidationError at the largest buffer when the plan needs more memory than there is.
 
-    `kept` are the state buffers that are there already.
+    `kept` are the buffers that are there already; with `has_arena` so is what the others share.
     """
     needed = {
         owner: bucket_bytes(buffer.layout.size_bytes)
@@ -60,7 +66,7 @@ def require_memory(plan: Plan, device: Device, pool: BufferPool, kept: frozenset
         if owner not in plan.placement.offsets and owner not in kept and buffer.lifetime is not Lifetime.EXTERNAL
     }
     total = sum(needed.values())
-    if plan.placement.offsets:
+    if plan.placement.offsets and not has_arena:
         total += exact_bytes(plan.placement.size_bytes)
     available = device.memory_free_bytes + pool.idle_bytes
     if total <= available:

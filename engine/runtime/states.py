@@ -12,6 +12,7 @@ from engine.compiler.shapes import Layout
 from engine.device.protocol import Device, Memory
 from engine.patch.changes import PortRef
 from engine.runtime.pool import BufferPool
+from engine.types import nearest_number
 
 
 class State(NamedTuple):
@@ -51,10 +52,15 @@ class StateStore:
             if owner not in self._kept or self._kept[owner].memory is not state.memory:
                 self._pool.release(state.memory)
 
-    def commit(self, states: Mapping[PortRef, State], nodes: Iterable[str]) -> None:
-        """Keep these states, and those of `nodes` and the blocks inside them that have none among them."""
-        present = set(nodes)
-        kept = {o: state for o, state in self._kept.items() if o.node.partition("/")[0] in present} | dict(states)
+    def commit(self, states: Mapping[PortRef, State], left_out: Iterable[str]) -> None:
+        """Keep these states, and those of blocks that are `left_out` for now, or lie in a composite that is."""
+        waiting = set(left_out)
+        kept = {
+            owner: state
+            for owner, state in self._kept.items()
+            if owner.node in waiting or owner.node.partition("/")[0] in waiting
+        }
+        kept |= states
         in_use = {id(state.memory) for state in kept.values()}
         for state in self._kept.values():
             if id(state.memory) not in in_use:
@@ -70,6 +76,19 @@ class StateStore:
         if not state.initial:
             self._device.fill(state.memory, 0)
             return
-        numbers = state.layout.dtype.numpy.base
-        count = state.layout.size_bytes // numbers.itemsize
-        self._device.write(state.memory, np.full(count, state.initial, numbers))
+        dtype = state.layout.dtype
+        if dtype.fields:  # every number of it
+            contents = np.full(state.layout.size_bytes // dtype.size_bytes, state.initial, dtype.numpy)
+        else:
+            number = nearest_number(dtype, state.initial)
+            contents = np.full(state.layout.size_bytes // number.itemsize, number)
+        self._device.write(state.memory, contents)
+
+
+def move(device: Device, moves: Iterable[tuple[Memory, Memory, int]]) -> None:
+    """Copy contents, each given as (from, to, bytes), as if all at once."""
+    moving = [(source, target, np.empty(size_bytes, np.uint8)) for source, target, size_bytes in moves]
+    for source, _, contents in moving:
+        device.read(source, contents)
+    for _, target, contents in moving:
+        device.write(target, contents)

@@ -32,6 +32,7 @@ def trace_frames(engine: CudaEngine, frames: int) -> list[Slice]:
 
 def _device_slices(engine: CudaEngine, compiled: CompiledGraph) -> list[Slice]:
     slices = []
+    launches = {kernel.operation: kernel.config for kernel in compiled.kernels}
     for label, (offset_ns, duration_ns) in compiled.span_intervals(engine.graph_start).items():
         node, _, index = label.partition("#")
         start_ns = engine.launched_ns + offset_ns
@@ -42,8 +43,8 @@ def _device_slices(engine: CudaEngine, compiled: CompiledGraph) -> list[Slice]:
         entry = operation.entry
         name = entry.kernel.entry if isinstance(entry, KernelEntry) else type(entry).__name__.removesuffix("Entry")
         details: dict[str, str | int] = {"block": node}
-        if int(index) in compiled.plan.launches:
-            launch = compiled.plan.launches[int(index)]
+        launch = launches.get(int(index))
+        if launch is not None:
             details |= {"grid": str(launch.grid), "thread_block": str(launch.thread_block)}
         slices.append(Slice(engine.device.info.name, f"{node}: {name}", start_ns, duration_ns, details))
     return slices

@@ -14,18 +14,22 @@ from dataclasses import replace
 
 from engine.blocktypes.description import KernelEntry
 from engine.compiler.arguments import TypedKernel
-from engine.compiler.build import KernelNode
 from engine.compiler.description import GraphDescription
 from engine.compiler.inlining import Inlined, changed_values
 from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.node_making import KernelNode
+from engine.compiler.plan import Plan
 from engine.device.arguments import ArgumentError
-from engine.diagnostics import Diagnostic, KernelError
+from engine.diagnostics import Diagnostic, GraphValidationError, KernelError
 from engine.patch.changes import Change, Connected, Disconnected, NodeAdded, NodeRemoved, ParameterChanged, PortRef
 from engine.profiling.levels import ProfilingLevel
-from engine.runtime.allocation import GraphMemory, rebind, status_words
+from engine.runtime.allocation import GraphMemory, adopt, status_words
 from engine.runtime.context import CudaContext
+from engine.runtime.launch_checks import count_problems, launch_warnings
 from engine.runtime.messages import UpdateLevel, UpdateRecord
-from engine.runtime.preparation import Prepared, prepare
+from engine.runtime.preparation import Current, Prepared, prepare
+from engine.runtime.requirements import element_problems
+from engine.runtime.states import move
 from engine.runtime.status import status_diagnostics
 
 #: A job runs on the worker; what it returns is called on the engine's thread and gives the level that it applied.
@@ -46,6 +50,7 @@ class Updates:
         self._block_problems: list[Diagnostic] = []
         self._inlined = Inlined(GraphDescription((), ()))
         self._status_problems: list[Diagnostic] = []
+        self._launch_warnings: list[Diagnostic] = []
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
         self._rebuild = False
@@ -153,12 +158,11 @@ class Updates:
 
         elif dirty.structure:
             self._job_cause = dirty.take_structure()
-            running = self.compiled.nodes if self.compiled else frozenset[str]()
-            previous = self.compiled.plan if self.compiled else None
+            current = Current(self.compiled, self._memory) if self.compiled and self._memory else None
             profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
 
             def job() -> Finish:
-                prepared = prepare(self.context, running, previous, profiling, rebuild=rebuild)
+                prepared = prepare(self.context, current, profiling, rebuild=rebuild)
                 return lambda: self._swap_graph(prepared, rebuild)
 
         else:
@@ -191,14 +195,24 @@ class Updates:
             return UpdateLevel.NONE
         assert prepared.memory is not None
         old, self.compiled = self.compiled, prepared.compiled
-        self.context.states.commit(prepared.memory.states, self.context.registry.placed)
+        self.context.states.commit(prepared.memory.states, self._left_out(prepared))
         if old is not None:
-            self.compiled.follow(old)
+            move(self.context.device, self.compiled.follow(old))
+            self.compiled.take_over(old)
+            if self._memory is not None:
+                prepared.memory.take_over(self._memory)
             self._release(old)
         self._memory = prepared.memory
+        self._launch_warnings = prepared.launch_warnings
         self.context.modules.unload_replaced()
         self._set_parameters(self._parameters_since_job)
         return UpdateLevel.COLD
+
+    def _left_out(self, prepared: Prepared) -> set[str]:
+        """Return the blocks, and those inside composites, that are in the patch and not in the new graph."""
+        assert prepared.compiled is not None
+        described = prepared.inlined.description.by_id.keys() - prepared.compiled.nodes
+        return described | {node for node, placed in self.context.registry.placed.items() if not placed.description}
 
     def _refresh_contents(self, prepared: Prepared) -> UpdateLevel:
         assert self.compiled is not None and prepared.same_graph is not None and self._memory is not None
@@ -212,14 +226,30 @@ class Updates:
                     changed = True
             for name, array in now.externals.items():
                 if before.externals[name] is not array:
-                    owner = PortRef(node.id, name)
-                    if not self.compiled.rebind(owner, rebind(new, self.context.device, self._memory, owner)):
-                        self.rebuild(f"another array for {owner}")
-                    changed = True
+                    changed |= self._rebind(new, PortRef(node.id, name))
         given = changed_values(self.compiled.plan.inlined.values, new.inlined.values)
-        self.compiled.plan = replace(self.compiled.plan, description=new.description, inlined=new.inlined)
+        # Nothing may hold on to arrays that are used no more.
+        self.compiled.plan = replace(
+            self.compiled.plan, description=new.description, inlined=new.inlined, checked=new.checked
+        )
         level = self._set_parameters(given)
         return UpdateLevel.WARM if changed else level
+
+    def _rebind(self, plan: Plan, owner: PortRef) -> bool:
+        """Let a buffer be the array that its block names now; False when that array can't be used."""
+        assert self.compiled is not None and self._memory is not None
+        try:
+            memory = adopt(plan, self.context.device, owner)
+        except GraphValidationError as problem:
+            self._block_problems += problem.errors
+            self._rebuild = True  # still to be done, once there is another one
+            return False
+        if self.compiled.rebind(owner, memory):
+            self._memory.exchange(owner, memory)
+        else:
+            memory.free()
+            self.rebuild(f"another array for {owner}")
+        return True
 
     def _swap_code(self, reloaded: bool) -> UpdateLevel:
         if self._block_problems:
@@ -236,7 +266,14 @@ class Updates:
             if not _same_layout(kernel, node.kernel) or x * y * z > kernel.kernel.max_threads:
                 self.rebuild(f"{self._job_cause} with other parameters")
                 return UpdateLevel.NONE
+        if count_problems(self.compiled.plan, self.context.modules.image, changed):
+            self.rebuild(f"{self._job_cause} without a loop over its grid")
+            return UpdateLevel.NONE
+        if element_problems(self.compiled.plan, self.context.modules.image, changed):
+            self.rebuild(f"{self._job_cause} with another struct")  # the build says on the node what is wrong
+            return UpdateLevel.NONE
         self.compiled.swap_kernels(changed)
+        self._launch_warnings = launch_warnings(self.compiled.kernels, self.context.device.info)
         self.context.modules.unload_replaced()
         return UpdateLevel.CODE
 
@@ -263,8 +300,9 @@ class Updates:
             *self._block_problems,
             *self.context.stale_kernels(self._inlined.description.nodes),
             *self._status_problems,
+            *self._launch_warnings,
         )
-        self.diagnostics = tuple(self._inlined.shown(item) for item in found)
+        self.diagnostics = tuple(dict.fromkeys(self._inlined.shown(item) for item in found))
 
     def _set_parameters(self, values: Mapping[tuple[str, str], object]) -> UpdateLevel:
         if not values or self.compiled is None:

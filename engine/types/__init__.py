@@ -6,6 +6,7 @@ from engine.types.arrays import Shape, dtype_of, element_bytes, element_count
 from engine.types.bfloat import from_bf16, to_bf16
 from engine.types.declaration import declaration, layout_text
 from engine.types.dtype import DType, any_type
+from engine.types.nearest import nearest_number
 from engine.types.scalars import SCALARS, bf16, boolean, c64, c128, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
 from engine.types.structs import Struct, field_offset, fixed_array
 from engine.types.vectors import (
@@ -87,6 +88,7 @@ __all__ = [
     "longlong2",
     "longlong3",
     "longlong4",
+    "nearest_number",
     "s8",
     "s16",
     "s32",

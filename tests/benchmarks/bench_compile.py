@@ -28,6 +28,7 @@ from engine.device.open import open_device
 from engine.device.protocol import Device
 from engine.patch.changes import Connection, PortRef
 from engine.runtime.allocation import GraphMemory, allocate
+from engine.runtime.carrying import keep_memory
 from engine.runtime.modules import ModuleCache
 from engine.runtime.pool import BufferPool
 from engine.runtime.states import StateStore
@@ -47,22 +48,38 @@ class Bench:
         self.frame = device.pinned(np.zeros(1, Frame.numpy))
         self.frame_memory = self.pool.acquire(Frame.size_bytes)
 
-    def kernels(self, plan: Plan) -> dict[int, TypedKernel]:
-        """Return the loaded kernel of each launch."""
-        by_id, find, found = plan.description.by_id, cache(self.modules.kernel), {}
-        for index in plan.launches:
-            operation = plan.operations[index]
-            entry: Any = operation.entry
-            found[index] = find(entry.kernel, by_id[operation.node].description.kernel_folders)
-        return found
-
     def realise(
-        self, plan: Plan, values: Mapping[str, Mapping[str, object]], previous: CompiledGraph | None = None
+        self,
+        plan: Plan,
+        values: Mapping[str, Mapping[str, object]],
+        running: tuple[CompiledGraph, GraphMemory] | None = None,
     ) -> tuple[CompiledGraph, GraphMemory]:
-        """Make the executable of a plan."""
-        memory = allocate(plan, self.device, self.pool, self.states, self.frame_memory)
-        resources = Resources(memory.by_owner, self.kernels(plan), values, self.frame, memory.status, memory.swapped)
-        return compile_plan(plan, self.device, resources, {}), memory
+        """Make the executable of a plan, from the `running` one where that is possible."""
+        claimed = keep_memory(plan, running[0].plan, running[1]) if running else None
+        memory = allocate(plan, self.device, self.pool, self.states, self.frame_memory, claimed)
+        kernels = Kernels(plan, cache(self.modules.kernel))
+        resources = Resources(memory.by_owner, kernels, values, self.frame, memory.status, memory.swapped)
+        return compile_plan(plan, self.device, resources, {}, running[0] if running else None), memory
+
+
+class Kernels(dict[int, TypedKernel]):
+    """The loaded kernel of each launch, found when it is asked for, as in the engine."""
+
+    def __init__(self, plan: Plan, find: Callable[..., TypedKernel]) -> None:
+        super().__init__()
+        self._operations, self._blocks, self._find = plan.operations, plan.description.by_id, find
+        self._known: dict[tuple[int, int], TypedKernel] = {}
+
+    def __missing__(self, index: int) -> TypedKernel:
+        operation = self._operations[index]
+        entry: Any = operation.entry
+        folders = self._blocks[operation.node].description.kernel_folders
+        key = id(entry), id(folders)  # which the plan keeps
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._find(entry.kernel, folders)
+        self[index] = found
+        return found
 
 
 def patch(blocks: int, seed: int = 1) -> tuple[GraphDescription, dict[str, dict[str, object]]]:
@@ -116,17 +133,18 @@ def bare(bench: Bench, compiled: CompiledGraph) -> Callable[[Any], Any]:
     from engine.device.cuda.launch import NativeLaunch
 
     nodes = {node.operation: node for node in compiled.kernels}
-    natives = [
-        (NativeLaunch().set(node.kernel.kernel, node.config, node.arguments), compiled.plan.operations[index].after)
-        for index, node in sorted(nodes.items())
-    ]
+    launches: list[tuple[NativeLaunch, tuple[int, ...]]] = []  # which own what the driver reads
+    for index, node in sorted(nodes.items()):
+        kernel: Any = node.kernel.kernel
+        launches.append((NativeLaunch(), compiled.plan.operations[index].after))
+        launches[-1][0].set(kernel, node.config, node.arguments)
 
     def work(_: object) -> Any:
         _, graph = driver.cuGraphCreate(0)
         handles: list[Any] = []
-        for native, after in natives:
+        for launch, after in launches:
             before = [handles[i] for i in after]
-            handles.append(driver.cuGraphAddKernelNode(graph, before, len(before), native)[1])
+            handles.append(driver.cuGraphAddKernelNode(graph, before, len(before), launch.native)[1])
         return graph, driver.cuGraphInstantiate(graph, 0)[1]
 
     return work
@@ -152,11 +170,12 @@ def bench_size(bench: Bench, blocks: int) -> None:
     plan_only = shortest(make_plan, lambda: patch(blocks)[0], lambda _: None)
     description = patch(blocks)[0]
     compiled, memory = bench.realise(make_plan(description), values)
-    changed = edited(description)
     again = shortest(
-        lambda d: bench.realise(make_plan(d, previous=compiled.plan), values, compiled), lambda: changed, finish
+        lambda d: bench.realise(make_plan(d, previous=compiled.plan), values, (compiled, memory)),
+        lambda: edited(description),
+        finish,
     )
-    again_plan = shortest(lambda d: make_plan(d, previous=compiled.plan), lambda: changed, lambda _: None)
+    again_plan = shortest(lambda d: make_plan(d, previous=compiled.plan), lambda: edited(description), lambda _: None)
     placement = compiled.plan.placement
     line = (
         f"{blocks:6} blocks  full {full * 1e3:8.2f} ms (plan {plan_only * 1e3:7.2f})   "

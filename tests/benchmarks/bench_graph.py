@@ -95,13 +95,15 @@ def bare_works(chain: Chain) -> dict[str, Callable[[], Any]]:
     from engine.device.cuda.launch import NativeLaunch
 
     kernel: Any = chain.kernel
-    natives = [NativeLaunch().set(kernel, CONFIG, arguments) for arguments in chain.arguments]
+    launches = [NativeLaunch() for _ in chain.arguments]  # which own what the driver reads
+    for launch, arguments in zip(launches, chain.arguments, strict=True):
+        launch.set(kernel, CONFIG, arguments)
 
     def build() -> Destroyed:
         _, graph = driver.cuGraphCreate(0)
         before: list[Any] = []
-        for native in natives:
-            _, node = driver.cuGraphAddKernelNode(graph, before, len(before), native)
+        for launch in launches:
+            _, node = driver.cuGraphAddKernelNode(graph, before, len(before), launch.native)
             before = [node]
         return Destroyed(graph, driver.cuGraphDestroy)
 
@@ -110,8 +112,8 @@ def bare_works(chain: Chain) -> dict[str, Callable[[], Any]]:
     _, nodes, _ = driver.cuGraphGetNodes(built, chain.length)
 
     def update() -> None:
-        for node, native in zip(nodes, natives, strict=True):
-            driver.cuGraphExecKernelNodeSetParams(executable, node, native)
+        for node, launch in zip(nodes, launches, strict=True):
+            driver.cuGraphExecKernelNodeSetParams(executable, node, launch.native)
 
     return {
         "add kernels": build,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.blocktypes.block import Block
@@ -19,7 +21,12 @@ PHOTO = Path(__file__).parents[2] / "resources" / "media" / "still_life.jpg"
 
 
 def _placed(block_type: type[Block]) -> Block:
-    values = {name: PHOTO for name, spec in block_type.parameters.items() if spec.files.startswith("open")}
+    values: dict[str, Any] = {}
+    for name, spec in block_type.parameters.items():
+        if spec.files.startswith("open"):
+            values[name] = PHOTO
+        if spec.type == "external":
+            values[name] = np.ones(3, np.float32)
     return block_type("node", values)
 
 
@@ -45,7 +52,7 @@ def test_sliders_have_a_range(block: type[Block]) -> None:
 @pytest.mark.parametrize("block", BLOCKS, ids=IDS)
 def test_launches_fit_their_kernels(block: type[Block]) -> None:
     """Each kernel a block names exists and takes as many arguments as the block passes."""
-    for entry in describe(_placed(block)).entries:
+    for entry in describe(_placed(block)).all_entries:
         if isinstance(entry, KernelEntry):
             image = load_image(find_kernel(entry.kernel.file), "compute_75")
             assert len(image.signature(entry.kernel.entry).parameters) == len(entry.arguments), entry.kernel

@@ -53,6 +53,15 @@ def test_a_copy_lays_any_type_out_anew(dtype: str) -> None:
     np.testing.assert_array_equal(out, data.transpose(3, 1, 0, 2)[::2])
 
 
+@pytest.mark.parametrize("shape", [(300_000, 2), (70_000, 1, 3), (1, 1, 5, 1), (3,)])
+def test_long_and_thin_buffers_copy(shape: tuple[int, ...]) -> None:
+    """Whatever the axes: more rows than a grid has along y and z."""
+    data = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    np.testing.assert_array_equal(_seen(data), data)
+    backwards = ("buffer.transpose", {"order": ", ".join(str(a) for a in reversed(range(len(shape))))})
+    np.testing.assert_array_equal(_seen(data, backwards), data.T)
+
+
 def test_a_copy_of_five_axes_is_refused() -> None:
     """The kernel goes over four."""
     patch = Patch()

@@ -127,12 +127,13 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "parameter type",
         {"x": X, "a": (list, param([], doc="A."))},
-        "block test_def.sample: parameter a must be float, int, bool, str, Path or numpy.ndarray, got <class 'list'>",
+        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray or UserArray, "
+        "got <class 'list'>",
     ),
     (
         "parameter untyped",
         {"x": X, "a": (None, param(1.0, doc="A."))},
-        "block test_def.sample: parameter a must be float, int, bool, str, Path or numpy.ndarray, got None",
+        "block test_def.sample: parameter a must be float, int, bool, str, Path, numpy.ndarray or UserArray, got None",
     ),
     (
         "default type",

@@ -1,4 +1,4 @@
-"""Every plan that a test makes, by whatever way, must break no rule."""
+"""Every plan that a test makes, by whatever way, must break no rule; and the devices that plans run on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from engine.device.open import open_device
+from engine.device.protocol import Device
+from engine.runtime.modules import ModuleCache
 from tests.compiler.compiler_support import verified_plans
 
 
@@ -13,3 +16,19 @@ from tests.compiler.compiler_support import verified_plans
 def makes_sound_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Verify each plan as it is made; a large one would take longer than the rest of the test."""
     yield from verified_plans(monkeypatch)
+
+
+@pytest.fixture(scope="module", params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn."""
+    opened = open_device(request.param)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def modules(device: Device) -> Iterator[ModuleCache]:
+    """Kernels, compiled once."""
+    cache = ModuleCache(device)
+    yield cache
+    cache.close()

@@ -32,6 +32,7 @@ from engine.blocktypes.description import (
 from engine.blocktypes.views import ReshapeView, SliceView, Transform, TransposeView
 from engine.compiler.description import GraphDescription
 from engine.patch.changes import PortRef
+from tests.compiler.scope_tree import ScopeTree
 
 Array = np.ndarray[Any, Any]
 #: What each kernel does, given its arguments: arrays, numbers, and for the frame uniforms the frame's index.
@@ -48,6 +49,7 @@ class Interpreter:
         self._values = values
         self._kernels = kernels
         self._nodes = {node.id: node for node in description.nodes}
+        self._tree = ScopeTree(description)
         self._sources = {c.target: c.source for c in description.connections}
         self._arrays: dict[PortRef, Array] = {}
         for node in description.nodes:
@@ -114,27 +116,12 @@ class Interpreter:
 
     # Order
 
-    def _around(self, node: str) -> list[tuple[str, str]]:
-        """Return (scope, who stands for the block there) from the top down to the block itself."""
-        scope = self._nodes[node].region
-        above = self._around(scope.split(".")[0]) if scope else []
-        return [*above, (scope, node)]
-
-    def _common(self, first: str, second: str) -> tuple[str, str, str] | None:
-        """Return the innermost scope around both blocks and who stands for each there; None when it is one block."""
-        found = None
-        for (scope, one), (other_scope, other) in zip(self._around(first), self._around(second), strict=False):
-            if scope != other_scope:
-                break
-            found = (scope, one, other) if one != other else None
-        return found
-
     def _find_orders(self) -> dict[str, list[str]]:
         before: dict[str, dict[str, set[str]]] = {}
         for node in self._description.nodes:
             before.setdefault(node.region, {})[node.id] = set()
         for first, second, delayed in (*self._connected(), *self._changed()):
-            common = self._common(first, second)
+            common = self._tree.common(first, second)
             if common is not None:
                 scope, one, other = common
                 if not delayed or other != second:  # a region comes after what feeds a delay inside it
@@ -147,20 +134,31 @@ class Interpreter:
 
     def _changed(self) -> Iterable[tuple[str, str, bool]]:
         """Give (who reads an array as it was, who changes it in place, False)."""
-        readers: dict[PortRef, list[PortRef]] = {}
+        readers: dict[PortRef, list[tuple[PortRef, PortRef]]] = {}
         for target, source in self._sources.items():
             block = self._nodes[target.node].description
             touched = {a.name for entry in block.all_entries for a in buffer_arguments(entry)}
             if target.port in touched or target.port in block.changed_inputs:
+                maker = self._maker(source)
                 while (view := self._nodes[source.node].description.view_of.get(source.port)) is not None:
                     source = self._sources[PortRef(source.node, view.source)]
-                readers.setdefault(source, []).append(target)
+                readers.setdefault(maker, []).append((target, source))
         for found in readers.values():
-            for writer in found:
+            for writer, changed in found:
                 if writer.port in self._nodes[writer.node].description.changed_inputs:
-                    for reader in found:
-                        if reader != writer and np.may_share_memory(self.array(reader), self.array(writer)):
+                    for reader, read in found:
+                        if reader != writer and self._same_version(read, changed, reader.node, writer.node):
                             yield reader.node, writer.node, False
+
+    def _same_version(self, read: PortRef, changed: PortRef, reader: str, writer: str) -> bool:
+        """True when two outputs are the same memory as one block, or one region with its branches, leaves it."""
+        if not np.may_share_memory(self.array(read), self.array(changed)):
+            return False
+        if read == changed:
+            return True
+        region = self._tree.region_with_branches(read.node, changed.node)
+        outside = all(region != around for node in (reader, writer) for _, around in self._tree.around(node))
+        return region != "" and outside and not self._nodes[reader].description.delayed_inputs
 
     # Defaults
 
@@ -182,19 +180,12 @@ class Interpreter:
             delayed = any(isinstance(e, DelayEntry) for e in block.entries)
             if spec.state or delayed or maker.port in block.contents:
                 continue
-            inside = [scope for scope, _ in self._around(maker.node) if scope]
+            inside = [scope for scope, _ in self._tree.around(maker.node) if scope]
             for region in dict.fromkeys(
-                scope for scope in inside for other in scopes if scope not in self._scopes_around(other)
+                scope for scope in inside for other in scopes if scope not in self._tree.scopes_around(other)
             ):
                 fills.setdefault(region.split(".")[0], []).append((self.array(maker), int(spec.default or 0)))
         return fills
-
-    def _scopes_around(self, scope: str) -> set[str]:
-        found = set()
-        while scope:
-            found.add(scope)
-            scope = self._nodes[scope.split(".")[0]].region
-        return found
 
     # Execution
 

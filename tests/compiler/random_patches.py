@@ -35,20 +35,24 @@ class RandomPatch:
     values: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
-def random_patch(seed: int, size: int) -> RandomPatch:
-    """Return a patch of about `size` blocks; the same for the same seed. It may have blocks in each other's way."""
-    return _Maker(random.Random(seed)).make(size)
+def random_patch(seed: int, size: int, *, plain: bool = False) -> RandomPatch:
+    """Return a patch of about `size` blocks; the same for the same seed. It may have blocks in each other's way.
+
+    A `plain` one has no regions, no delays and no composites.
+    """
+    return _Maker(random.Random(seed), plain=plain).make(size)
 
 
 class _Maker:
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, *, plain: bool) -> None:
         self._chance = chance
+        self._plain_only = plain
         self._nodes: list[BlockNode] = []
         self._connections: list[Connection] = []
         self._values: dict[str, dict[str, int]] = {}
         self._scope = ""
         #: Composites whose blocks are to be one child graph, as far as that is possible.
-        self._groups = chance.choice((("",), ("", "", "", "one"), ("one", "two", "three")))
+        self._groups = chance.choice((("",), ("", "", "", "one"), ("one", "two", "three"))) if not plain else ("",)
         #: Whether there is state: what depends on it does not share memory.
         self._lasting = chance.random() < 0.6
         #: How often what was changed in place can still be read, which may be too late.
@@ -83,10 +87,10 @@ class _Maker:
             kinds += [self._small, self._small]
             if self._lasting:
                 kinds += [self._state, self._append]
-            if self._lasting and self._chance.random() < 0.12:
+            if self._lasting and not self._plain_only and self._chance.random() < 0.12:
                 self._delay(scope, seen, delays)
                 left -= 1
-            elif depth < _MOST_DEPTH and left > 3 and self._chance.random() < 0.2:
+            elif not self._plain_only and depth < _MOST_DEPTH and left > 3 and self._chance.random() < 0.2:
                 inside = self._chance.randint(1, min(left - 1, 12))
                 self._region(scope, seen, inside, depth)
                 left -= inside + 1
@@ -240,7 +244,8 @@ class _Maker:
             seen += [Output(PortRef(counted, "out"), x.shape, x.maker), Output(PortRef(name, "turns"), (1, 1), name)]
             self._blocks(name, seen, size, depth + 1)
         else:
-            name = self._add(scope, blocks.loop_for())
+            counted = {"counts": self._any(seen, contiguous=True)} if self._chance.random() < 0.3 else {}
+            name = self._add(scope, blocks.loop_for(), **counted)
             self._parameter(name, count=self._chance.randint(-1, 4), limit=self._chance.randint(1, 5))
             index = Output(PortRef(name, "index"), (1, 1), name, provided=True)
             seen.append(index)

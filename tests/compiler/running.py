@@ -13,10 +13,12 @@ from engine.compiler.arguments import Resources
 from engine.compiler.buffers import Lifetime
 from engine.compiler.frame import Frame
 from engine.compiler.instantiate import compile_plan
+from engine.compiler.operations import FRAME
 from engine.compiler.plan import Plan
 from engine.device.protocol import Device
 from engine.patch.changes import PortRef
 from engine.runtime.allocation import allocate, status_words
+from engine.runtime.carrying import keep_memory
 from engine.runtime.modules import ModuleCache
 from engine.runtime.pool import BufferPool
 from engine.runtime.recomputing import read_port
@@ -26,7 +28,10 @@ RUBBISH = 0xA5
 
 
 class Running:
-    """A compiled plan with memory of its own; `close` gives everything back."""
+    """A compiled plan with memory of its own; `close` gives everything back.
+
+    With an `earlier` one, it is built from that, which it replaces.
+    """
 
     def __init__(
         self,
@@ -35,14 +40,17 @@ class Running:
         modules: ModuleCache,
         values: Mapping[str, Mapping[str, Any]],
         spans: Mapping[int, str] | None = None,
+        earlier: Running | None = None,
     ) -> None:
         self.plan = plan
         self._device = device
-        self._pool = BufferPool(device)
+        self.pool = earlier.pool if earlier else BufferPool(device)
         self._values = values
-        self._uniforms = device.pinned(np.zeros(1, Frame.numpy))
-        frame = self._pool.acquire(self._uniforms.array.nbytes)
-        self.memory = allocate(plan, device, self._pool, StateStore(self._pool, device), frame)
+        self._uniforms = earlier._uniforms if earlier else device.pinned(np.zeros(1, Frame.numpy))
+        frame = earlier.memory.by_owner[FRAME] if earlier else self.pool.acquire(self._uniforms.array.nbytes)
+        self._states = earlier._states if earlier else StateStore(self.pool, device)
+        claimed = keep_memory(plan, earlier.plan, earlier.memory) if earlier else None
+        self.memory = allocate(plan, device, self.pool, self._states, frame, claimed)
         kernels = {
             index: modules.kernel(o.entry.kernel, plan.description.by_id[o.node].description.kernel_folders)
             for index, o in enumerate(plan.operations)
@@ -51,9 +59,16 @@ class Running:
         resources = Resources(
             self.memory.by_owner, kernels, values, self._uniforms, self.memory.status, self.memory.swapped
         )
-        self.compiled = compile_plan(plan, device, resources, spans or {})
-        self._stream = device.create_stream()
+        self.compiled = compile_plan(plan, device, resources, spans or {}, earlier.compiled if earlier else None)
+        self._stream = earlier._stream if earlier else device.create_stream()
         self._frame = 0
+        self._states.commit(self.memory.states, ())
+        if earlier is not None:
+            self.compiled.take_over(earlier.compiled)
+            self.memory.take_over(earlier.memory)
+            earlier.compiled.destroy()
+            earlier.memory.release(self.pool)
+            self._states.clear()
 
     def frame(self) -> None:
         """Launch once, and wait. What lies in the arena is rubbish before, as another graph may have left it."""
@@ -67,7 +82,7 @@ class Running:
     def read_again(self, owner: PortRef) -> np.ndarray[Any, Any]:
         """Return what an allocation held in the last frame, as the engine does: computed again if overwritten."""
         context = SimpleNamespace(
-            device=self._device, pool=self._pool, values=lambda: self._values, frame=self._uniforms
+            device=self._device, pool=self.pool, values=lambda: self._values, frame=self._uniforms
         )
         return read_port(self.compiled, context, self._stream, owner)  # type: ignore[arg-type]  # all that it needs
 
@@ -96,4 +111,4 @@ class Running:
         self.compiled.destroy()
         self._stream.destroy()
         self._uniforms.free()
-        self._pool.close()
+        self.pool.close()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import Plan, make_plan
 from engine.compiler.touches import Reach, all_touches, is_fill
 from engine.compiler.verifying import verify
-from engine.device.open import open_device
 from engine.device.protocol import Device
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef
@@ -24,28 +22,13 @@ from engine.runtime.modules import ModuleCache
 from tests.compiler import patch_blocks as blocks
 from tests.compiler.compiler_support import graph
 from tests.compiler.interpreter import Interpreter
+from tests.compiler.patch_kernels import KERNELS
 from tests.compiler.random_patches import RandomPatch, random_patch
 from tests.compiler.running import Running
 
 _COUNT = int(os.environ.get("WARPLOOM_RANDOM_PATCHES", "48"))
 SEEDS = range(_COUNT)
 FRAMES = 3
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[Device]:
-    """The host device."""
-    opened = open_device("host")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def modules(device: Device) -> Iterator[ModuleCache]:
-    """Kernels, compiled once."""
-    cache = ModuleCache(device)
-    yield cache
-    cache.close()
 
 
 def planned(seed: int, size: int) -> tuple[RandomPatch, Plan]:
@@ -89,7 +72,7 @@ def test_random_patches_do_what_the_interpreter_does(device: Device, modules: Mo
     alone = make_plan(patch.description, pinned=frozenset(plan.buffers.allocations))
     assert not alone.placement.offsets
     for each, spans in ((plan, {}), (alone, spans_of(alone))):
-        expected = Interpreter(patch.description, patch.values, blocks.KERNELS)
+        expected = Interpreter(patch.description, patch.values, KERNELS)
         running = Running(each, device, modules, patch.values, spans)
         try:
             for _ in range(FRAMES):
@@ -105,7 +88,7 @@ def test_large_random_patches_do_what_the_interpreter_does(device: Device, modul
     """Some two hundred blocks each."""
     patch, plan = planned(1000 + seed, 200)
     assert verify(plan) == []
-    expected = Interpreter(patch.description, patch.values, blocks.KERNELS)
+    expected = Interpreter(patch.description, patch.values, KERNELS)
     running = Running(plan, device, modules, patch.values)
     try:
         for _ in range(2):
@@ -121,7 +104,7 @@ def test_what_shares_memory_can_be_had_after_the_frame(device: Device, modules: 
     """It is still there, or is computed again, outside regions and wherever a region leaves a default."""
     patch, plan = planned(seed, size_of(seed))
     filled = {owner for o in plan.operations if is_fill(o) and not o.scope for owner in o.writes}
-    expected = Interpreter(patch.description, patch.values, blocks.KERNELS)
+    expected = Interpreter(patch.description, patch.values, KERNELS)
     running = Running(plan, device, modules, patch.values)
     try:
         for _ in range(2):

@@ -111,3 +111,29 @@ def test_wrong_number_of_arguments_is_refused() -> None:
     with pytest.raises(ArgumentError, match="kernel takes 1 arguments, got 2"):
         KernelArguments([parameter("u32", 4)], [1, 2])
     assert KernelArguments([], []).block.size == 8
+
+
+class _Place:
+    pointer = 0x7F00_1234_5678
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([3, -3, 2.5, 7.0, True, np.float32(1.5), _Place()]), st.booleans()), min_size=1)
+)
+def test_values_are_packed_alike_whatever_kinds_came_before(given_values: list[tuple[object, bool]]) -> None:
+    """A block holds what `pack` gives for each of its values, though blocks of the same kernel held other kinds."""
+    typed = (parameter("f32", 4), KernelParameter("next", 4, 4, "s32"), KernelParameter("last", 8, 8, "u64"))
+    untyped = (parameter("b32", 4), KernelParameter("next", 4, 4, None), KernelParameter("last", 8, 8, "b64"))
+    for value, has_types in given_values:
+        parameters = typed if has_types else untyped
+        values = [value, value, value]
+        try:
+            expected = b"".join(pack(p, v) for p, v in zip(parameters, values, strict=True))
+        except ArgumentError:
+            with pytest.raises(ArgumentError):
+                KernelArguments(parameters, values)
+        else:
+            assert KernelArguments(parameters, values).block.tobytes() == expected
+    swapped = [0.5, 1, _Place()]
+    expected = b"".join(pack(p, v) for p, v in zip(typed, swapped, strict=True))
+    assert KernelArguments(typed, swapped).block.tobytes() == expected

@@ -36,7 +36,10 @@ def _chain(data: Any, device: Device, *blocks: tuple[str, dict[str, Any]]) -> An
 def test_views_are_laid_out_anew(cuda: Device, dtype: str) -> None:
     """A transposed slice of a buffer of four axes, for elements of 1 to 16 bytes."""
     data = (np.arange(3 * 5 * 7 * 9) % 251).reshape(3, 5, 7, 9).astype(dtype)
-    views = [("buffer.transpose", {"order": "3, 1, 0, 2"}), ("buffer.slice", {"axis": 0, "start": 1, "step": 3})]
+    views: list[tuple[str, dict[str, Any]]] = [
+        ("buffer.transpose", {"order": "3, 1, 0, 2"}),
+        ("buffer.slice", {"axis": 0, "start": 1, "step": 3}),
+    ]
     np.testing.assert_array_equal(_chain(data, cuda, *views, ("buffer.copy", {})), data.transpose(3, 1, 0, 2)[1::3])
 
 

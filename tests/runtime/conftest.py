@@ -61,7 +61,7 @@ def kernels(tmp_path: Path) -> Kernels:
     class Count(Block, id="test_run.count"):
         """Counts frames."""
 
-        x: In[f32] = port(doc="Not used.", optional=True)
+        x: In[f32] = port(doc="Not used.", optional=True, advised=False)
         out: Out[f32] = port(shape="[size]", state=True, doc="How many steps so far.")
         step: float = param(1.0, doc="Added in each frame.")
         size: int = param(3, min=1, structural=True, doc="Elements.")

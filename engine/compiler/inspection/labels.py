@@ -14,9 +14,10 @@ from engine.patch.changes import PortRef
 def what(plan: Plan, index: int) -> str:
     """Return what an operation does: "kernel scale, grid 4x1x1 of 256x1x1"."""
     match plan.operations[index].entry:
-        case KernelEntry(kernel=kernel, shared_bytes=shared_bytes):
+        case KernelEntry(kernel=kernel, shared_bytes=shared_bytes, count=count):
             launch = plan.launches[index]
             shared = f", {shared_bytes} bytes shared" if shared_bytes else ""
+            shared += f", as far as {count} says" if count else ""
             return f"kernel {kernel.entry}, grid {_size(launch.grid)} of {_size(launch.thread_block)}{shared}"
         case FillEntry(target=target, value=value):
             return f"fill {target.name} with {value}"

@@ -10,7 +10,7 @@ from cuda.bindings import driver
 from engine.device.cuda import nodes
 from engine.device.cuda.errors import check
 from engine.device.cuda.launch import NativeLaunch
-from engine.device.cuda.module import own_kernel
+from engine.device.cuda.module import CudaKernel, own_kernel
 from engine.device.cuda.native_graph import NativeGraph
 from engine.device.cuda.ownership import Holds, Resources, Shared
 from engine.device.nodes import (
@@ -54,21 +54,25 @@ class Assembly:
 
     def add_kernel(self, graph: int, work: KernelWork, after: Sequence[Node]) -> Node:
         """Add a kernel node; DeviceError, and no change, when the launch or the arguments do not fit the kernel."""
-        kernel = own_kernel(work.kernel)
-        native = self._launch.set(kernel, work.config, work.arguments)
+        kernel: CudaKernel = work.kernel  # type: ignore[assignment]  # which the graph has looked at
+        arguments = work.arguments
+        native = self._launch.copy(kernel, work.config, arguments)
         tree, native_graph = self.tree, self.native
         nodes = native_graph.nodes
         node = tree.add(graph, work, after)
         before: list[Any] = []
         for other in tree.nodes[node].after:
             before += nodes[other] or native_graph.nodes_of(other)
-        result = driver.cuGraphAddKernelNode(native_graph.graph(graph), before, len(before), native)
-        if result[0]:
+        handle = native_graph.graphs[graph]
+        if handle is None:
+            handle = native_graph.graph(graph)
+        code, made = driver.cuGraphAddKernelNode(handle, before, len(before), native)
+        if code:
             tree.forget(node)
-            check(result, f"adding kernel {kernel.name} to a graph")
-        nodes.append([result[1]])
+            check((code, made), f"adding kernel {kernel.name} to a graph")
+        nodes.append([made])
         self.images.hold(kernel.image)
-        self.versions[node] = work.arguments.version
+        self.versions[node] = arguments.version
         return node
 
     def make(self, first: Node) -> None:
@@ -121,7 +125,7 @@ class Assembly:
         """Give a kernel node another launch."""
         before = self.tree.kernel(graph, node)
         kernel = own_kernel(work.kernel)
-        native = self._launch.set(kernel, work.config, work.arguments)
+        native = self._launch.copy(kernel, work.config, work.arguments)
         (handle,) = self.native.nodes_of(node)
         check(driver.cuGraphKernelNodeSetParams(handle, native), f"giving a node of a graph kernel {kernel.name}")
         self.tree.set_work(node, work)
@@ -136,7 +140,7 @@ class Assembly:
             work = records[node].work
             assert isinstance(work, KernelWork)
             if work.arguments.version != version:
-                native = self._launch.set(own_kernel(work.kernel), work.config, work.arguments)
+                native = self._launch.copy(own_kernel(work.kernel), work.config, work.arguments)
                 (handle,) = self.native.nodes_of(node)
                 check(driver.cuGraphKernelNodeSetParams(handle, native), "giving a node of a graph new arguments")
                 self.versions[node] = work.arguments.version
@@ -152,7 +156,7 @@ class Assembly:
         work, graph = record.work, self.native.graph(record.graph)
         if type(work) is KernelWork:
             kernel = own_kernel(work.kernel)
-            native = self._launch.set(kernel, work.config, work.arguments)
+            native = self._launch.copy(kernel, work.config, work.arguments)
             result = driver.cuGraphAddKernelNode(graph, before, len(before), native)
             if result[0]:
                 check(result, f"adding kernel {kernel.name} to a graph")

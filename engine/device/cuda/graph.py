@@ -50,7 +50,7 @@ class CudaGraph:
         self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
     ) -> Node:
         """Add a kernel launch; DeviceError when the launch or the arguments do not fit the kernel."""
-        return self._alive().add_kernel(self._number, KernelWork(kernel, config, arguments), after)
+        return self._alive().add_kernel(self._number, KernelWork(own_kernel(kernel), config, arguments), after)
 
     def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[Node]) -> Node:
         """Add a fill of the first `size_bytes` of `target`; DeviceError when they are more than it has."""

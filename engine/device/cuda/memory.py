@@ -64,7 +64,8 @@ class CudaAdoptedMemory:
             check(driver.cuStreamSynchronize(driver.CUstream(external.stream)), "waiting for an external array")
         self._pointer = external.pointer
         self._resources = resources
-        self._token = resources.add(external.release)
+        held = [external]  # given back to its owner when nobody else holds its description
+        self._token = resources.add(held.clear)
 
     @property
     def pointer(self) -> int:

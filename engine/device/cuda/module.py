@@ -10,6 +10,7 @@ from cuda.bindings import driver
 from engine.device.cuda.errors import check, device_error
 from engine.device.cuda.ownership import Resources, Shared
 from engine.device.cuda.probe import driver_version
+from engine.device.occupancy import KernelResources
 from engine.device.protocol import Kernel
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelParameter, KernelSignature, parse
@@ -34,7 +35,7 @@ _BAD_IMAGE = frozenset(
 
 
 class CudaKernel:
-    """One entry point. `static_shared_bytes` is what it declares itself; dynamic shared memory comes on top."""
+    """One entry point; dynamic shared memory comes on top of the static in `resources`."""
 
     __slots__ = (
         "_allowed_shared_bytes",
@@ -44,7 +45,7 @@ class CudaKernel:
         "max_threads",
         "name",
         "parameters",
-        "static_shared_bytes",
+        "resources",
     )
 
     def __init__(self, image: Shared, handle: Any, name: str, parameters: tuple[KernelParameter, ...]) -> None:
@@ -54,7 +55,11 @@ class CudaKernel:
         self.parameters = parameters
         self.argument_sizes = tuple(parameter.size_bytes for parameter in parameters)
         self.max_threads = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
-        self.static_shared_bytes = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+        self.resources = KernelResources(
+            registers=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_NUM_REGS),
+            static_shared_bytes=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+            local_bytes=self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+        )
         self._allowed_shared_bytes = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 
     def allow_shared(self, size_bytes: int) -> None:
@@ -65,7 +70,7 @@ class CudaKernel:
             if result[0] == _Result.CUDA_ERROR_INVALID_VALUE:
                 raise DeviceError(
                     f"dynamic shared memory of kernel {self.name} must fit in a multiprocessor beside its "
-                    f"{self.static_shared_bytes} static bytes, got {size_bytes} bytes"
+                    f"{self.resources.static_shared_bytes} static bytes, got {size_bytes} bytes"
                 )
             check(result, f"asking for {size_bytes} bytes of shared memory for kernel {self.name}")
             self._allowed_shared_bytes = size_bytes

@@ -39,6 +39,8 @@ class Shared:
     The one who makes it is its first holder; it is released when the last one drops it.
     """
 
+    __slots__ = ("_holders", "_resources", "_token")
+
     def __init__(self, resources: Resources, release: Release) -> None:
         self._resources = resources
         self._token = resources.add(release)
@@ -68,10 +70,12 @@ class Holds:
 
     def hold(self, shared: Shared) -> None:
         """Note one more use."""
-        uses = self._uses.get(shared, 0)
-        if not uses:
+        uses = self._uses
+        if shared in uses:
+            uses[shared] += 1
+        else:
             shared.hold()
-        self._uses[shared] = uses + 1
+            uses[shared] = 1
 
     def drop(self, shared: Shared) -> None:
         """Note one use less; the object is let go of with the last."""

@@ -8,6 +8,7 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
+from engine.device.occupancy import MultiprocessorLimits, shared_unit
 from engine.device.protocol import DeviceInfo
 from engine.diagnostics import DeviceError
 
@@ -58,6 +59,20 @@ def describe(ordinal: int) -> DeviceInfo:
         architecture=f"sm_{major}{minor}",
         memory_bytes=int(check(driver.cuDeviceTotalMem(handle), "cuDeviceTotalMem")),
         cores=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+        limits=_limits(handle, (major, minor)),
+    )
+
+
+def _limits(handle: Any, compute_capability: tuple[int, int]) -> MultiprocessorLimits:
+    return MultiprocessorLimits(
+        threads=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+        thread_blocks=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR),
+        registers=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
+        block_registers=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
+        shared_bytes=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+        reserved_shared_bytes=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK),
+        shared_unit=shared_unit(compute_capability),
+        warp_threads=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_WARP_SIZE),
     )
 
 

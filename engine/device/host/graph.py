@@ -46,7 +46,11 @@ class HostGraph:
         self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
     ) -> Node:
         """Add a kernel launch."""
-        return self._add(KernelWork(own_kernel(kernel), config, arguments), after)
+        assembly, own = self._alive(), own_kernel(kernel)
+        launch = Launch(own, config, arguments)
+        node = assembly.tree.add(self._number, KernelWork(own, config, arguments), after)
+        assembly.launches[node] = launch
+        return node
 
     def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[Node]) -> Node:
         """Add a node that sets bytes."""

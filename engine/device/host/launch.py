@@ -26,6 +26,7 @@ MAX_SHARED_BYTES = 227 << 10
 _MAX_THREADS_OF_AXIS = (1 << 31) - 1
 #: Nothing else may lie in the last field's line of the cache, which all workers write to.
 _CACHE_LINE = 64
+_RECORD_BYTES = 8 * abi.LAUNCH_FIELDS + _CACHE_LINE
 #: The fields of a launch record up to the size of the arguments.
 _FIXED = struct.Struct(f"<{abi.ARGUMENT_BYTES + 1}q")
 
@@ -62,22 +63,27 @@ class Launch:
     __slots__ = ("_piece", "_threads", "arguments", "blocks", "config", "kernel", "shared_bytes")
 
     def __init__(self, kernel: HostKernel, config: LaunchConfig, arguments: KernelArguments) -> None:
-        check(kernel, config)
-        size = arguments.size_bytes
+        if kernel.launched is not config:
+            check(kernel, config)
+            kernel.launched = config
+        size = arguments.layout.size_bytes
         if size < kernel.parameter_bytes:
             raise DeviceError(f"kernel {kernel.name}: arguments must have {kernel.parameter_bytes} bytes, got {size}")
         self.kernel = kernel
         self.config = config
         self.arguments = arguments
-        static = kernel.signature.shared_bytes
-        if kernel.signature.uses_dynamic_shared:
-            static = -(-static // 16) * 16
-        self.shared_bytes = static + config.shared_bytes
-        grid, thread_block = config.grid, config.thread_block
-        self.blocks = grid[0] * grid[1] * grid[2]
-        self._threads = thread_block[0] * thread_block[1] * thread_block[2]
-        self._piece = take(8 * abi.LAUNCH_FIELDS + _CACHE_LINE)
-        _FIXED.pack_into(self._piece.memory, self._piece.offset, *grid, *thread_block, self.shared_bytes, 0, 0, size)
+        self.shared_bytes = shared = kernel.static_shared_bytes + config.shared_bytes
+        gx, gy, gz = config.grid
+        bx, by, bz = config.thread_block
+        self.blocks = gx * gy * gz
+        self._threads = bx * by * bz
+        self._piece = piece = take(_RECORD_BYTES)
+        _FIXED.pack_into(piece.memory, piece.offset, gx, gy, gz, bx, by, bz, shared, 0, 0, size)
+
+    def copy_record(self, target: memoryview, offset: int) -> None:
+        """Copy the launch record into other memory, from byte `offset` on."""
+        start = self._piece.offset
+        target[offset : offset + 8 * abi.LAUNCH_FIELDS] = self._piece.memory[start : start + 8 * abi.LAUNCH_FIELDS]
 
     @property
     def record(self) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -163,10 +163,9 @@ class AdoptedMemory:
 
     def free(self) -> None:
         """Let go of the memory; DeviceError when that was done before."""
-        external = self._live()
+        self._live()
         self._table.release(self)
-        self._external = None
-        external.release()
+        self._external = None  # given back to its owner when nobody else holds its description
 
     def _live(self) -> ExternalArray:
         if self._external is None:

@@ -12,7 +12,8 @@ from engine.device.host import build, cache, native, optimiser
 from engine.device.host.cache import Entry
 from engine.device.host.memory import AllocationTable
 from engine.device.host.native import NativeCode
-from engine.device.protocol import Kernel
+from engine.device.occupancy import KernelResources
+from engine.device.protocol import Kernel, LaunchConfig
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelParameter, KernelSignature
 
@@ -34,6 +35,12 @@ class HostKernel:
         self._take(function)
         self.scratch_bytes = entry.scratch_bytes[signature.name]
         self.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
+        #: Shared memory of its own, in bytes; where more follows, that begins at a multiple of 16.
+        self.static_shared_bytes = signature.shared_bytes
+        if signature.uses_dynamic_shared:
+            self.static_shared_bytes += -signature.shared_bytes % 16
+        #: The launch that was found possible last.
+        self.launched: LaunchConfig | None = None
         #: Whether thread blocks may wait for each other.
         self.spins = signature.name in entry.spinning
         #: What one thread block took when the kernel ran last, None before the first time.
@@ -58,6 +65,11 @@ class HostKernel:
     def max_threads(self) -> int:
         """Most threads a thread block may have."""
         return self.signature.max_threads
+
+    @property
+    def resources(self) -> KernelResources | None:
+        """Nothing to tell: a CPU runs thread blocks one by one."""
+        return None
 
     def settle(self, thread_blocks: int) -> None:
         """Wait for optimised code before a launch that is known to be slow without it."""

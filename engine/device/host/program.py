@@ -6,6 +6,7 @@ tells how long it takes, and by native code from then on when that is little.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,9 @@ from engine.device.protocol import Node
 MOST_BYTES = 1 << 20
 #: What the launch records of all kernels of a program have in common.
 _SHARED_FIELDS = (abi.ALLOCATIONS, abi.ALLOCATION_COUNT, abi.STOP, abi.SERVICES)
+#: One field of an instruction, and those of a kernel from the third on.
+_FIELD = struct.Struct("<q")
+_LAUNCH = struct.Struct(f"<{stepper.FIELDS - 2}q")
 
 
 class Program:
@@ -49,8 +53,11 @@ class Program:
         #: Places of kernels for which there will be better code.
         self._unsettled: set[int] = set()
         self._pairs: np.ndarray[Any, Any] | None = None
-        for place, (operation, node, a, b) in enumerate(done):
-            self.code[place, :3] = operation, a, b
+        if done:
+            self.code[: self.end, :3] = [(operation, a, b) for operation, _, a, b in done]
+        # Single numbers are written here: into an array they would take ten times as long.
+        self._code_memory = self.code.data.cast("B")
+        for place, (operation, node, _, _) in enumerate(done):
             if operation == stepper.KERNEL and node is not None:
                 self._places[node] = place
                 self.launches[place] = assembly.launches[node]
@@ -58,8 +65,9 @@ class Program:
                 self._take(place, assembly.tree.nodes[node].work)
         self._common = device.watchdog.address, self.pool.services.address
         self._rows = {place: row for row, place in enumerate(self.launches)}
-        self._records = np.zeros((len(self.launches), abi.LAUNCH_FIELDS), np.int64)
+        self._records = np.zeros((max(1, len(self.launches)), abi.LAUNCH_FIELDS), np.int64)
         self._records_address = int(self._records.ctypes.data)
+        self._records_memory = self._records.data.cast("B")
         #: What a worker must have for any of the kernels.
         self.shared_bytes = self.scratch_bytes = 0
         for place in self.launches:
@@ -135,14 +143,16 @@ class Program:
 
     def _enter(self, place: int) -> None:
         launch, row = self.launches[place], self._rows[place]
-        self._records[row] = launch.record
+        start = 8 * abi.LAUNCH_FIELDS * row
+        launch.copy_record(self._records_memory, start)
         self._pairs = None  # the record knows nothing of them yet
-        address = self._records_address + 8 * abi.LAUNCH_FIELDS * row
-        self.code[place, 2:] = address, launch.arguments.address, launch.blocks, launch.kernel.scratch_bytes
+        scratch = launch.kernel.scratch_bytes
+        fields = self._records_address + start, launch.arguments.address, launch.blocks, scratch
+        _LAUNCH.pack_into(self._code_memory, 8 * (stepper.FIELDS * place + 2), *fields)
         if launch.shared_bytes > self.shared_bytes:
             self.shared_bytes = launch.shared_bytes
-        if launch.kernel.scratch_bytes > self.scratch_bytes:
-            self.scratch_bytes = launch.kernel.scratch_bytes
+        if scratch > self.scratch_bytes:
+            self.scratch_bytes = scratch
         self._place_function(place)
         self._choose(place)
 
@@ -152,13 +162,14 @@ class Program:
     def _give(self, place: int, *, by_hand: bool) -> None:
         """Have Python do an instruction, or native code."""
         self.by_hand[place] = by_hand
-        self.code[place, 0] = stepper.PYTHON if by_hand else self._operations[place]
+        operation = stepper.PYTHON if by_hand else self._operations[place]
+        _FIELD.pack_into(self._code_memory, 8 * stepper.FIELDS * place, operation)
 
     def _place_function(self, place: int) -> None:
         """Enter the address of a kernel's code; until it is the best there will be, it is looked up again."""
         kernel = self.launches[place].kernel
         (self._unsettled.discard if kernel.job is None else self._unsettled.add)(place)
-        self.code[place, 1] = kernel.function_address
+        _FIELD.pack_into(self._code_memory, 8 * (stepper.FIELDS * place + 1), kernel.function_address)
 
     def _place_move(self, place: int, work: MemsetWork | CopyWork) -> None:
         if isinstance(work, MemsetWork):

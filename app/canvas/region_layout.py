@@ -1,0 +1,87 @@
+"""Where a region's box lies: around its region block and the blocks in it, in scene units (pixels at 100 %)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF
+
+#: From the blocks to the edge of their box, and from a branch's box to the edge of the region's.
+MARGIN = 24.0
+INNER_MARGIN = 16.0
+#: The title strip along the top of a box, and what is kept free under it.
+STRIP = 24.0
+GAP = 8.0
+#: The place that an empty region keeps for blocks.
+EMPTY = (208.0, 72.0)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where the blocks of one branch lie. A region with two branches draws each as a box in its own."""
+
+    branch: str
+    rect: QRectF
+    is_empty: bool
+
+
+@dataclass(frozen=True)
+class RegionLayout:
+    """A region's box and the slots in it."""
+
+    box: QRectF
+    slots: tuple[Slot, ...]
+
+    @property
+    def strip(self) -> QRectF:
+        """The title strip, by which the whole region is dragged."""
+        return QRectF(self.box.left(), self.box.top(), self.box.width(), STRIP)
+
+    def slot_at(self, point: QPointF) -> Slot:
+        """Return the slot that a drop at a point of the box means: the nearest."""
+        return min(self.slots, key=lambda slot: distance(slot.rect, point))
+
+
+def region_layout(block: QRectF, contents: Mapping[str, QRectF]) -> RegionLayout:
+    """Return the layout of a region block at `block` whose branches hold what lies in `contents`.
+
+    An empty rectangle stands for an empty branch: it gets a place beside the region block, or, when another branch
+    holds blocks, below these.
+    """
+    parted = len(contents) > 1
+    slots = {
+        branch: Slot(branch, _around(rect, INNER_MARGIN) if parted else rect, False)
+        for branch, rect in contents.items()
+        if not rect.isEmpty()
+    }
+    used = block
+    for slot in slots.values():
+        used = used.united(slot.rect)
+    if slots:
+        place = QPointF(next(iter(slots.values())).rect.left(), used.bottom() + INNER_MARGIN)
+    else:
+        place = QPointF(block.right() + MARGIN, block.top())
+    for branch in contents:
+        if branch not in slots:
+            height = EMPTY[1] + (STRIP if parted else 0)
+            slots[branch] = Slot(branch, QRectF(place.x(), place.y(), EMPTY[0], max(height, block.height())), True)
+            used = used.united(slots[branch].rect)
+            place = QPointF(place.x(), used.bottom() + INNER_MARGIN)
+    box = _around(used, MARGIN)
+    ordered = tuple(slots[branch] for branch in contents)
+    if not parted:
+        # What is dropped anywhere in the box is meant for its only branch.
+        ordered = tuple(slot if slot.is_empty else Slot(slot.branch, box, False) for slot in ordered)
+    return RegionLayout(box, ordered)
+
+
+def distance(rect: QRectF, point: QPointF) -> float:
+    """Return how far a point is from a rectangle, along x and y together; 0 inside."""
+    dx = max(rect.left() - point.x(), point.x() - rect.right(), 0.0)
+    dy = max(rect.top() - point.y(), point.y() - rect.bottom(), 0.0)
+    return dx + dy
+
+
+def _around(rect: QRectF, margin: float) -> QRectF:
+    return rect.adjusted(-margin, -(STRIP + max(GAP, margin - GAP)), margin, margin)

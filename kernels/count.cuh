@@ -1,0 +1,21 @@
+#pragma once
+
+// Call `work(i)` for each `i` below `*count`, and below `capacity` whatever `*count` says; without a count (null), for
+// each below `capacity`. The grid may have any size: a thread that is done with one element goes on to the one that is
+// as far away as the grid has threads. A block that launches its kernel with `count=` gets as many thread blocks as run
+// at once, so that the launch costs what the count says and not what the capacity is.
+//
+// Thread blocks go from round to round as a whole, which a CPU can run as loops over their threads. `work` must not call
+// `__syncthreads`: in the last round not all threads are in it.
+template <typename Work>
+__device__ void for_each_counted(const unsigned* count, unsigned capacity, const Work& work)
+{
+    const unsigned wanted = count && *count < capacity ? *count : capacity;
+    const unsigned long long threads = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+    unsigned long long first = static_cast<unsigned long long>(blockIdx.x) * blockDim.x;
+    for (; first < wanted; first += threads) {
+        const unsigned long long i = first + threadIdx.x;
+        if (i < wanted)
+            work(static_cast<unsigned>(i));
+    }
+}

@@ -1,0 +1,77 @@
+"""Ports whose element type or shape a block decides, and what kernels are told of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.api import Block, BlockBuilder, In, Out, any_type, bf16, boolean, c64, f16, f32, f64, port, s16, u8, u64
+from engine.blocktypes.block import defined_blocks
+from engine.blocktypes.builder import describe
+from engine.blocktypes.ports import BufferHandle
+from engine.blocktypes.shape_context import ShapeContext
+from engine.blocktypes.shape_rules import evaluate_extent
+from engine.compiler.element_numbers import BOOLEAN, BRAIN, FLOAT, SIGNED, element_number
+from engine.types import DType
+
+
+class Sample(Block, id="test_elements.sample"):
+    """Outputs of both kinds."""
+
+    x: In[any_type] = port(dtype="number", doc="Numbers.")
+    free: Out[any_type] = port(shape="[1]", dtype="given", doc="Of any type.")
+    fixed: Out[f32] = port(shape="[1]", doc="Of one type.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        build.define(self.free, dtype=u8, shape="[2, 3]")
+        build.define(self.fixed, shape="[x.size]")
+
+
+del defined_blocks[Sample.id]
+
+
+def test_a_block_decides_type_and_shape() -> None:
+    """The description's ports have what was given; the class keeps what it declares."""
+    ports = {spec.name: spec for spec in describe(Sample("n")).ports}
+    assert (ports["free"].dtype, ports["free"].shape) == (u8, "[2, 3]")
+    assert (ports["fixed"].dtype, ports["fixed"].shape) == (f32, "[x.size]")
+    assert (Sample.ports["free"].dtype, Sample.ports["free"].shape) == (any_type, "[1]")
+
+
+@pytest.mark.parametrize("name", ["fixed", "x"])
+def test_only_an_output_of_any_type_can_be_given_one(name: str) -> None:
+    """A declared type is a promise."""
+    block = Sample("n")
+    with pytest.raises(ValueError, match=f"only an output of any type can be given one, got '{name}'"):
+        BlockBuilder(block).define(getattr(block, name), dtype=u8)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "flags"),
+    [
+        (u8, 0),
+        (s16, SIGNED),
+        (u64, 0),
+        (f16, FLOAT),
+        (bf16, FLOAT | BRAIN),
+        (f64, FLOAT),
+        (boolean, BOOLEAN),
+        (c64, 0),
+    ],
+)
+def test_a_kernel_is_told_what_an_element_is(dtype: DType, flags: int) -> None:
+    """Its size in the low 16 bits, and above them what kind of number it is."""
+    number = element_number(dtype)
+    assert (number & 0xFFFF, number & ~0xFFFF) == (dtype.size_bytes, flags)
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3), (2, 3, 4, 5)])
+def test_axes_counted_from_the_last_one(shape: tuple[int, ...]) -> None:
+    """Those that do not exist are of size 1 with a stride of 0; the others are numpy's."""
+    context = ShapeContext({"x": shape}, {}, {})
+    strides = [stride // 4 for stride in np.zeros(shape, np.float32).strides]
+    handle = BufferHandle("x")
+    for axis in range(4):
+        exists = axis < len(shape)
+        assert evaluate_extent(handle.last(axis), context) == (shape[-1 - axis] if exists else 1)
+        assert evaluate_extent(handle.last_stride(axis), context) == (strides[-1 - axis] if exists else 0)

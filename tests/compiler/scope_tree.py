@@ -1,0 +1,46 @@
+"""Which blocks lie in which regions, and what stands for a block in the scopes around it."""
+
+from __future__ import annotations
+
+from engine.compiler.description import GraphDescription
+
+
+class ScopeTree:
+    """The regions of a description."""
+
+    def __init__(self, description: GraphDescription) -> None:
+        self._region_of = {node.id: node.region for node in description.nodes}
+
+    def around(self, node: str) -> list[tuple[str, str]]:
+        """Return (scope, who stands for the block there) from the top down to the block itself."""
+        scope = self._region_of[node]
+        above = self.around(scope.split(".")[0]) if scope else []
+        return [*above, (scope, node)]
+
+    def common(self, first: str, second: str) -> tuple[str, str, str] | None:
+        """Return the innermost scope around both blocks and who stands for each there; None when it is one block."""
+        found = None
+        for (scope, one), (other_scope, other) in zip(self.around(first), self.around(second), strict=False):
+            if scope != other_scope:
+                break
+            found = (scope, one, other) if one != other else None
+        return found
+
+    def region_with_branches(self, first: str, second: str) -> str:
+        """Return the region in different branches of which two blocks lie, or nothing."""
+        region = ""
+        for (scope, one), (other_scope, other) in zip(self.around(first), self.around(second), strict=False):
+            if scope != other_scope:
+                return region
+            if one != other:
+                return ""
+            region = one
+        return ""
+
+    def scopes_around(self, scope: str) -> set[str]:
+        """Return a scope and all those around it but the top."""
+        found = set()
+        while scope:
+            found.add(scope)
+            scope = self._region_of[scope.split(".")[0]]
+        return found

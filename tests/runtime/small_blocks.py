@@ -1,0 +1,196 @@
+"""Blocks that do one small thing each, for patches in which it matters what runs when, and in which memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from engine import Patch
+from engine.api import (
+    Block,
+    BlockBuilder,
+    Composite,
+    CompositeBuilder,
+    In,
+    Kernel,
+    Out,
+    Struct,
+    any_type,
+    f32,
+    float4,
+    param,
+    port,
+    u32,
+)
+from engine.device.external import describe_external
+from engine.patch.document import NodeRef
+
+FILE = "small_blocks.cu"
+Array = np.ndarray[Any, Any]
+
+
+class Bump(Block, id="test_small.bump"):
+    """Add to a buffer in place."""
+
+    x: In[f32] = port(doc="Is changed.")
+    out: Out[f32] = port(inplace="x", doc="The same memory.")
+    amount: float = param(1.0, doc="Is added to each element.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(Kernel(FILE, "bump"), num_threads=self.x.size, args=(self.out, self.amount, self.x.size))
+
+
+class Make(Block, id="test_small.make"):
+    """Make a buffer whose elements are 1.5 when it does not run; `x` only orders."""
+
+    x: In[any_type] = port(doc="Is not read.", optional=True)
+    out: Out[f32] = port(shape="[count]", default=1.5, doc="All equal.")
+    value: float = param(7.0, doc="Of each element.")
+    count: int = param(3, min=1, structural=True, doc="How many.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(Kernel(FILE, "make"), num_threads=self.out.size, args=(self.out, self.value, self.out.size))
+
+
+class MakeFour(Block, id="test_small.make_four"):
+    """Make vectors whose numbers are all 1.5 when it does not run."""
+
+    out: Out[float4] = port(shape="[count]", default=1.5, doc="value, value + 1, value + 2, value + 3.")
+    value: float = param(7.0, doc="The first number of each element.")
+    count: int = param(3, min=1, structural=True, doc="How many.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(Kernel(FILE, "make_four"), num_threads=self.out.size, args=(self.out, self.value, self.out.size))
+
+
+class Strict(Block, id="test_small.strict"):
+    """Make a buffer that must not leave its region."""
+
+    out: Out[f32] = port(shape="[3]", default=None, doc="All 7.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(Kernel(FILE, "make"), num_threads=self.out.size, args=(self.out, 7.0, self.out.size))
+
+
+class Pour(Block, id="test_small.pour"):
+    """Append what is large enough."""
+
+    x: In[f32] = port(doc="Numbers.")
+    out: Out[f32] = port(shape="[capacity]", append=True, doc="Those of at least `least`, in any order.")
+    least: float = param(0.0, doc="The smallest number that is taken.")
+    capacity: int = param(5, min=1, structural=True, doc="Room.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        arguments = (self.x, self.least, self.out, self.out.counter, self.out.size, self.x.size)
+        build.launch(Kernel(FILE, "pour"), num_threads=self.x.size, args=arguments)
+
+
+class Pair(Struct):
+    """As in small_blocks.cu."""
+
+    first: f32
+    second: u32
+
+
+class WidePair(Struct):
+    """Four bytes more than in small_blocks.cu."""
+
+    first: f32
+    second: u32
+    third: f32
+
+
+class MakePairs(Block, id="test_small.make_pairs"):
+    """Make pairs."""
+
+    out: Out[Pair] = port(shape="[4]", doc="Half its number, and its number.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(Kernel(FILE, "make_pairs"), num_threads=4, args=(self.out, 4))
+
+
+class MakeWidePairs(Block, id="test_small.make_wide_pairs"):
+    """Say of the same kernel that it makes wider pairs."""
+
+    out: Out[WidePair] = port(shape="[4]", doc="What the kernel does not write.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(Kernel(FILE, "make_pairs"), num_threads=4, args=(self.out, 4))
+
+
+class Lend(Block, id="test_small.lend"):
+    """Let an array of `LENT` be an output."""
+
+    out: Out[any_type] = port(shape="data", dtype="data", doc="The user's memory.")
+    which: str = param("0", doc="Its number in LENT.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Nothing runs."""
+        build.adopt(self.out, describe_external(LENT[int(self.which)]))
+
+
+#: Arrays that `Lend` adopts, by number.
+LENT: dict[int, Array] = {}
+
+
+class Take(Block, id="test_small.take"):
+    """Copy a buffer, by a copy node."""
+
+    x: In[f32] = port(doc="Is copied.")
+    out: Out[f32] = port(shape="same(x)", doc="The copy.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """No kernel."""
+        build.copy(self.out, self.x)
+
+
+class Sum3(Composite, id="test_small.sum3", as_child_graph=True):
+    """Add three times, as one child graph."""
+
+    def compose(self, build: CompositeBuilder) -> None:
+        """Three blocks in a row."""
+        copy = build.add_child(Take, "copy")
+        blocks = [build.add_child(Bump, name) for name in ("one", "two", "three")]
+        for before, after in zip((copy, *blocks), blocks, strict=False):
+            build.connect_children(before["out"], after["x"])
+        build.expose_input("x", copy["x"])
+        build.expose_output("out", blocks[-1]["out"])
+        for block, name in zip(blocks, "abc", strict=True):
+            build.expose_parameter(name, block, "amount")
+
+
+def array(patch: Patch, *values: float, dtype: str = "f4") -> NodeRef:
+    """Place an array."""
+    return patch.add("io.array", data=np.array(values, dtype))
+
+
+def zeros(patch: Patch, count: int = 1, value: float = 0.0) -> NodeRef:
+    """Place a buffer of one value that each frame makes anew, so that blocks may change it in place."""
+    return patch.add("buffer.constant", shape=str(count), value=value)
+
+
+def bump(
+    patch: Patch, target: NodeRef, region: NodeRef | str = "", *, port: str = "out", amount: float = 1.0
+) -> NodeRef:
+    """Place a block that adds to `target` in place each time it runs."""
+    node = patch.add("test_small.bump", region=region, amount=amount)
+    patch.connect(target[port], node["x"])
+    return node
+
+
+def add_to(patch: Patch, total: NodeRef, value: NodeRef, port: str, region: NodeRef | str) -> NodeRef:
+    """Place blocks that add a buffer to `total` in place each time they run; return the one that stores the sum."""
+    add, store = (patch.add(block, region=region) for block in ("math.add", "buffer.assign"))
+    patch.connect(total["out"], add["x"])
+    patch.connect(value[port], add["y"])
+    patch.connect(total["out"], store["target"])
+    patch.connect(add["out"], store["value"])
+    return store

@@ -1,0 +1,45 @@
+"""What a delay remembers survives edits, whichever buffers change places before and after."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch
+from engine.patch.document import NodeRef
+
+
+def _delay(patch: Patch, name: str, initial: float, like: NodeRef) -> NodeRef:
+    made = patch.add("buffer.frame_delay", node_id=name, initial=initial)
+    patch.connect(like["out"], made["like"])
+    return made
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3])
+def test_a_feedback_goes_on_when_other_delays_come_and_go(frames: int) -> None:
+    """A count over frames, and a second delay whose name takes the buffer that the first one changed places with."""
+    patch = Patch()
+    one = patch.add("io.array", data=np.ones(4, np.float32))
+    count, add = _delay(patch, "m", 5.0, one), patch.add("math.add")
+    patch.connect(count["out"], add["x"])
+    patch.connect(one["out"], add["y"])
+    patch.connect(add["out"], count["x"])
+    expected = 5.0
+    with Engine(patch, device="host") as engine:
+
+        def steps(number: int) -> None:
+            nonlocal expected
+            for _ in range(number):
+                engine.step()
+                assert engine.read(count["out"]).tolist() == [expected] * 4
+                expected += 1
+
+        steps(frames)
+        other = _delay(patch, "a", 100.0, one)
+        patch.connect(add["out"], other["x"])
+        steps(1)
+        assert engine.read(other["out"]).tolist() == [100.0] * 4
+        steps(2)
+        assert engine.read(other["out"]).tolist() == [expected - 1] * 4
+        patch.remove(other)
+        steps(frames)

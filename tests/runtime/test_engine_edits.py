@@ -1,0 +1,195 @@
+"""Many edits in a row, each built from the graph before: what runs is what a fresh engine makes of the same patch.
+
+The environment variable WARPLOOM_RANDOM_EDITS asks for more than the usual number of edits.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import tests.runtime.small_blocks  # noqa: F401  # which defines block types
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
+from engine.device.protocol import Device
+from engine.diagnostics import PatchError
+from engine.patch.changes import PortRef
+from engine.patch.document import NodeRef
+from engine.runtime.messages import Reset
+from tests.runtime.conftest import SCALE, Kernels
+
+EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "32"))
+#: Frames between two comparisons.
+STEPS = 4
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    """One device for all engines of a test."""
+    opened = open_device("host")
+    yield opened
+    opened.close()
+
+
+class Editor:
+    """Edits a patch as a person might, by kinds that all leave it able to run most of the time."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self.patch = Patch()
+        self._made = 0
+        for values in ((1, 2, 3, 4), (5, 6, 7, 8)):
+            self._add("io.array", data=np.array(values, np.float32))
+        for _ in range(12):
+            self.grow()
+
+    def edit(self) -> None:
+        """Do one edit, or a few at once; what the patch refuses is left out."""
+        for _ in range(self._chance.choice((1, 1, 1, 2, 3))):
+            kind = self._chance.choice(("grow", "grow", "rewire", "rewire", "rewire", "remove", "set", "set", "undo"))
+            with suppress(PatchError):  # such as a connection that would go in a circle
+                getattr(self, kind)()
+
+    def grow(self) -> None:
+        """Add a block that reads what is there."""
+        kind = self._chance.choice(("saxpy", "add", "copy", "bump", "slice", "scale", "tell", "count"))
+        if kind == "tell":
+            self._add("test_run.tell")
+        elif kind == "count":
+            self._add("test_run.count", size=4)
+        elif kind in ("saxpy", "add"):
+            x, y = self._source(), self._source()
+            node = self._add(f"math.{kind}")
+            self.patch.connect(x, node["x"])
+            self.patch.connect(y, node["y"])
+        else:
+            source = self._source()
+            types = {
+                "bump": "test_small.bump",
+                "slice": "buffer.slice",
+                "copy": "buffer.copy",
+                "scale": "test_run.scale",
+            }
+            node = self._add(types[kind])
+            self.patch.connect(source, node["x"])
+
+    def rewire(self) -> None:
+        """Lead a connection from elsewhere."""
+        if self.patch.connections:
+            old = self._chance.choice(sorted(self.patch.connections, key=str))
+            source = self._source()
+            self.patch.disconnect(old.target)
+            self.patch.connect(source, old.target)
+
+    def remove(self) -> None:
+        """Delete a block that feeds nothing."""
+        feeding = {connection.source.node for connection in self.patch.connections}
+        ends = sorted(node for node in self.patch.nodes if node not in feeding)
+        if len(self.patch.nodes) > 6 and ends:
+            self.patch.remove(self._chance.choice(ends))
+
+    def set(self) -> None:
+        """Move a slider."""
+        node = self._chance.choice(sorted(self.patch.nodes))
+        names = {"math.saxpy": "a", "test_small.bump": "amount", "test_run.scale": "factor", "test_run.count": "step"}
+        name = names.get(self.patch.nodes[node].type)
+        if name:
+            self.patch.set(node, **{name: float(self._chance.randrange(-8, 9))})
+
+    def undo(self) -> None:
+        """Take the last edit back."""
+        if self._made > 14:
+            self.patch.undo()
+
+    def _add(self, type_id: str, **values: object) -> NodeRef:
+        self._made += 1
+        return self.patch.add(type_id, node_id=f"n{self._chance.randrange(10**4):04}_{self._made}", **values)
+
+    def _source(self) -> PortRef:
+        node = self._chance.choice(sorted(self.patch.nodes))
+        return PortRef(node, "out")
+
+
+def contents(engine: Engine, patch: Patch) -> dict[str, bytes]:
+    """Return what every block has given in the last frame."""
+    return {node: engine.read(PortRef(node, "out")).tobytes() for node in sorted(patch.nodes)}
+
+
+@pytest.mark.parametrize("profiling", [ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL, ProfilingLevel.SUMMARY])
+def test_edits_in_a_row_give_what_a_fresh_engine_gives(
+    kernels: Kernels, device: Device, profiling: ProfilingLevel
+) -> None:
+    """Values, times of spans, and memory in use, after edits of every kind."""
+    editor = Editor(int(profiling))
+    amended = 0
+    with Engine(editor.patch, device=device, profiling=profiling) as engine:
+        for number in range(EDITS):
+            editor.edit()
+            report = engine.step()
+            while report.diagnostics:  # the last good graph has run on
+                editor.patch.undo()
+                report = engine.step()
+            updates = engine._engine.updates
+            assert updates.compiled is not None
+            amended += report.update_level is UpdateLevel.COLD and updates.compiled.plan.amendment is not None
+            if number % STEPS:
+                continue
+            engine.post(Reset())
+            engine.step()
+            with Engine(editor.patch, device=device, profiling=profiling) as fresh:
+                fresh.step()
+                other = fresh._engine.updates
+                assert other.compiled is not None
+                assert contents(engine, editor.patch) == contents(fresh, editor.patch)
+                assert updates.compiled.span_times().keys() == other.compiled.span_times().keys()
+                assert updates.compiled.plan.operations == other.compiled.plan.operations
+    assert amended > EDITS // 5
+
+
+def test_a_swapped_kernel_stays_through_an_edit(kernels: Kernels, device: Device) -> None:
+    """The graph that is built from the running one has the function that was saved last, and live values."""
+    patch = Patch()
+    data = patch.add("io.array", data=np.array([1, 2], np.float32))
+    scale = patch.add("test_run.scale", node_id="scale")
+    patch.connect(data["out"], scale["x"])
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        patch.set("scale", factor=3.0)
+        engine.step()
+        engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] * factor + 100")))
+        assert engine.step().update_level is UpdateLevel.CODE
+        for _ in range(3):
+            patch.connect(scale["out"], patch.add("test_run.scale")["x"])
+            assert engine.step().update_level is UpdateLevel.COLD
+            assert engine._engine.updates.compiled.plan.amendment is not None
+            assert engine.read(scale["out"]).tolist() == [103, 106]
+        patch.set("scale", factor=4.0)
+        assert engine.step().update_level is UpdateLevel.HOT
+        assert engine.read(scale["out"]).tolist() == [104, 108]
+
+
+def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: Device) -> None:
+    """After as many additions as removals as much is in use as before, and nothing once the engine is closed."""
+    patch = Patch()
+    data = patch.add("io.array", data=np.arange(512, dtype=np.float32))
+    last = data
+    for _ in range(6):
+        node = patch.add("test_run.scale")
+        patch.connect(last["out"], node["x"])
+        last = node
+    with Engine(patch, device=device) as engine:
+        used = engine.step().statistics.pool_used_bytes
+        for _ in range(20):
+            extra = patch.add("test_run.scale")
+            patch.connect(last["out"], extra["x"])
+            engine.step()
+            patch.remove(extra)
+            report = engine.step()
+            assert engine._engine.updates.compiled.plan.amendment is not None
+            assert report.statistics.pool_used_bytes == used
+        pool = engine._engine.context.pool
+    assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)

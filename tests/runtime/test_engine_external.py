@@ -1,0 +1,348 @@
+"""Arrays that the user owns as buffers of the graph, and composites that run as one child graph."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel
+from engine.api import Composite, CompositeBuilder
+from engine.patch.document import NodeRef
+from engine.runtime.messages import BufferReport
+from tests.runtime.small_blocks import LENT, Array, array, bump, zeros
+
+
+@pytest.fixture(autouse=True)
+def nothing_lent() -> Iterator[None]:
+    """Forget what was lent."""
+    yield
+    LENT.clear()
+
+
+def lend(patch: Patch, *arrays: Array) -> NodeRef:
+    """Place a block whose output is the first array; its parameter `which` chooses another."""
+    LENT.update(enumerate(arrays))
+    return patch.add("test_small.lend")
+
+
+def floats(*values: float) -> Array:
+    """An array of f32."""
+    return np.array(values, np.float32)
+
+
+def test_the_engine_and_the_user_work_in_the_same_memory() -> None:
+    """What a block changes in place is seen in the array at once, and what the user writes in the next frame."""
+    mine = floats(1, 2, 3)
+    patch = Patch()
+    source = lend(patch, mine)
+    changed = bump(patch, source)
+    double = patch.add("math.scale_offset", scale=2.0)
+    patch.connect(changed["out"], double["x"])
+    with Engine(patch, device="host") as engine:
+        report = engine.step()
+        assert not report.diagnostics
+        assert report.buffers[str(source["out"])] == BufferReport("f32", (3,), 12, 12, "external")
+        assert mine.tolist() == [2, 3, 4]
+        mine[:] = [10, 20, 30]
+        engine.step()
+        assert mine.tolist() == [11, 21, 31]
+        assert engine.read(double["out"]).tolist() == [22, 42, 62]
+        assert engine.read(source["out"]).tolist() == [11, 21, 31]
+        mine[1] = -1
+        assert engine.read(source["out"]).tolist() == [11, -1, 31]
+
+
+def test_what_was_computed_from_an_array_is_read_as_the_frame_had_it() -> None:
+    """Though the user has written since, and its memory has been taken by others."""
+    mine = floats(1, 2, 3)
+    patch = Patch()
+    last = lend(patch, mine)
+    chain = []
+    for _ in range(6):
+        chain.append(patch.add("math.scale_offset", scale=2.0))
+        patch.connect(last["out"], chain[-1]["x"])
+        last = chain[-1]
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for power, node in enumerate(chain, 1):
+            assert engine.read(node["out"]).tolist() == [2.0**power, 2 * 2.0**power, 3 * 2.0**power]
+
+
+def test_another_array_of_the_same_layout_is_warm() -> None:
+    """Blocks read and write the new one from the next frame on, and the old one no more."""
+    arrays = [floats(1, 2), floats(10, 20), floats(100, 200)]
+    patch = Patch()
+    source = lend(patch, *arrays)
+    changed = bump(patch, source)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for which in (1, 2, 0, 2):
+            before = [a.copy() for a in arrays]
+            patch.set(source, which=str(which))
+            assert engine.step().update_level is UpdateLevel.WARM
+            before[which] += 1
+            assert [a.tolist() for a in arrays] == [a.tolist() for a in before]
+            assert engine.read(changed["out"]).tolist() == before[which].tolist()
+            assert engine.step().update_level is UpdateLevel.NONE
+            assert arrays[which].tolist() == (before[which] + 1).tolist()
+
+
+def test_another_array_is_seen_through_views_and_in_loops() -> None:
+    """Every kernel that has its address gets the new one, at the right offset."""
+    arrays = [floats(1, 2, 3), floats(10, 20, 30)]
+    patch = Patch()
+    source = lend(patch, *arrays)
+    part = patch.add("buffer.slice", start=1)
+    patch.connect(source["out"], part["x"])
+    loop = patch.add("control.for", count=2)
+    last = bump(patch, part, loop)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(source, which="1")
+        assert engine.step().update_level is UpdateLevel.WARM
+        assert [a.tolist() for a in arrays] == [[1, 4, 5], [10, 22, 32]]
+        assert engine.read(last["out"]).tolist() == [22, 32]
+
+
+def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
+    """By a rebuild, since only kernels can be given another address."""
+    arrays = [floats(1, 2), floats(10, 20)]
+    patch = Patch()
+    source = lend(patch, *arrays)
+    take = patch.add("test_small.take")
+    patch.connect(source["out"], take["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(source, which="1")
+        engine.step()
+        assert engine.read(take["out"]).tolist() == [10, 20]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [floats(1, 2, 3, 4), np.array([1, 2, 3], np.float64), np.zeros((1, 3), np.float32), floats(1, 9, 2, 9, 3)[::2]],
+)
+def test_an_array_of_another_layout_is_cold(other: Array) -> None:
+    """Another size, element type, rank or strides; and back."""
+    mine = floats(7, 8, 9)
+    patch = Patch()
+    source = lend(patch, mine, other)
+    copy = patch.add("buffer.copy")
+    patch.connect(source["out"], copy["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for which, wanted in ((1, other), (0, mine)):
+            patch.set(source, which=str(which))
+            report = engine.step()
+            assert report.update_level is UpdateLevel.COLD and not report.diagnostics
+            assert engine.read(copy["out"]).dtype == wanted.dtype
+            np.testing.assert_array_equal(engine.read(copy["out"]), wanted)
+            np.testing.assert_array_equal(engine.read(source["out"]), wanted)
+
+
+def test_what_the_graph_uses_no_more_is_let_go() -> None:
+    """Rebinding a thousand times keeps no more than the array in use, and closing keeps none."""
+    patch = Patch()
+    source = lend(patch, floats(0, 0))
+    bump(patch, source)
+    seen = []
+    with Engine(patch, device="host") as engine:
+        for which in range(20):
+            LENT[which] = floats(which, which)
+            seen.append(weakref.ref(LENT[which]))
+            patch.set(source, which=str(which))
+            engine.step()
+            LENT.pop(which - 1, None)
+        gc.collect()
+        assert [number for number, ref in enumerate(seen) if ref() is not None] == [19]
+        LENT.clear()
+    patch.remove(source)
+    del engine
+    gc.collect()
+    assert [number for number, ref in enumerate(seen) if ref() is not None] == []
+
+
+def test_an_array_that_cannot_be_written_is_an_error_on_its_block() -> None:
+    """The last good graph runs on; a writable one heals."""
+    mine, locked = floats(1, 2), floats(5, 6)
+    locked.flags.writeable = False
+    patch = Patch()
+    source = lend(patch, mine, locked, floats(3, 4))
+    changed = bump(patch, source)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(source, which="1")
+        report = engine.step()
+        (problem,) = report.diagnostics
+        assert problem.node == source.id and "writable" in problem.message
+        mine[:] = 0
+        engine.step()
+        assert mine.tolist() == [1, 1] and locked.tolist() == [5, 6]
+        patch.set(source, which="2")
+        assert not engine.step().diagnostics
+        assert engine.read(changed["out"]).tolist() == [4, 5]
+
+
+def test_a_first_array_that_cannot_be_written_leaves_its_block_out() -> None:
+    """Told on the block, and mended by another array."""
+    locked = floats(5, 6)
+    locked.flags.writeable = False
+    patch = Patch()
+    source = lend(patch, locked, floats(1, 2))
+    bump(patch, source)
+    with Engine(patch, device="host") as engine:
+        assert [d.node for d in engine.step().diagnostics] == [source.id]
+        patch.set(source, which="1")
+        assert not engine.step().diagnostics
+        assert LENT[1].tolist() == [2, 3]
+
+
+def test_a_delay_of_an_array_keeps_what_it_was() -> None:
+    """The user's writes between frames are not seen in what is a frame old; another array is the next frame's."""
+    patch = Patch()
+    mine = floats(1, 2)
+    source = lend(patch, mine, floats(10, 20))
+    delay = patch.add("buffer.frame_delay")
+    patch.connect(source["out"], delay["x"])
+    with Engine(patch, device="host") as engine:
+        found = []
+        for frame in range(4):
+            engine.step()
+            found.append(engine.read(delay["out"]).tolist())
+            mine[:] = 5
+            if frame == 1:
+                patch.set(source, which="1")
+        assert found == [[0, 0], [1, 2], [5, 5], [10, 20]]
+
+
+# Composites as child graphs
+
+
+@pytest.fixture
+def counting() -> type[Composite]:
+    """Define a child graph with a delay inside that is fed back."""
+
+    class Counting(Composite, id="test_small.counting", as_child_graph=True):
+        """Add `step` in each frame, from 2 on."""
+
+        def compose(self, build: CompositeBuilder) -> None:
+            like, delay = build.add_child("buffer.constant", "like"), build.add_child("buffer.frame_delay", initial=2.0)
+            more, last = build.add_child("math.scale_offset", "more"), build.add_child("math.scale_offset", "last")
+            build.connect_children(like["out"], delay["like"])
+            build.connect_children(delay["out"], more["x"])
+            build.connect_children(more["out"], last["x"])
+            build.connect_children(last["out"], delay["x"])
+            build.expose_output("out", last["out"])
+            build.expose_parameter("step", more, "offset")
+
+    return Counting
+
+
+def test_a_round_inside_a_child_graph_takes_live_values(counting: type[Composite]) -> None:
+    """In every frame, though frames go by turns over two graphs; and it is traced without a loss."""
+    patch = Patch()
+    node = patch.add("test_small.counting")
+    with Engine(patch, device="host") as engine:
+        total = 2
+        for frame in range(7):
+            patch.set(node, step=float(frame))
+            report = engine.step()
+            assert report.update_level is (UpdateLevel.HOT if frame else UpdateLevel.COLD)
+            total += frame
+            assert engine.read(node["out"]).tolist() == [total]
+        assert child_graphs(engine) == 1
+        assert len({piece.name for piece in engine.trace(2) if piece.track == "engine"}) == 2
+        engine.step()
+        assert engine.read(node["out"]).tolist() == [total + 3 * 6]
+
+
+def child_graphs(engine: Engine) -> int:
+    """How many groups of operations the running graph has as one node."""
+    from engine.compiler.grouping import units
+
+    compiled = engine._engine.updates.compiled
+    assert compiled is not None
+    return sum(len(unit) > 1 for unit in units(compiled.plan.operations, compiled.plan.description.by_id))
+
+
+def test_a_composite_runs_as_one_child_graph() -> None:
+    """What it computes, and its live parameters, are what they are without; each is one update."""
+    patch = Patch()
+    whole = patch.add("test_small.sum3", a=1.0, b=10.0, c=100.0)
+    patch.connect(array(patch, 1, 2)["out"], whole["x"])
+    after = patch.add("math.scale_offset", scale=2.0)
+    patch.connect(whole["out"], after["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        assert child_graphs(engine) == 1
+        assert engine.read(after["out"]).tolist() == [224, 226]
+        for name, value in (("b", 0.0), ("a", -1.0), ("c", 1.0), ("b", 10.0)):
+            patch.set(whole, **{name: value})
+            assert engine.step().update_level is UpdateLevel.HOT
+        assert engine.read(after["out"]).tolist() == [22, 24]
+        assert engine.read(whole["out"]).tolist() == [11, 12]
+
+
+def test_a_child_graph_is_timed_as_its_composite() -> None:
+    """One time for the node, whether blocks or kernels are measured."""
+    patch = Patch()
+    whole = patch.add("test_small.sum3")
+    patch.connect(array(patch, 1, 2)["out"], whole["x"])
+    for level in (ProfilingLevel.PER_BLOCK, ProfilingLevel.PER_KERNEL):
+        with Engine(patch, device="host", profiling=level) as engine:
+            for _ in range(2):
+                report = engine.step()
+            time_ns = report.nodes[whole.id].time_ns
+            assert time_ns is not None and time_ns > 0
+            assert engine.read(whole["out"]).tolist() == [4, 5]
+
+
+def test_composites_in_a_row_are_a_child_graph_each() -> None:
+    """Every one after what feeds it."""
+    patch = Patch()
+    last = array(patch, 0)
+    for number in range(4):
+        node = patch.add("test_small.sum3", a=float(number), b=0.0, c=0.0)
+        patch.connect(last["out"], node["x"])
+        last = node
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        assert child_graphs(engine) == 4
+        assert engine.read(last["out"]).tolist() == [6]
+
+
+def test_a_composite_in_a_loop_is_inlined() -> None:
+    """A body takes its blocks one by one; its parameters stay HOT."""
+    patch = Patch()
+    total, loop = zeros(patch, 1), patch.add("control.for", count=3)
+    whole = patch.add("test_small.sum3", region=loop)
+    patch.connect(total["out"], whole["x"])
+    store = patch.add("buffer.assign", region=loop)
+    patch.connect(total["out"], store["target"])
+    patch.connect(whole["out"], store["value"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        assert child_graphs(engine) == 0
+        assert engine.read(store["out"]).tolist() == [9]
+        patch.set(whole, b=5.0)
+        assert engine.step().update_level is UpdateLevel.HOT
+        assert engine.read(store["out"]).tolist() == [21]
+
+
+def test_an_array_inside_a_child_graph_can_be_another() -> None:
+    """A rebind reaches the kernels of the child graph, or rebuilds where a copy node has the address."""
+    arrays = [floats(1, 2), floats(10, 20)]
+    patch = Patch()
+    source = lend(patch, *arrays)
+    whole = patch.add("test_small.sum3")
+    patch.connect(source["out"], whole["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for which, wanted in ((1, [13, 23]), (0, [4, 5])):
+            patch.set(source, which=str(which))
+            engine.step()
+            assert engine.read(whole["out"]).tolist() == wanted

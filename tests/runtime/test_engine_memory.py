@@ -1,0 +1,469 @@
+"""Memory as the engine uses it: shared by what is over, looked at in parts, appended to, and given back."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import Engine, Patch, UpdateLevel
+from engine.api import Block, BlockBuilder, Composite, CompositeBuilder, In, Kernel, Out, f32, port
+from engine.diagnostics import PatchError, Severity
+from engine.patch.changes import PortRef
+from engine.patch.document import NodeRef
+from engine.runtime.messages import Reset
+from tests.runtime.small_blocks import Array, Pour, add_to, array, bump, zeros
+
+
+def used_bytes(engine: Engine) -> int:
+    """What the pool has handed out."""
+    return engine.step().statistics.pool_used_bytes
+
+
+def share(engine: Engine) -> tuple[int, int]:
+    """Bytes of the arena, and what its buffers would need without sharing."""
+    compiled = engine._engine.updates.compiled
+    assert compiled is not None
+    return compiled.plan.placement.size_bytes, compiled.plan.placement.unshared_bytes
+
+
+def _random_patch(seed: int) -> tuple[Patch, dict[PortRef, Array], NodeRef]:
+    """Blocks that compute from each other, some in a loop or after an If; what each port holds in frame 0 by numpy.
+
+    The node returned is a constant that all results depend on by addition: `results + value * weights`.
+    """
+    rng = random.Random(seed)
+    patch = Patch()
+    size = rng.choice([1, 63, 64, 257])
+    data = np.random.default_rng(seed).integers(-8, 8, size).astype(np.float32)
+    base = zeros(patch, size)
+    source = patch.add("io.array", data=data)
+    made: list[tuple[PortRef, Array]] = [(base["out"], np.zeros(size, np.float32)), (source["out"], data)]
+    expected: dict[PortRef, Array] = {source["out"]: data}
+    for _ in range(rng.randint(5, 25)):
+        kind = rng.choice(["add", "scale", "scale", "loop", "if"])
+        port, values = rng.choice(made[-6:])
+        if kind == "add":
+            other, more = rng.choice(made)
+            node = patch.add("math.add")
+            patch.connect(port, node["x"])
+            patch.connect(other, node["y"])
+            result = values + more
+        elif kind == "scale":
+            scale, offset = rng.choice([-1.0, 0.5, 1.0]), float(rng.randint(-3, 3))
+            node = patch.add("math.scale_offset", scale=scale, offset=offset)
+            patch.connect(port, node["x"])
+            result = values * np.float32(scale) + np.float32(offset)
+        elif kind == "loop":
+            turns = rng.randint(0, 3)
+            copy, loop = patch.add("buffer.copy"), patch.add("control.for", count=turns)
+            patch.connect(port, copy["x"])
+            step = patch.add("math.scale_offset", scale=0.5, offset=2.0, region=loop)
+            patch.connect(copy["out"], step["x"])
+            node = patch.add("buffer.assign", region=loop)
+            patch.connect(copy["out"], node["target"])
+            patch.connect(step["out"], node["value"])
+            result = values
+            for _ in range(turns):
+                result = result * np.float32(0.5) + np.float32(2)
+            expected[step["out"]] = result if turns else np.zeros(size, np.float32)
+            if not turns:
+                del expected[step["out"]]  # nobody outside reads it, so it need not hold its default
+        else:
+            holds = rng.choice([0, 1])
+            region = patch.add("control.if")
+            patch.connect(array(patch, holds)["out"], region["condition"])
+            node = patch.add("math.scale_offset", scale=1.0, offset=1.0, region=region)
+            patch.connect(port, node["x"])
+            after = patch.add("math.scale_offset", scale=1.0, offset=1.0)
+            patch.connect(node["out"], after["x"])
+            result = values + np.float32(1) if holds else np.zeros(size, np.float32)
+            made.append((after["out"], result + np.float32(1)))
+            expected[after["out"]] = made[-1][1]
+        made.append((node["out"], result))
+        expected[node["out"]] = result
+    return patch, expected, base
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=12)
+def test_every_port_can_be_read_after_a_frame(seed: int) -> None:
+    """In any order, more than once, though blocks share memory: as numpy computes it, and reading changes nothing."""
+    patch, expected, _ = _random_patch(seed)
+    rng = random.Random(seed)
+    with Engine(patch, device="host") as engine:
+        for _ in range(2):
+            assert not [d for d in engine.step().diagnostics if d.severity is Severity.ERROR]
+            before = engine._engine.context.pool.used_bytes
+            ports = rng.choices(list(expected), k=2 * len(expected))
+            for port in ports:
+                np.testing.assert_array_equal(engine.read(port), expected[port], err_msg=str(port))
+            assert engine._engine.context.pool.used_bytes == before
+
+
+def test_a_chain_shares_memory_and_is_read_all_the_same() -> None:
+    """A hundred blocks in a row need no more than a few buffers."""
+    patch = Patch()
+    last = zeros(patch, 1000, value=1.0)
+    chain = []
+    for _ in range(100):
+        node = patch.add("math.scale_offset", scale=1.0, offset=1.0)
+        patch.connect(last["out"], node["x"])
+        chain.append(node)
+        last = node
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        arena, unshared = share(engine)
+        assert arena <= 3 * 4096 and unshared >= 99 * 4000
+        for number, node in enumerate(chain):
+            assert set(engine.read(node["out"]).tolist()) == {number + 2.0}
+
+
+def test_what_state_gave_is_read_though_it_has_changed_since() -> None:
+    """A sum over frames, looked at before and after it is added to; reading does not add."""
+    patch = Patch()
+    state = patch.add("buffer.state", shape="5", dtype="f32")
+    before = patch.add("math.scale_offset", scale=10.0)
+    patch.connect(state["out"], before["x"])
+    more = patch.add("math.scale_offset", offset=0.5)
+    patch.connect(before["out"], more["x"])
+    changed = bump(patch, state)
+    after = patch.add("math.scale_offset", scale=10.0)
+    patch.connect(changed["out"], after["x"])
+    chain = [after]
+    for _ in range(4):
+        chain.append(patch.add("math.scale_offset", offset=1.0))
+        patch.connect(chain[-2]["out"], chain[-1]["x"])
+    with Engine(patch, device="host") as engine:
+        for frame in range(4):
+            engine.step()
+            for _ in range(2):
+                for node, value in ((before, 10 * frame), (more, 10 * frame + 0.5), (changed, frame + 1)):
+                    assert engine.read(node["out"]).tolist() == [value] * 5
+                for number, node in enumerate(chain):
+                    assert engine.read(node["out"]).tolist() == [10 * (frame + 1) + number] * 5
+
+
+def test_a_read_sees_the_frame_that_was_and_not_an_edit_that_waits() -> None:
+    """A parameter set after the frame counts from the next one on, also for what has to be computed again."""
+    patch = Patch()
+    chain = [zeros(patch, 10, value=1.0)]
+    for _ in range(8):
+        chain.append(patch.add("math.scale_offset", scale=2.0))
+        patch.connect(chain[-2]["out"], chain[-1]["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(chain[0], value=5.0)
+        patch.set(chain[3], scale=0.0)
+        for power, node in enumerate(chain):
+            assert engine.read(node["out"]).tolist() == [2.0**power] * 10
+        engine.step()
+        assert engine.read(chain[2]["out"]).tolist() == [20.0] * 10
+        assert engine.read(chain[5]["out"]).tolist() == [0.0] * 10
+
+
+def _view(patch: Patch, source: NodeRef, block: str, **values: Any) -> NodeRef:
+    node = patch.add(f"buffer.{block}", **values)
+    patch.connect(source["out"], node["x"])
+    return node
+
+
+def _copied(patch: Patch, source: NodeRef) -> NodeRef:
+    return _view(patch, source, "copy")
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=15)
+def test_views_of_views_are_numpys(seed: int) -> None:
+    """Slices, transposes, reshapes and other element types one behind the other, read directly and through a copy."""
+    rng = random.Random(seed)
+    shape = tuple(rng.randint(1, 5) for _ in range(rng.randint(1, 3)))
+    data = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    patch = Patch()
+    node, values = patch.add("io.array", data=data), data
+    # The engine's own memory, and the array that numpy's views lie in.
+    node = _copied(patch, node)
+    steps: list[tuple[NodeRef, Array]] = []
+    for _ in range(rng.randint(1, 4)):
+        kind = rng.choice(["slice", "transpose", "reshape", "reinterpret"])
+        if kind == "slice":
+            axis = rng.randrange(values.ndim)
+            start = rng.randrange(values.shape[axis])
+            stop, step = rng.randint(start + 1, values.shape[axis]), rng.randint(1, 3)
+            node = _view(patch, node, "slice", axis=axis, start=start, stop=stop, step=step)
+            values = np.moveaxis(np.moveaxis(values, axis, 0)[start:stop:step], 0, axis)
+        elif kind == "transpose":
+            order = rng.sample(range(values.ndim), values.ndim)
+            node = _view(patch, node, "transpose", order=", ".join(map(str, order)))
+            values = values.transpose(order)
+        elif values.flags.c_contiguous and kind == "reshape":
+            node = _view(patch, node, "reshape", shape=f"{values.shape[0]}, -1")
+            values = values.reshape(values.shape[0], -1)
+        elif values.flags.c_contiguous and values.dtype == np.float32:
+            node = _view(patch, node, "reinterpret", dtype="u16")
+            values = values.view(np.uint16)
+        steps.append((node, values))
+    copies = [(_copied(patch, node), values) for node, values in steps]
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        for node, values in [*steps, *copies]:
+            found = engine.read(node["out"])
+            assert found.dtype == values.dtype
+            np.testing.assert_array_equal(found, values)
+
+
+@pytest.mark.parametrize("edges", [(0, 3), (2, 5), (6, 7), (0, 7)])
+def test_an_in_place_block_on_a_slice_leaves_the_rest(edges: tuple[int, int]) -> None:
+    """The whole has the change in the part and nowhere else."""
+    start, stop = edges
+    patch = Patch()
+    whole = zeros(patch, 7, value=3.0)
+    part = bump(patch, _view(patch, whole, "slice", start=start, stop=stop))
+    expected = np.full(7, 3.0)
+    expected[start:stop] += 1
+    with Engine(patch, device="host") as engine:
+        for _ in range(3):
+            assert not engine.step().diagnostics
+            assert engine.read(whole["out"]).tolist() == expected.tolist()
+            assert engine.read(part["out"]).tolist() == [4.0] * (stop - start)
+
+
+def test_two_in_place_blocks_may_change_parts_without_a_common_byte() -> None:
+    """Also when a reader of the whole comes before, and in a loop."""
+    patch = Patch()
+    whole = zeros(patch, 9, value=1.0)
+    before = patch.add("math.scale_offset", scale=10.0)
+    patch.connect(whole["out"], before["x"])
+    loop = patch.add("control.for", count=3)
+    first = bump(patch, _view(patch, whole, "slice", stop=4), loop)
+    bump(patch, _view(patch, whole, "slice", start=4, stop=6), amount=7.0)
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        assert engine.read(whole["out"]).tolist() == [4, 4, 4, 4, 8, 8, 1, 1, 1]
+        assert engine.read(before["out"]).tolist() == [10] * 9
+        assert engine.read(first["out"]).tolist() == [4] * 4
+
+
+def test_two_in_place_blocks_on_parts_with_a_common_element_are_refused() -> None:
+    """At one of the two, with a remedy; a Copy mends it."""
+    patch = Patch()
+    whole = zeros(patch, 9)
+    bump(patch, _view(patch, whole, "slice", stop=5))
+    part = _view(patch, whole, "slice", start=4)
+    second = bump(patch, part)
+    with Engine(patch, device="host") as engine:
+        (problem,) = engine.step().diagnostics
+        assert problem.severity is Severity.ERROR and problem.node is not None and problem.node.startswith("bump")
+        assert "Copy" in problem.remedy
+        copy = _copied(patch, part)
+        patch.connect(copy["out"], second["x"])
+        assert not engine.step().diagnostics
+        assert engine.read(second["out"]).tolist() == [1] * 5
+
+
+def _poured(values: list[float], **parameters: Any) -> tuple[Patch, NodeRef, NodeRef]:
+    patch = Patch()
+    source = array(patch, *values)
+    pour = patch.add("test_small.pour", **parameters)
+    patch.connect(source["out"], pour["x"])
+    reader = patch.add("buffer.copy")
+    patch.connect(pour["out_count"], reader["x"])
+    return patch, pour, reader
+
+
+@pytest.mark.parametrize(
+    ("least", "count", "severity"),
+    [(20.0, 0, None), (19.0, 1, None), (12.0, 8, None), (11.0, 9, None), (10.0, 10, "full"), (4.0, 10, "over")],
+)
+def test_an_append_buffer_counts_what_is_in_it(least: float, count: int, severity: str | None) -> None:
+    """Nothing, exactly what fits, and more than fits; the count never says more than there is room for."""
+    patch, pour, reader = _poured(list(range(20)), capacity=10, least=least)
+    with Engine(patch, device="host") as engine:
+        for _ in range(2):
+            report = engine.step()
+            assert report.counts == {str(pour["out"]): count}
+            assert engine.read(reader["out"]).tolist() == [count]
+            found = engine.read(pour["out"])[:count].tolist()
+            assert len(set(found)) == count and set(found) <= set(range(int(least), 20))
+            texts = [(d.node, d.port, d.severity) for d in report.diagnostics]
+            assert texts == ([(pour.id, "out", Severity.WARNING)] if severity else [])
+            if severity == "full":
+                assert "100 % of its capacity (10 of 10)" in report.diagnostics[0].message
+            if severity == "over":
+                assert "got 16 for 10 places" in report.diagnostics[0].message
+        patch.set(pour, least=30.0)
+        report = engine.step()
+        assert (report.update_level, report.counts[str(pour["out"])]) == (UpdateLevel.HOT, 0)
+        assert not report.diagnostics
+
+
+def test_an_append_buffer_in_a_composite_is_counted_by_the_name_it_is_exposed_with() -> None:
+    """In the report as in diagnostics."""
+
+    class Pouring(Composite, id="test_small.pouring"):
+        """Append inside."""
+
+        def compose(self, build: CompositeBuilder) -> None:
+            pour = build.add_child(Pour, "pour")
+            build.expose_input("x", pour["x"])
+            build.expose_output("large", pour["out"])
+            build.expose_output("count", pour["out_count"])
+
+    patch = Patch()
+    node = patch.add("test_small.pouring")
+    patch.connect(array(patch, *range(20))["out"], node["x"])
+    with Engine(patch, device="host") as engine:
+        report = engine.step()
+        assert report.counts == {str(node["large"]): 5}
+        assert [(d.node, d.port) for d in report.diagnostics] == [(node.id, "large")]
+
+
+def test_an_append_buffer_that_is_state_goes_on() -> None:
+    """From frame to frame, beside a loop whose words are cleared in each; a reset empties it."""
+
+    class Gather(Block, id="test_small.gather"):
+        """Append to what the frames before have."""
+
+        x: In[f32] = port(doc="Numbers.")
+        out: Out[f32] = port(shape="[14]", append=True, state=True, doc="All so far.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            arguments = (self.x, 0.0, self.out, self.out.counter, self.out.size, self.x.size)
+            file = str(Path(__file__).parent / "small_blocks.cu")
+            build.launch(Kernel(file, "pour"), num_threads=self.x.size, args=arguments)
+
+    patch = Patch()
+    node = patch.add("test_small.gather")
+    patch.connect(array(patch, 1, 2, 3)["out"], node["x"])
+    with Engine(patch, device="host") as engine:
+        for frame in range(6):
+            if frame == 2:
+                bump(patch, zeros(patch), patch.add("control.for", count=2))
+            report = engine.step()
+            count = min(3 * (frame + 1), 14)
+            assert report.counts == {str(node["out"]): count}
+            assert engine.read(node["out_count"]).tolist() == [count]
+            everything = [1, 2, 3] * (frame + 1)
+            found = engine.read(node["out"])[:count].tolist()
+            assert all(found.count(value) <= everything.count(value) for value in found)
+            assert len(found) == count and set(found) <= {1, 2, 3}
+            assert bool(report.diagnostics) == (frame >= 4)
+        engine.post(Reset())
+        assert engine.step().counts == {str(node["out"]): 3}
+
+
+def test_a_refused_build_leaves_no_memory_behind() -> None:
+    """However often it is tried: a kernel that does not take its block's arguments, with state behind it."""
+
+    class Wrong(Block, id="test_small.wrong"):
+        """Gives a kernel too few arguments."""
+
+        x: In[f32] = port(doc="Numbers.")
+        out: Out[f32] = port(shape="same(x)", doc="Nothing.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            build.launch(
+                Kernel(str(Path(__file__).parent / "small_blocks.cu"), "bump"), num_threads=1, args=(self.out,)
+            )
+
+    patch = Patch()
+    source, delay = zeros(patch, 300), patch.add("buffer.frame_delay")
+    patch.connect(source["out"], delay["x"])
+    with Engine(patch, device="host") as engine:
+        used = used_bytes(engine)
+        wrong, second = patch.add("test_small.wrong"), patch.add("buffer.frame_delay")
+        patch.connect(source["out"], wrong["x"])
+        patch.connect(wrong["out"], second["x"])
+        for _ in range(3):
+            assert [d.node for d in engine.step().diagnostics] == [wrong.id]
+            assert engine._engine.context.pool.used_bytes == used
+            patch.set(source, value=1.0 + patch.value(source, "value"))
+        patch.remove(second)
+        patch.remove(wrong)
+        assert not engine.step().diagnostics
+        assert used_bytes(engine) == used
+
+
+def test_an_append_buffer_in_a_loop_starts_anew_in_each_turn() -> None:
+    """The total of the counts is turns times what is found in each."""
+    patch = Patch()
+    loop = patch.add("control.for", count=3)
+    pour = patch.add("test_small.pour", region=loop, least=2.0)
+    patch.connect(array(patch, 1, 2, 3)["out"], pour["x"])
+    number = patch.add("buffer.convert", dtype="f32", region=loop)
+    patch.connect(pour["out_count"], number["x"])
+    total = add_to(patch, zeros(patch), number, "out", loop)
+    with Engine(patch, device="host") as engine:
+        for turns in (3, 1, 0, 2):
+            patch.set(loop, count=turns)
+            report = engine.step()
+            assert engine.read(total["out"]).tolist() == [2 * turns]
+            assert report.counts[str(pour["out"])] == (2 if turns else 0)
+
+
+def test_a_skipped_append_buffer_has_nothing_in_it() -> None:
+    """Its count is 0 in the report and to whoever reads it, also when it was full in the frame before."""
+    patch = Patch()
+    holds, choice = zeros(patch, value=1.0), patch.add("control.if")
+    patch.connect(holds["out"], choice["condition"])
+    pour = patch.add("test_small.pour", region=choice, capacity=2)
+    patch.connect(array(patch, 1, 2, 3)["out"], pour["x"])
+    reader = patch.add("buffer.copy")
+    patch.connect(pour["out_count"], reader["x"])
+    with Engine(patch, device="host") as engine:
+        for value, count in ((1.0, 2), (0.0, 0), (1.0, 2), (0.0, 0)):
+            patch.set(holds, value=value)
+            report = engine.step()
+            assert engine.read(reader["out"]).tolist() == [count]
+            assert report.counts == {str(pour["out"]): count}
+            assert len(report.diagnostics) == (1 if value else 0)
+
+
+def _edit(patch: Patch, base: NodeRef, loop: NodeRef, rng: random.Random, *, undo: bool) -> None:
+    """Change something; no block is ever left without its input."""
+    kind = rng.choice(["scale", "delay", "pour", "in loop", "remove", "remove", "undo", "size", "rewire", "rewire"])
+    nodes = [patch[n] for n in patch.nodes if n not in (base.id, loop.id)]
+    blocks = {"scale": "math.scale_offset", "in loop": "math.scale_offset", "delay": "buffer.frame_delay"}
+    if kind in (*blocks, "pour"):
+        with patch.edit("Add and connect"):
+            node = patch.add(blocks.get(kind, "test_small.pour"), region=loop if kind == "in loop" else "")
+            patch.connect(rng.choice([base, *nodes])["out"], node["x"])
+    elif kind == "undo":
+        if undo:
+            patch.undo()
+    elif kind == "size":
+        patch.set(base, shape=rng.choice(["100", "300"]))
+    elif nodes:
+        node = rng.choice(nodes)
+        with patch.edit("Rewire"):
+            for connection in patch.connections_of(node.id):
+                if connection.source.node == node.id:
+                    patch.connect(base["out"], connection.target)
+            if kind == "remove":
+                patch.remove(node)
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=8)
+def test_nothing_leaks_over_many_edits(seed: int) -> None:
+    """After any edits the pool has handed out what a fresh engine of the same patch needs."""
+    rng = random.Random(seed)
+    patch = Patch()
+    base, loop = zeros(patch, 100), patch.add("control.for", count=2)
+    patch.add("buffer.state", shape="100", dtype="f32")
+    start = len(patch.history.names)
+    with Engine(patch, device="host") as engine:
+        for _ in range(30):
+            with suppress(PatchError):  # what would close a cycle changes nothing
+                _edit(patch, base, loop, rng, undo=len(patch.history.names) > start)
+            if rng.random() < 0.5:
+                engine.step()
+        assert not [d for d in engine.step().diagnostics if d.severity is Severity.ERROR]
+        with Engine(patch, device="host") as fresh:
+            assert used_bytes(engine) == used_bytes(fresh)

@@ -1,0 +1,166 @@
+"""What is said of launches that leave a GPU idle, for kernels and a GPU whose numbers are known."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import Engine, Patch
+from engine.compiler.node_making import KernelNode
+from engine.device.arguments import KernelArguments
+from engine.device.host import HostDevice
+from engine.device.host.modules import HostKernel
+from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
+from engine.device.protocol import DeviceInfo, LaunchConfig, Node
+from engine.diagnostics import Severity
+from engine.runtime.launch_checks import launch_advice, launch_warnings
+from tests.runtime.conftest import SCALE, Kernels
+
+HOPPER = MultiprocessorLimits(2048, 32, 65536, 65536, 228 << 10, 1 << 10, 128)
+GPU = DeviceInfo("cuda:0", "GPU", "sm_90", 1 << 30, 132, HOPPER)
+
+
+def advice(grid: int, threads: int, registers: int = 32, static: int = 0, dynamic: int = 0) -> tuple[str, str] | None:
+    """Return what is said of a launch on a GPU of compute capability 9.0 with 132 multiprocessors."""
+    config = LaunchConfig((grid, 1, 1), (threads, 1, 1), dynamic)
+    return launch_advice("tile", KernelResources(registers, static, 0), config, HOPPER, 132)
+
+
+def node(name: str, kernel: Any, config: LaunchConfig) -> KernelNode:
+    """Return a kernel node of the graph."""
+    typed: Any = SimpleNamespace(kernel=kernel)
+    return KernelNode(name, 0, Node(0), typed, config, KernelArguments((), ()), {})
+
+
+def test_registers_are_named_with_their_remedy() -> None:
+    """168 registers let 12 warps of 64 run; thread blocks of 8 warps fit once, those of 6 warps twice."""
+    told = advice(10_000, 256, registers=168)
+    assert told == (
+        "kernel tile uses 168 registers a thread: 256 of 2,048 threads of a multiprocessor can run at once (12 %)",
+        "keep fewer values at once, or have the compiler use fewer with __launch_bounds__(256, 2); "
+        "with thread blocks of 192 threads, 384 would run",
+    )
+
+
+def test_shared_memory_is_named_with_its_size() -> None:
+    """Static and dynamic bytes together: two thread blocks of 128 threads fit."""
+    told = advice(10_000, 128, static=10_000, dynamic=90_000)
+    assert told is not None
+    assert told[0] == (
+        "kernel tile takes 100,000 bytes of shared memory for each thread block of 128: "
+        "256 of 2,048 threads of a multiprocessor can run at once (12 %)"
+    )
+    assert "shared memory" in told[1]
+
+
+def test_small_thread_blocks_are_named() -> None:
+    """A multiprocessor of 9.0 runs 32 thread blocks, however small."""
+    told = advice(1_000_000, 8)
+    assert told == (
+        "kernel tile has thread blocks of 8 threads, 32 at most at once: "
+        "256 of 2,048 threads of a multiprocessor can run at once (12 %)",
+        "use thread blocks of at least 64 threads",
+    )
+
+
+def test_a_grid_that_leaves_most_multiprocessors_idle() -> None:
+    """20,000 threads in 20 large thread blocks; in small ones they would keep all 132 multiprocessors busy."""
+    assert advice(20, 1024) == (
+        "grid of kernel tile has 20 thread blocks of 1,024 threads: 112 of 132 multiprocessors have nothing to do",
+        "use thread blocks of 128 threads",
+    )
+
+
+@pytest.mark.parametrize(
+    ("grid", "threads", "registers"),
+    [
+        (10_000, 256, 128),  # 25 %
+        (131, 256, 255),  # does not fill the device with one thread block each
+        (1, 1, 255),  # one thread that prepares something
+        (66, 1024, 32),  # half of the multiprocessors
+        (16, 1024, 32),  # too few threads for all multiprocessors
+        (65, 256, 32),  # likewise, with thread blocks of the usual size
+        (10_000, 1024, 128),  # fits not once: the launch is refused, with the reason
+    ],
+)
+def test_what_is_worth_no_word(grid: int, threads: int, registers: int) -> None:
+    """Launches that run well enough, or are too small to gain anything."""
+    assert advice(grid, threads, registers=registers) is None
+
+
+@given(st.integers(1, 10_000), st.integers(1, 256), st.integers(0, 64))
+def test_usual_launches_are_quiet(grid: int, threads: int, registers: int) -> None:
+    """Thread blocks of up to 256 threads are told of only where few of the threads run, and many are launched."""
+    told = advice(grid, threads, registers=registers)
+    found = occupancy(KernelResources(registers, 0, 0), HOPPER, (threads, 1, 1))
+    is_low = 4 * found.active_threads < found.max_threads and grid >= 132 * found.thread_blocks
+    assert (told is not None) == is_low
+
+
+@given(st.integers(1, 1024), st.integers(1, 255), st.integers(0, 227 << 10))
+def test_a_remedy_is_one(threads: int, registers: int, shared: int) -> None:
+    """The thread block that is named lets as many threads run as the text says, and more than now."""
+    config = LaunchConfig((1_000_000, 1, 1), (threads, 1, 1), shared)
+    resources = KernelResources(registers, 0, 0)
+    told = launch_advice("k", resources, config, HOPPER, 132)
+    if told is None or "would run" not in told[1]:
+        return
+    size, promised = told[1].split("with thread blocks of ")[1].removesuffix(" would run").split(" threads, ")
+    found = occupancy(resources, HOPPER, (int(size), 1, 1), shared)
+    assert found.active_threads == int(promised.replace(",", ""))
+    assert found.active_threads > occupancy(resources, HOPPER, (threads, 1, 1), shared).active_threads
+
+
+def test_each_node_is_told_once() -> None:
+    """Two launches of one kernel by one node, one by another; a host has nothing to tell."""
+    kernel = SimpleNamespace(name="tile", resources=KernelResources(255, 0, 0))
+    config = LaunchConfig((1000, 1, 1), (256, 1, 1))
+    nodes = [
+        node("a", kernel, config),
+        node("a", kernel, config),
+        node("b", kernel, LaunchConfig((999, 1, 1), (256, 1, 1))),
+    ]
+    found = launch_warnings(nodes, GPU)
+    assert [(item.node, item.severity) for item in found] == [("a", Severity.WARNING), ("b", Severity.WARNING)]
+    assert launch_warnings(nodes, DeviceInfo("host", "CPU", "compute_75", 1 << 30, 2)) == []
+    unknown = SimpleNamespace(name="tile", resources=None)
+    assert launch_warnings([node("a", unknown, config)], GPU) == []
+
+
+class Pretending(HostDevice):
+    """The host, with the limits of a GPU of one multiprocessor."""
+
+    @property
+    def info(self) -> DeviceInfo:
+        found = super().info
+        return DeviceInfo(found.name, found.title, found.architecture, found.memory_bytes, 1, HOPPER)
+
+
+def test_a_warning_lies_on_the_node_and_goes_with_the_kernel(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes with the graph that is built and with a kernel that is swapped in, and keeps nothing from running."""
+    registers = {"scale": 255}
+    monkeypatch.setattr(
+        HostKernel, "resources", property(lambda kernel: KernelResources(registers.get(kernel.name, 32), 0, 0))
+    )
+    patch = Patch()
+    data = patch.add("io.array", data=np.arange(1024, dtype=np.float32))
+    scale = patch.add("test_run.scale")
+    patch.connect(data["out"], scale["x"])
+    device = Pretending(cores=1)
+    try:
+        with Engine(patch, device=device) as engine:
+            (problem,) = engine.step().diagnostics
+            assert (problem.node, problem.severity) == (scale.id, Severity.WARNING)
+            assert problem.message.startswith("kernel scale uses 255 registers a thread")
+            assert engine.read(scale["out"])[5] == 10
+            registers["scale"] = 32
+            engine.post(kernels.write("scale.cu", SCALE.replace("factor;", "factor + 1;")))
+            assert not engine.step().diagnostics
+            assert engine.read(scale["out"])[5] == 11
+    finally:
+        device.close()
