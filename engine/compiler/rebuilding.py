@@ -13,7 +13,6 @@ from engine.blocktypes.description import KernelEntry
 from engine.compiler.amendment import Amendment
 from engine.compiler.arguments import Resources
 from engine.compiler.build import BuiltGraph, Span
-from engine.compiler.inlining import changed_values
 from engine.compiler.node_making import KernelNode, NodeMaker
 from engine.compiler.operations import DownloadStatus
 from engine.compiler.plan import Plan
@@ -243,7 +242,16 @@ def _grouped(labels: Mapping[int, str]) -> dict[str, list[int]]:
 
 
 def _nodes_with_other_values(before: Plan, now: Plan) -> set[str]:
-    """Return the blocks in composites that are given other numbers than before by what is around them."""
-    if before.inlined.values == now.inlined.values:
-        return set()
-    return {node for node, _ in changed_values(before.inlined.values, now.inlined.values)}
+    """Return the blocks in composites that may be given other values than before by what is around them."""
+    old, new = before.inlined, now.inlined
+    if old.parameters != new.parameters:
+        return set(new.values)
+    return {node for node, values in new.values.items() if not _are_same(old.values.get(node, {}), values)}
+
+
+def _are_same(old: Mapping[str, object], new: Mapping[str, object]) -> bool:
+    """True when values are the same objects, or equal numbers; others may not even say whether they are equal."""
+    return old.keys() == new.keys() and all(
+        value is old[name] or (isinstance(value, (bool, int, float)) and value == old[name])
+        for name, value in new.items()
+    )

@@ -20,6 +20,8 @@ from engine.patch.changes import PortRef
 
 #: Of how many blocks and connections an edit may be before all are looked at.
 _MOST = 64
+#: How many blocks may be looked at on each side to give the ends of a new connection other places.
+_MOST_MOVED = 256
 
 
 def recheck(description: GraphDescription, previous: Checked) -> Checked | None:
@@ -42,7 +44,10 @@ def recheck(description: GraphDescription, previous: Checked) -> Checked | None:
         if found.incoming.pop(node) or found.following.pop(node):
             return None  # a connection was left behind
         del nodes[node]
-    if dirty is None or any(any(missing_inputs(description.by_id[node], found.incoming[node])) for node in dirty):
+    position = _put_in_order(position, found, edit) if dirty is not None else None
+    if dirty is None or position is None:
+        return None
+    if any(any(missing_inputs(description.by_id[node], found.incoming[node])) for node in dirty):
         return None
     touched = _propagate(description, found, position, nodes, dirty)
     if touched is None:
@@ -96,13 +101,60 @@ def _positions(previous: Checked, edit: Differences) -> dict[str, float] | None:
             high = min((place for place in fed if place is not None), default=end + 2)
             end = max(end, (low + high) / 2)
             position[node] = (low + high) / 2
-    for connection in edit.made:
-        if position[connection.source.node] >= position[connection.target.node]:
-            return None
     if edit.gone:
         gone = set(edit.gone)
         position = {node: place for node, place in position.items() if node not in gone}
     return position
+
+
+def _put_in_order(position: dict[str, float], found: Survey, edit: Differences) -> dict[str, float] | None:
+    """Return places with the target of each new connection after its source; None when that moves many, or can't be.
+
+    What lies between the two places and depends on the target moves behind what the source depends on, as in "A Dynamic
+    Topological Sort Algorithm for Directed Acyclic Graphs" (Pearce and Kelly, 2006).
+    """
+    moved: set[str] = set()
+    for connection in edit.made:
+        source, target = connection.source.node, connection.target.node
+        low, high = position[target], position[source]
+        if high < low:
+            continue
+        ahead = _ahead(target, found, position, high)
+        behind = _behind(source, found, position, low)
+        if ahead is None or behind is None or source in ahead:
+            return None
+        if not moved:
+            position = dict(position)
+        row = sorted(behind, key=position.__getitem__) + sorted(ahead, key=position.__getitem__)
+        position.update(zip(row, sorted(position[node] for node in row), strict=True))
+        moved.update(row)
+    for node in moved:
+        if any(position[source.node] >= position[node] for source in found.incoming[node].values()):
+            return None
+        if any(position[other] <= position[node] for other in found.following[node]):
+            return None
+    return position
+
+
+def _ahead(start: str, found: Survey, position: dict[str, float], last: float) -> set[str] | None:
+    """Return a block with those that depend on it and have places up to `last`, or None when they are many."""
+    reached, waiting = {start}, [start]
+    while waiting and len(reached) <= _MOST_MOVED:
+        near = {other for other in found.following[waiting.pop()] if position[other] <= last} - reached
+        reached |= near
+        waiting += near
+    return None if waiting else reached
+
+
+def _behind(start: str, found: Survey, position: dict[str, float], first: float) -> set[str] | None:
+    """Return a block with those it depends on that have places from `first` on, or None when they are many."""
+    reached, waiting = {start}, [start]
+    while waiting and len(reached) <= _MOST_MOVED:
+        sources = found.incoming[waiting.pop()].values()
+        near = {source.node for source in sources if position[source.node] >= first} - reached
+        reached |= near
+        waiting += near
+    return None if waiting else reached
 
 
 def _edit(found: Survey, edit: Differences) -> set[str] | None:

@@ -14,7 +14,8 @@ from engine.compiler.description import GraphDescription
 from engine.compiler.plan import Plan, make_plan
 from engine.compiler.verifying import verify
 from engine.diagnostics import GraphValidationError
-from tests.compiler.compiler_support import ref
+from engine.patch.changes import PortRef
+from tests.compiler.compiler_support import array, graph, i, node, o, ref
 from tests.compiler.random_edits import random_edit
 from tests.compiler.random_patches import RandomPatch, random_patch
 
@@ -67,9 +68,7 @@ def assert_told(amended: Plan, before: Plan) -> None:
             assert (operation.node, operation.entry, operation.place) == (was.node, was.entry, was.place)
             assert (operation.reads, operation.writes) == (was.reads, was.writes)
             for name in {port.port for port in places if port.node == operation.node}:
-                assert (
-                    places[type(ref("a.b"))(operation.node, name)] == old_places[type(ref("a.b"))(operation.node, name)]
-                )
+                assert places[PortRef(operation.node, name)] == old_places[PortRef(operation.node, name)]
         if index not in amendment.retied:
             then = {amendment.earlier[other] for other in operation.after}
             assert then == set(before.operations[old].after)
@@ -97,3 +96,73 @@ def test_random_edits_give_what_planning_from_scratch_gives(seed: int) -> None:
         amended += now.amendment is not None
         patch, plan = edited, now
     assert amended or len(patch.description.nodes) < 4
+
+
+def chain(length: int, count: int = 1 << 14) -> GraphDescription:
+    """Return blocks in a row, each of which also takes a second input, optional."""
+    blocks = [node(f"n{k:03}", i(), i("y", optional=True), o()) for k in range(1, length)]
+    return graph(array("n000", count), *blocks, wires=[f"n{k:03}.out n{k + 1:03}.x" for k in range(length - 1)])
+
+
+def connected(patch: GraphDescription, *wires: str) -> GraphDescription:
+    """Return the patch with more connections."""
+    return GraphDescription(patch.nodes, (*patch.connections, *graph(wires=wires).connections))
+
+
+def test_one_connection_concerns_one_operation() -> None:
+    """All others are the same objects, and no buffer that another block does not read longer moves."""
+    patch = chain(60)
+    before = make_plan(patch)
+    after = make_plan(connected(patch, "n010.out n012.y"), previous=before)
+    assert after.amendment is not None
+    changed = [old.node for old, new in zip(before.operations, after.operations, strict=True) if old is not new]
+    assert changed == ["n012"]
+    assert {o for o in before.placement.offsets if o not in after.placement.offsets} <= {
+        ref("n010.out"),
+        ref("n012.out"),
+    }
+    assert all(after.placement.offsets[o] == before.placement.offsets[o] for o in after.placement.offsets)
+    assert after.placement.size_bytes == before.placement.size_bytes
+
+
+def test_what_lies_beside_the_arena_is_placed_when_it_is_much() -> None:
+    """New buffers have memory of their own up to a tenth of the arena, or 256 KB; then all are placed anew."""
+    count = 1 << 14
+    patch = chain(30, count)
+    plan = make_plan(patch)
+    most = max(plan.placement.size_bytes // 10, 1 << 18)
+    placed_anew = 0
+    for k in range(12):
+        new = node(f"m{k}", i(), o())
+        patch = GraphDescription((*patch.nodes, new), patch.connections)
+        patch = connected(patch, f"n{k + 3:03}.out m{k}.x", f"m{k}.out n{k + 9:03}.y")
+        before, plan = plan, make_plan(patch, previous=plan)
+        beside = [owner for owner in make_plan(again(patch)).placement.offsets if owner not in plan.placement.offsets]
+        assert 4 * count * len(beside) <= most
+        placed_anew += plan.placement.packed_bytes != before.placement.packed_bytes
+    assert placed_anew
+
+
+def test_what_is_left_out_of_an_amendment_is_planned_as_a_whole() -> None:
+    """Such as an edit of very many blocks; the plan is right all the same."""
+    patch = chain(80)
+    before = make_plan(patch)
+    half = GraphDescription(patch.nodes[:2], patch.connections[:1])
+    assert make_plan(half, previous=before).amendment is None
+    assert_same(make_plan(half, previous=before), make_plan(again(half)))
+
+
+def test_a_connection_may_put_one_row_of_blocks_after_another() -> None:
+    """What was before by chance comes after now, and the way back would be a circle."""
+    rows = [[node(f"{row}{k}", i(), i("y", optional=True), o()) for k in range(1, 6)] for row in "ab"]
+    wires = [f"{row}{k}.out {row}{k + 1}.x" for row in "ab" for k in range(5)]
+    patch = graph(array("a0", 8), array("b0", 8), *rows[0], *rows[1], wires=wires)
+    plan = make_plan(patch)
+    for wire in ("a5.out b1.y", "b2.out a1.y"):
+        tied = connected(patch, wire)
+        amended = make_plan(tied, previous=plan)
+        assert amended.amendment is not None
+        assert_same(amended, make_plan(again(tied)))
+    circle = connected(patch, "a5.out b1.y", "b5.out a1.y")
+    with pytest.raises(GraphValidationError, match="depend on themselves"):
+        make_plan(circle, previous=make_plan(connected(patch, "a5.out b1.y"), previous=plan))
