@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.blocktypes.block import Block
-from engine.blocktypes.description import Kernel
+from engine.blocktypes.entries import Kernel
 from engine.kernel_sources.files import KERNELS_FOLDER
 
 

@@ -2,7 +2,7 @@
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.description import Kernel
+from engine.blocktypes.entries import Kernel
 from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while

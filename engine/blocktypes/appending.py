@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.blocktypes.description import Kernel, StatusKind
+from engine.blocktypes.entries import Kernel, StatusKind
 from engine.blocktypes.ports import BufferHandle, PortSpec, count_name, counter_name
 from engine.types import u32
 

@@ -7,16 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
-from engine.blocktypes.description import (
-    BlockDescription,
-    Control,
-    Entry,
-    ExtentArgument,
-    InternalBuffer,
-    KernelEntry,
-    Requirement,
-    Status,
-)
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import Control, Entry, ExtentArgument, InternalBuffer, KernelEntry, Requirement, Status
 from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
 from engine.blocktypes.shape_dimensions import Dimension, parse_extent

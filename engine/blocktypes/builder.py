@@ -12,9 +12,9 @@ import numpy as np
 from engine.blocktypes.appending import begin_append, end_append
 from engine.blocktypes.block import Block
 from engine.blocktypes.composition import Composition
-from engine.blocktypes.description import (
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import (
     Argument,
-    BlockDescription,
     BufferArgument,
     Control,
     CopyEntry,

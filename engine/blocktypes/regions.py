@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.description import (
+from engine.blocktypes.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from engine.blocktypes.description import (
+from engine.blocktypes.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,

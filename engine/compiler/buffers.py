@@ -12,10 +12,11 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.blocktypes.description import DelayEntry
-from engine.compiler.description import TOP, BlockNode, GraphDescription
-from engine.compiler.shapes import Layout, Layouts
+from engine.blocktypes.entries import DelayEntry
+from engine.compiler.checking.shapes import Layout, Layouts
+from engine.compiler.description import BlockNode, GraphDescription
 from engine.patch.changes import PortRef
+from engine.patch.regions import TOP
 
 
 class Lifetime(StrEnum):

@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.blocktypes.description import (
-    KernelEntry,
-    RegionKind,
-)
+from engine.blocktypes.entries import KernelEntry, RegionKind
 from engine.compiler.arguments import Resources
 from engine.compiler.grouping import Unit, units
 from engine.compiler.node_making import KernelNode, NodeMaker

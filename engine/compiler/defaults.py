@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.blocktypes.description import BufferArgument, FillEntry, Kernel, KernelEntry, ValueArgument
+from engine.blocktypes.entries import BufferArgument, FillEntry, Kernel, KernelEntry, ValueArgument
 from engine.compiler.buffers import TRANSIENT, BufferPlan
-from engine.compiler.description import TOP, GraphDescription
+from engine.compiler.description import GraphDescription
 from engine.compiler.nesting import Nesting
 from engine.patch.changes import PortRef
+from engine.patch.regions import TOP
 from engine.types import DType, nearest_number
 
 _KERNELS = {size: Kernel("control.cu", f"fill_{8 * size}") for size in (1, 2, 4, 8)}

@@ -8,9 +8,7 @@ from functools import cached_property
 
 from engine.blocktypes.description import BlockDescription
 from engine.patch.changes import Connection, PortRef
-
-#: The scope outside all regions.
-TOP = ""
+from engine.patch.regions import TOP, region_of
 
 
 @dataclass(frozen=True)
@@ -85,8 +83,3 @@ class GraphDescription:
         while more := {node.id for node in inside if node.id not in gone and region_of(node.region) in gone}:
             gone |= more
         return gone
-
-
-def region_of(scope: str) -> str:
-    """Return the region block of a scope: "choice" for "choice" and "choice.else"."""
-    return scope.partition(".")[0]

@@ -10,11 +10,12 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from engine.compiler.buffers import BufferPlan, Lifetime, Place
-from engine.compiler.description import GraphDescription, region_of
+from engine.compiler.description import GraphDescription
 from engine.compiler.joining import contents_of, joined_versions
 from engine.compiler.nesting import Nesting
 from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import PortRef
+from engine.patch.regions import region_of
 
 REMEDY = "put a Copy block in front of one of them"
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from engine.blocktypes.description import BufferArgument, KernelEntry
+from engine.blocktypes.entries import BufferArgument, KernelEntry
+from engine.compiler.amending.rebuilding import amend_graph
 from engine.compiler.arguments import Address, Resources, TypedKernel
 from engine.compiler.buffers import Lifetime, kept_name
 from engine.compiler.build import BuiltGraph, Span, build_graph
 from engine.compiler.node_making import KernelNode
 from engine.compiler.operations import RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
-from engine.compiler.rebuilding import amend_graph
 from engine.device.arguments import ArgumentError
 from engine.device.protocol import Device, Event, Executable, Memory, PinnedArray, Stream
 from engine.patch.changes import PortRef

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.blocktypes.description import BufferArgument, CopyEntry, FillEntry, KernelEntry
+from engine.blocktypes.entries import BufferArgument, CopyEntry, FillEntry, KernelEntry
 from engine.compiler.arguments import Address, Resources, TypedKernel, argument_values
-from engine.compiler.launches import counted_launch
+from engine.compiler.checking.launches import counted_launch
 from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, Operation, UploadFrame
 from engine.compiler.plan import Plan
 from engine.device.arguments import KernelArguments

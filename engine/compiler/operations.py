@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from engine.blocktypes.description import CopyEntry, FillEntry, KernelEntry, RegionKind
+from engine.blocktypes.entries import CopyEntry, FillEntry, KernelEntry, RegionKind
 from engine.patch.changes import PortRef
 
 #: The buffer of the frame uniforms, which the first operation of a graph that needs them fills.

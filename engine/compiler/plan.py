@@ -6,22 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from engine.blocktypes.description import KernelEntry
-from engine.compiler.amended_placement import amend_placement
-from engine.compiler.amending import amend
-from engine.compiler.amendment import Amendment
+from engine.blocktypes.entries import KernelEntry
+from engine.compiler.amending.amend import amend
+from engine.compiler.amending.amendment import Amendment
+from engine.compiler.amending.placement import amend_placement
 from engine.compiler.buffers import BufferPlan, plan_buffers
-from engine.compiler.checking import Checked, check
+from engine.compiler.checking.check import Checked, check
+from engine.compiler.checking.launches import launch_config
+from engine.compiler.checking.shapes import Layouts
 from engine.compiler.defaults import region_outputs
 from engine.compiler.description import GraphDescription
 from engine.compiler.inlining import Inlined, inline
-from engine.compiler.launches import launch_config
+from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.nesting import Nesting
 from engine.compiler.operations import Operation, Scope
 from engine.compiler.ordering import Order, Ranks, ordered, rank_blocks
-from engine.compiler.placement import Placement, place_buffers
 from engine.compiler.scheduling import schedule
-from engine.compiler.shapes import Layouts
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef

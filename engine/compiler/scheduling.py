@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
-from engine.blocktypes.description import (
+from engine.blocktypes.entries import (
     BufferArgument,
     CopyEntry,
     DelayEntry,
@@ -22,7 +22,7 @@ from engine.blocktypes.description import (
 )
 from engine.compiler.buffers import BufferPlan, Place, kept_name
 from engine.compiler.defaults import fill_entry
-from engine.compiler.description import TOP, BlockNode, GraphDescription
+from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.hazards import Hazards
 from engine.compiler.operations import (
     FRAME,
@@ -37,6 +37,7 @@ from engine.compiler.operations import (
 )
 from engine.compiler.ordering import Order
 from engine.patch.changes import PortRef
+from engine.patch.regions import TOP
 
 _FRAME_PLACE = Place(FRAME, 0, 16)
 _NONE: tuple[Place, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from engine.blocktypes.description import Kernel, KernelEntry
+from engine.blocktypes.entries import Kernel, KernelEntry
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import inline
 from engine.compiler.plan import Plan, make_plan

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.blocktypes.catalogue import Catalogue
-from engine.blocktypes.description import Kernel
+from engine.blocktypes.entries import Kernel
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.frame import Frame
 from engine.device.protocol import Device

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from functools import cache
 
-from engine.blocktypes.description import KernelEntry
+from engine.blocktypes.entries import KernelEntry
 from engine.compiler.node_making import KernelNode
 from engine.compiler.plan import Plan
 from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy

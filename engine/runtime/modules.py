@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.blocktypes.description import Kernel as KernelName
+from engine.blocktypes.entries import Kernel as KernelName
 from engine.compiler.arguments import TypedKernel
 from engine.device.protocol import Device, Module
 from engine.diagnostics import KernelError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from engine.blocktypes.description import Display
+from engine.blocktypes.entries import Display
 from engine.compiler.inlining import owner
 from engine.compiler.instantiate import CompiledGraph
 from engine.compiler.plan import Plan

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 
-from engine.blocktypes.description import KernelEntry
+from engine.blocktypes.entries import KernelEntry
 from engine.compiler.arguments import Resources, TypedKernel
 from engine.compiler.description import BlockNode
 from engine.compiler.inlining import Inlined, inline

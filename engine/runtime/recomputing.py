@@ -9,9 +9,9 @@ import numpy as np
 from engine.compiler.arguments import Resources
 from engine.compiler.build import build_graph
 from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.memory.recomputation import recomputation
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
-from engine.compiler.recomputation import recomputation
 from engine.device.protocol import Memory, Stream
 from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef

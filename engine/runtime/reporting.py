@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from engine.blocktypes.description import StatusKind
+from engine.blocktypes.entries import StatusKind
 from engine.compiler.inlining import owner
 from engine.compiler.instantiate import CompiledGraph
 from engine.diagnostics import Diagnostic, Severity

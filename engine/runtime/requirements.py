@@ -8,7 +8,7 @@ from functools import cache
 
 import msgspec
 
-from engine.blocktypes.description import BufferArgument, Kernel, KernelEntry
+from engine.blocktypes.entries import BufferArgument, Kernel, KernelEntry
 from engine.compiler.buffers import Lifetime
 from engine.compiler.plan import Plan
 from engine.device.protocol import Device

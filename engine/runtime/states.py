@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.compiler.checking.shapes import Layout
 from engine.compiler.plan import Plan
-from engine.compiler.shapes import Layout
 from engine.device.protocol import Device, Memory
 from engine.patch.changes import PortRef
 from engine.runtime.pool import BufferPool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.blocktypes.description import ParameterArgument, Status, StatusKind
+from engine.blocktypes.entries import ParameterArgument, Status, StatusKind
 from engine.blocktypes.shape_rules import evaluate_extent
 from engine.compiler.plan import Plan
 from engine.diagnostics import Diagnostic, warning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from engine.blocktypes.description import KernelEntry
+from engine.blocktypes.entries import KernelEntry
 from engine.compiler.instantiate import CompiledGraph
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import Slice

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
-from engine.blocktypes.description import KernelEntry
+from engine.blocktypes.entries import KernelEntry
 from engine.compiler.arguments import TypedKernel
 from engine.compiler.description import GraphDescription
 from engine.compiler.inlining import Inlined, changed_values

@@ -10,8 +10,8 @@ import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
 from engine.blocktypes.builder import describe
-from engine.blocktypes.description import (
-    BlockDescription,
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import (
     BufferArgument,
     CopyEntry,
     ExtentArgument,

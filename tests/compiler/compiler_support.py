@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.description import (
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import (
     Argument,
-    BlockDescription,
     BufferArgument,
     Display,
     Entry,
@@ -24,7 +24,7 @@ from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.shape_rules import Extent
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import Plan
-from engine.compiler.verifying import verify
+from engine.compiler.verifying.verify import verify
 from engine.device.protocol import ConditionalKind
 from engine.patch.changes import Connection, PortRef
 from engine.ptx.signature import KernelParameter

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.description import (
+from engine.blocktypes.entries import (
     Argument,
     BufferArgument,
     CopyEntry,

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.description import (
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import (
     Argument,
-    BlockDescription,
     BufferArgument,
     ConditionArgument,
     Control,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.blocktypes.description import BlockDescription, Control, RegionKind
-from engine.compiler.checking import check
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import Control, RegionKind
+from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.types import u32
 from tests.compiler.compiler_support import i, launch, node, o

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.description import KernelEntry
+from engine.blocktypes.entries import KernelEntry
 from engine.compiler.arguments import Resources
 from engine.compiler.buffers import Lifetime
 from engine.compiler.frame import Frame

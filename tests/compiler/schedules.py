@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from engine.blocktypes.description import BufferArgument, FillEntry, RegionKind
+from engine.blocktypes.entries import BufferArgument, FillEntry, RegionKind
 from engine.compiler.buffers import BufferPlan, Lifetime, Place, PlannedBuffer
+from engine.compiler.checking.shapes import Layout
+from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import Operation, RegionEntry, Scope
-from engine.compiler.placement import Placement, place_buffers
-from engine.compiler.shapes import Layout
 from engine.patch.changes import PortRef
 from engine.types import u8
 

@@ -12,7 +12,7 @@ import pytest
 
 from engine.compiler.description import GraphDescription
 from engine.compiler.plan import Plan, make_plan
-from engine.compiler.verifying import verify
+from engine.compiler.verifying.verify import verify
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef
 from tests.compiler.compiler_support import array, graph, i, node, o, ref

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.description import (
+from engine.blocktypes.entries import (
     Argument,
     BufferArgument,
     CopyEntry,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.blocktypes.description import ExtentArgument
+from engine.blocktypes.entries import ExtentArgument
 from engine.blocktypes.shape_rules import Extent
-from engine.compiler.checking import check
+from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode
 from engine.diagnostics import GraphValidationError, Severity
 from engine.types import any_type, s32, u32

@@ -7,8 +7,9 @@ from graphlib import CycleError, TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.description import BlockDescription, Control, RegionKind
-from engine.compiler.checking import check
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import Control, RegionKind
+from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.types import u32
 from tests.compiler.compiler_support import array, graph, i, node, o, source

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.description import RegionKind
+from engine.blocktypes.entries import RegionKind
 from engine.compiler.description import GraphDescription
 from engine.compiler.inspection import memory_svg, memory_timeline, plan_dot, plan_svg, plan_text
 from engine.compiler.inspection.arrangement import Box, arrange

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.blocktypes.description import RegionKind
+from engine.blocktypes.entries import RegionKind
 from engine.blocktypes.views import SliceView
 from engine.compiler.buffers import plan_buffers
-from engine.compiler.checking import check
+from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.nesting import Nesting
 from engine.compiler.ordering import Order, order_blocks

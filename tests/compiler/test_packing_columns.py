@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.compiler.packing import pack
-from engine.compiler.succession import Succession, sharing_groups
+from engine.compiler.memory.packing import pack
+from engine.compiler.memory.succession import Succession, sharing_groups
 
 #: The first and the last step in which each buffer is in use, in the order of first steps.
 Spans = list[tuple[int, int]]

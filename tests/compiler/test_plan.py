@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.description import (
+from engine.blocktypes.entries import (
     BufferArgument,
     CopyEntry,
     Entry,
@@ -23,9 +23,9 @@ from engine.blocktypes.description import (
 from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
 from engine.blocktypes.shape_rules import Extent
 from engine.compiler.buffers import Lifetime
+from engine.compiler.checking.launches import launch_config
 from engine.compiler.description import GraphDescription
 from engine.compiler.inlining import inline
-from engine.compiler.launches import launch_config
 from engine.compiler.operations import FRAME, UploadFrame
 from engine.compiler.plan import Plan, make_plan, plan_what_can_run
 from engine.diagnostics import GraphValidationError, error

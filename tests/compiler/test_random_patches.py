@@ -13,8 +13,8 @@ import pytest
 
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import Plan, make_plan
-from engine.compiler.touches import Reach, all_touches, is_fill
-from engine.compiler.verifying import verify
+from engine.compiler.verifying.touches import Reach, all_touches, is_fill
+from engine.compiler.verifying.verify import verify
 from engine.device.protocol import Device
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef

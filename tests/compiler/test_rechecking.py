@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking import Checked, check
+from engine.compiler.checking.check import Checked, check
 from engine.compiler.description import GraphDescription
 from engine.patch.changes import Connection
 from engine.types import any_type, f32

@@ -7,20 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.description import (
-    BlockDescription,
-    BufferArgument,
-    CopyEntry,
-    ExtentArgument,
-    InternalBuffer,
-    Requirement,
-)
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import BufferArgument, CopyEntry, ExtentArgument, InternalBuffer, Requirement
 from engine.blocktypes.shape_rules import Extent
 from engine.blocktypes.views import ReshapeView, SliceView, Transform, TransposeView, View
-from engine.compiler.checking import check
+from engine.compiler.checking.check import check
+from engine.compiler.checking.shapes import Layouts, node_layouts
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.layout import Layout
-from engine.compiler.shapes import Layouts, node_layouts
 from engine.device.external import describe_external
 from engine.diagnostics import Diagnostic
 from engine.types import any_type, f32, float4, s32, uchar4

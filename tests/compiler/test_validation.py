@@ -9,8 +9,8 @@ from graphlib import CycleError, TopologicalSorter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.description import BufferArgument, CopyEntry, Display, FillEntry
-from engine.compiler.checking import check
+from engine.blocktypes.entries import BufferArgument, CopyEntry, Display, FillEntry
+from engine.compiler.checking.check import check
 from engine.compiler.description import GraphDescription
 from engine.diagnostics import Diagnostic
 from engine.types import any_type, s32

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from engine.blocktypes.description import FillEntry
+from engine.blocktypes.entries import FillEntry
 from engine.blocktypes.views import SliceView
 from engine.compiler.buffers import Place
 from engine.compiler.description import BlockNode
 from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan, make_plan
-from engine.compiler.touches import Reach, is_copy_of_delay, is_fill
-from engine.compiler.verifying import verify
+from engine.compiler.verifying.touches import Reach, is_copy_of_delay, is_fill
+from engine.compiler.verifying.verify import verify
 from engine.diagnostics import GraphValidationError
 from tests.compiler import patch_blocks as blocks
 from tests.compiler.compiler_support import graph, ref

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from engine.blocktypes.shape_context import ShapeRuleError
 from engine.blocktypes.views import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
+from engine.compiler.checking.views import view_layout
 from engine.compiler.layout import Layout
-from engine.compiler.views import view_layout
 from engine.types import DType, f32, f64, float4, s32, u8, u16, u32, uchar4
 
 shapes = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)

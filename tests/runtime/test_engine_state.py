@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, Patch, UpdateLevel
-from engine.blocktypes.description import CopyEntry
+from engine.blocktypes.entries import CopyEntry
 from engine.patch.document import NodeRef
 from engine.runtime.messages import Reset, SetRunning
 from tests.runtime.conftest import Kernels

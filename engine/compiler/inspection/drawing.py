@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.blocktypes.description import KernelEntry
+from engine.blocktypes.entries import KernelEntry
 from engine.compiler.inspection.arrangement import Arrangement, Box, arrange
 from engine.compiler.inspection.labels import names, title, what
 from engine.compiler.inspection.svg import (

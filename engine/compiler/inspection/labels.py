@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.blocktypes.description import CopyEntry, FillEntry, KernelEntry
+from engine.blocktypes.entries import CopyEntry, FillEntry, KernelEntry
+from engine.compiler.checking.shapes import Layout
 from engine.compiler.operations import ClearStatus, DownloadStatus, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
-from engine.compiler.shapes import Layout
 from engine.patch.changes import PortRef
 
 

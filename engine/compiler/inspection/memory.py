@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from engine.compiler.inspection.labels import bytes_text, title, what
 from engine.compiler.inspection.svg import FAINT, FILLS, LINE, document, line, rectangle, text, text_width
+from engine.compiler.memory.uses import buffer_uses, spans
 from engine.compiler.plan import Plan
-from engine.compiler.uses import buffer_uses, spans
 from engine.patch.changes import PortRef
 
 

@@ -1,6 +1,6 @@
 """Touches: which bytes each operation reads and writes, and which operation surely comes before which.
 
-Both follow from a plan's entries, places and dependencies alone: `verifying.py` holds them against what was meant.
+Both follow from a plan's entries, places and dependencies alone: `verify.py` holds them against what was meant.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.blocktypes.description import CopyEntry, KernelEntry, buffer_arguments
+from engine.blocktypes.entries import CopyEntry, KernelEntry, buffer_arguments
 from engine.compiler.buffers import Place
 from engine.compiler.operations import (
     FRAME,

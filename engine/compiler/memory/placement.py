@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from engine.compiler.amending.occupants import Occupants
 from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
-from engine.compiler.occupants import Occupants
+from engine.compiler.memory.packing import pack, repack
+from engine.compiler.memory.recomputation import once_only
+from engine.compiler.memory.succession import sharing_groups, succession
+from engine.compiler.memory.uses import buffer_uses, may_miss_a_turn, spans
 from engine.compiler.operations import Operation, Scope
-from engine.compiler.packing import pack, repack
-from engine.compiler.recomputation import once_only
-from engine.compiler.succession import sharing_groups, succession
-from engine.compiler.uses import buffer_uses, may_miss_a_turn, spans
 from engine.patch.changes import PortRef
 
 _NONE: frozenset[PortRef] = frozenset()

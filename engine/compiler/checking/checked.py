@@ -8,11 +8,11 @@ from functools import cached_property
 
 import msgspec
 
+from engine.compiler.checking.differences import Differences
+from engine.compiler.checking.shapes import Layouts, NodeLayouts
+from engine.compiler.checking.survey import Survey
+from engine.compiler.checking.validation import unconnected
 from engine.compiler.description import GraphDescription
-from engine.compiler.differences import Differences
-from engine.compiler.shapes import Layouts, NodeLayouts
-from engine.compiler.survey import Survey
-from engine.compiler.validation import unconnected
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
 

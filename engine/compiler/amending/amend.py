@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.compiler.amended_buffers import amend_buffers, blocks_to_place, owners_of
-from engine.compiler.amended_order import amend_order, amend_ranks
-from engine.compiler.amended_schedule import amend_operations
-from engine.compiler.amendment import Amendment
+from engine.compiler.amending.amendment import Amendment
+from engine.compiler.amending.buffers import amend_buffers, blocks_to_place, owners_of
+from engine.compiler.amending.order import amend_order, amend_ranks
+from engine.compiler.amending.schedule import amend_operations
 from engine.compiler.buffers import BufferPlan
-from engine.compiler.checked import Checked
+from engine.compiler.checking.checked import Checked
+from engine.compiler.checking.differences import Differences
 from engine.compiler.description import GraphDescription
-from engine.compiler.differences import Differences
 from engine.compiler.operations import Operation
 from engine.compiler.ordering import Order, Ranks
 from engine.patch.changes import PortRef

@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 from itertools import product
 
-from engine.blocktypes.description import RegionKind
+from engine.blocktypes.entries import RegionKind
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
-from engine.compiler.touches import Reach, Touch
+from engine.compiler.verifying.touches import Reach, Touch
 from engine.patch.changes import PortRef
 
 _REPLAYS = 6

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
-from engine.compiler.checked import Checked, Edit
+from engine.compiler.checking.checked import Checked, Edit
+from engine.compiler.checking.differences import Differences, differences
+from engine.compiler.checking.shapes import NodeLayouts, node_layouts
+from engine.compiler.checking.survey import Survey
+from engine.compiler.checking.validation import connection_problem, missing_inputs
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.differences import Differences, differences
 from engine.compiler.layout import Layout
-from engine.compiler.shapes import NodeLayouts, node_layouts
-from engine.compiler.survey import Survey
-from engine.compiler.validation import connection_problem, missing_inputs
 from engine.patch.changes import PortRef
 
 #: Of how many blocks and connections an edit may be before all are looked at.

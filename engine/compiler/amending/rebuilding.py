@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.blocktypes.description import KernelEntry
-from engine.compiler.amendment import Amendment
+from engine.blocktypes.entries import KernelEntry
+from engine.compiler.amending.amendment import Amendment
 from engine.compiler.arguments import Resources
 from engine.compiler.build import BuiltGraph, Span
 from engine.compiler.node_making import KernelNode, NodeMaker

@@ -8,10 +8,8 @@ from itertools import pairwise
 
 from engine.blocktypes.block_rules import InputRule, OutputRule, inputs_for_layouts
 from engine.blocktypes.ports import count_name
-from engine.compiler.cycles import Cycle, Edge, find_cycles
-from engine.compiler.description import TOP, GraphDescription, region_of
-from engine.compiler.nesting import Nesting
-from engine.compiler.validation import (
+from engine.compiler.checking.cycles import Cycle, Edge, find_cycles
+from engine.compiler.checking.validation import (
     border_problem,
     connection_problem,
     empty_region,
@@ -20,8 +18,11 @@ from engine.compiler.validation import (
     second_connection,
     unread_count,
 )
+from engine.compiler.description import GraphDescription
+from engine.compiler.nesting import Nesting
 from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import Connection, PortRef
+from engine.patch.regions import TOP, region_of
 
 #: The outputs of a block, the blocks behind it, its inputs, and what feeds them.
 _Ends = tuple[Mapping[str, OutputRule], list[str], Mapping[str, InputRule], dict[str, PortRef]]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.blocktypes.description import BlockDescription
-from engine.compiler.checked import Checked, placed
+from engine.compiler.checking.checked import Checked, placed
+from engine.compiler.checking.rechecking import recheck
+from engine.compiler.checking.shapes import NodeLayouts, node_layouts
+from engine.compiler.checking.survey import Survey, survey
 from engine.compiler.description import GraphDescription
 from engine.compiler.layout import Layout
-from engine.compiler.rechecking import recheck
-from engine.compiler.shapes import NodeLayouts, node_layouts
-from engine.compiler.survey import Survey, survey
 from engine.diagnostics import Diagnostic
 
 __all__ = ["Checked", "check"]

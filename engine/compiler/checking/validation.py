@@ -1,19 +1,20 @@
 """What is right or wrong with a patch before shapes are known: connections, inputs and regions.
 
-Each function says what one thing breaks; `checking.py` asks about all of them.
+Each function says what one thing breaks; `survey.py` and `check.py` ask about all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from engine.blocktypes.description import buffer_arguments
+from engine.blocktypes.entries import buffer_arguments
 from engine.blocktypes.ports import count_name
-from engine.compiler.checking_inputs import type_mismatch
-from engine.compiler.description import TOP, BlockNode, GraphDescription, region_of
+from engine.compiler.checking.inputs import type_mismatch
+from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.nesting import Nesting
 from engine.diagnostics import Diagnostic, error, warning
 from engine.patch.changes import Connection, PortRef
+from engine.patch.regions import TOP, region_of
 
 
 def connection_problem(description: GraphDescription, connection: Connection) -> Diagnostic | None:

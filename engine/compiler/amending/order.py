@@ -8,12 +8,12 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from engine.compiler.buffers import BufferPlan
-from engine.compiler.checked import Checked
-from engine.compiler.description import TOP
+from engine.compiler.checking.checked import Checked
 from engine.compiler.in_place import InPlaceOrder, in_place_order
 from engine.compiler.nesting import Nesting
 from engine.compiler.ordering import Order, Ranks
 from engine.patch.changes import PortRef
+from engine.patch.regions import TOP
 
 #: How many times as many steps as there are blocks may be taken before all levels are computed anew.
 _MOST_STEPS = 4

@@ -5,15 +5,15 @@ It costs more than planning, so it runs in tests and on demand, not in the way o
 
 from __future__ import annotations
 
-from engine.blocktypes.description import CopyEntry, DelayEntry, KernelEntry, StatusKind
+from engine.blocktypes.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
 from engine.blocktypes.shape_rules import Extent, evaluate_extent
 from engine.compiler.buffers import kept_name
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
 from engine.compiler.operations import FRAME, AnyEntry, ClearStatus, DownloadStatus, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
-from engine.compiler.replaying import memory_problems
-from engine.compiler.touches import Reach, Touch, all_touches, is_copy_of_delay
-from engine.compiler.verifying_flow import conflict_problems, default_problems, flow_problems
+from engine.compiler.verifying.flow import conflict_problems, default_problems, flow_problems
+from engine.compiler.verifying.replaying import memory_problems
+from engine.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
 from engine.patch.changes import PortRef
 
 

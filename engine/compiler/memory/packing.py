@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from engine.compiler.cells import Cells
-from engine.compiler.succession import Group, Succession
+from engine.compiler.memory.cells import Cells
+from engine.compiler.memory.succession import Group, Succession
 
 #: With more buffers than this in its way, a buffer's gap is found in the cells instead of between those buffers.
 _MANY = 12

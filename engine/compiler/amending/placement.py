@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
 from engine.compiler.buffers import BufferPlan
+from engine.compiler.memory.placement import Neighbours, Placement, aligned, sharable
 from engine.compiler.operations import Operation, Scope
-from engine.compiler.placement import Neighbours, Placement, aligned, sharable
 from engine.patch.changes import PortRef
 
 #: Bytes beside the arena that are always tolerated.

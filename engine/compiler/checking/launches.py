@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from engine.blocktypes.block_rules import LaunchRule, launch_rule
-from engine.blocktypes.description import KernelEntry
+from engine.blocktypes.entries import KernelEntry
 from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
 from engine.device.occupancy import KernelResources, occupancy
 from engine.device.protocol import DeviceInfo, LaunchConfig

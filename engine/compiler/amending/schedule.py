@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from engine.blocktypes.description import BlockDescription, DelayEntry
-from engine.compiler.amendment import Amendment
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import DelayEntry
+from engine.compiler.amending.amendment import Amendment
 from engine.compiler.buffers import BufferPlan, Lifetime, Place
-from engine.compiler.description import TOP, GraphDescription
+from engine.compiler.description import GraphDescription
 from engine.compiler.hazards import Hazards
 from engine.compiler.operations import FRAME, DownloadStatus, Operation, RegionEntry, UploadFrame
 from engine.compiler.ordering import Order
 from engine.compiler.scheduling import touched_places
 from engine.patch.changes import PortRef
+from engine.patch.regions import TOP
 
 #: Up to so many operations, or this share of them, may have to look again; with more, all are made anew.
 _FEW = 64

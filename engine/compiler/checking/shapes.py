@@ -13,11 +13,11 @@ import msgspec
 from engine.blocktypes.block_rules import BlockRules, OutputRule
 from engine.blocktypes.description import BlockDescription
 from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
-from engine.compiler.checking_inputs import HELP, check_input, check_input_shape, check_moves, check_types
-from engine.compiler.contents import content_layout, external_layout
-from engine.compiler.launches import evaluate_launch
+from engine.compiler.checking.contents import content_layout, external_layout
+from engine.compiler.checking.inputs import HELP, check_input, check_input_shape, check_moves, check_types
+from engine.compiler.checking.launches import evaluate_launch
+from engine.compiler.checking.views import view_layout
 from engine.compiler.layout import Layout
-from engine.compiler.views import view_layout
 from engine.device.external import ExternalArray
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error

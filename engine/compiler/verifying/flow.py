@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from engine.compiler.buffers import TRANSIENT, Place
-from engine.compiler.description import TOP, region_of
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
-from engine.compiler.touches import Reach, Touch, is_copy_of_delay, is_fill
+from engine.compiler.verifying.touches import Reach, Touch, is_copy_of_delay, is_fill
 from engine.patch.changes import PortRef
+from engine.patch.regions import TOP, region_of
 
 
 def by_owner(touches: list[list[Touch]]) -> dict[PortRef, list[Touch]]:

@@ -1,0 +1,237 @@
+"""What a block asks the graph to do: launches, fills and copies with their arguments, regions, internal buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from engine.blocktypes.shape_rules import Extent
+from engine.types import DType
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel by file name and entry point.
+
+    The file is looked up beside the block's own source first, then in the kernel folders.
+    """
+
+    file: str
+    entry: str
+
+
+@dataclass(frozen=True)
+class BufferArgument:
+    """A buffer passed by address; `name` is a port or an internal buffer of the block."""
+
+    name: str
+    reads: bool
+    writes: bool
+
+
+@dataclass(frozen=True)
+class ParameterArgument:
+    """A live parameter's value."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ExtentArgument:
+    """An integer that follows from shapes."""
+
+    extent: Extent
+
+
+@dataclass(frozen=True)
+class ValueArgument:
+    """A constant number."""
+
+    value: int | float
+
+
+@dataclass(frozen=True)
+class FrameArgument:
+    """The address of the frame uniforms (see engine/types/frame: index, time, time step)."""
+
+
+@dataclass(frozen=True)
+class ConditionArgument:
+    """The handle (64 bits) of a region's condition, which its kernels set with `cudaGraphSetConditional`."""
+
+
+@dataclass(frozen=True)
+class ElementArgument:
+    """A number that tells a kernel the element type of a port: see `kernels/elements.cuh`."""
+
+    name: str
+
+
+Argument = (
+    BufferArgument
+    | ParameterArgument
+    | ExtentArgument
+    | ValueArgument
+    | FrameArgument
+    | ConditionArgument
+    | ElementArgument
+)
+Size = Extent | int
+
+
+@dataclass(frozen=True)
+class KernelEntry:
+    """One kernel launch: `num_threads` per dimension, rounded up to whole thread blocks.
+
+    `count` is the buffer whose first number (u32) says on the device how many of the threads have work: the kernel
+    loops over its grid, which may then be smaller.
+    """
+
+    kernel: Kernel
+    num_threads: tuple[Size, ...]
+    thread_block: tuple[int, int, int]
+    arguments: tuple[Argument, ...]
+    shared_bytes: int = 0
+    count: str | None = None
+
+    @cached_property
+    def buffers(self) -> tuple[BufferArgument, ...]:
+        """The buffers among the arguments."""
+        return tuple(argument for argument in self.arguments if isinstance(argument, BufferArgument))
+
+    @cached_property
+    def live_parameters(self) -> dict[str, tuple[int, ...]]:
+        """The indices of the arguments that take each live parameter's value, by its name."""
+        found: dict[str, tuple[int, ...]] = {}
+        for index, argument in enumerate(self.arguments):
+            if isinstance(argument, ParameterArgument):
+                found[argument.name] = (*found.get(argument.name, ()), index)
+        return found
+
+    @cached_property
+    def uses_frame(self) -> bool:
+        """True when the kernel reads the frame uniforms."""
+        return any(isinstance(argument, FrameArgument) for argument in self.arguments)
+
+    @cached_property
+    def sets_condition(self) -> bool:
+        """True when the kernel may set the condition of the block's region."""
+        return any(isinstance(argument, ConditionArgument) for argument in self.arguments)
+
+
+@dataclass(frozen=True)
+class FillEntry:
+    """Set every byte of a buffer."""
+
+    target: BufferArgument
+    value: int
+
+
+@dataclass(frozen=True)
+class CopyEntry:
+    """Copy one buffer to another of the same size."""
+
+    target: BufferArgument
+    source: BufferArgument
+
+
+@dataclass(frozen=True)
+class DelayEntry:
+    """`target` holds in the next frame what `source` holds at the end of this one, and `initial` in the first."""
+
+    target: BufferArgument
+    source: BufferArgument
+    initial: float = 0.0
+
+
+Entry = KernelEntry | FillEntry | CopyEntry | DelayEntry
+
+
+class RegionKind(StrEnum):
+    """What a region does with the blocks inside it."""
+
+    IF = "if"
+    IF_ELSE = "if_else"
+    WHILE = "while"
+    FOR = "for"
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """Suffixes of the region's scopes: "" for its body, "else" for the other branch."""
+        return ("", "else") if self is RegionKind.IF_ELSE else ("",)
+
+    @property
+    def is_loop(self) -> bool:
+        """True when the body may run more than once."""
+        return self in (RegionKind.WHILE, RegionKind.FOR)
+
+
+@dataclass(frozen=True)
+class Control:
+    """What makes a block a region.
+
+    `begin` runs before the body and sets the condition; `turn` at the end of each turn of a loop, inside the body.
+    """
+
+    kind: RegionKind
+    begin: tuple[KernelEntry | FillEntry, ...]
+    turn: tuple[KernelEntry, ...] = ()
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What must hold once shapes are known: `extent` is at least 0, or else `message`, with the port it concerns."""
+
+    extent: Extent
+    message: str
+    port: str | None = None
+
+
+class StatusKind(StrEnum):
+    """What a word that is read back after each frame tells."""
+
+    APPENDED = "appended"  # how many elements wanted a place in an append buffer
+    STOPPED = "stopped"  # not 0 when a loop was ended by its limit
+
+
+@dataclass(frozen=True)
+class Status:
+    """A word (u32) of an internal buffer that is read back after each frame; `capacity` is what it is held against."""
+
+    buffer: str
+    kind: StatusKind
+    port: str
+    capacity: ExtentArgument | ParameterArgument
+
+
+@dataclass(frozen=True)
+class InternalBuffer:
+    """A buffer that only this block sees.
+
+    A `status` buffer is zeroed at the start of each frame, unless the block does so itself, and read back at its end.
+    """
+
+    name: str
+    dtype: DType
+    shape: str
+    state: bool = False
+
+
+@dataclass(frozen=True)
+class Display:
+    """A buffer of `uchar4` that a viewer shows or a file receives; `path` is where it is to be saved, or None."""
+
+    buffer: str
+    path: str | None = None
+
+
+def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:
+    """Return the buffers an entry touches."""
+    match entry:
+        case KernelEntry():
+            return entry.buffers
+        case FillEntry(target=target):
+            return (target,)
+        case CopyEntry(target=target, source=source) | DelayEntry(target=target, source=source):
+            return (source, target)

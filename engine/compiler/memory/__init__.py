@@ -1,0 +1,1 @@
+"""Phase 6: which buffers share memory, where each lies, and how to have an overwritten one again."""

@@ -1,0 +1,1 @@
+"""Every invariant of a plan, found independently of how it was made."""
