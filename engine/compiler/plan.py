@@ -9,13 +9,14 @@ from functools import cached_property
 from engine.blocktypes.entries import KernelEntry
 from engine.compiler.amending.amend import amend
 from engine.compiler.amending.amendment import Amendment
+from engine.compiler.amending.extending import extend_placement
 from engine.compiler.amending.placement import amend_placement
 from engine.compiler.buffers import BufferPlan, plan_buffers
 from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
 from engine.compiler.checking.shapes import Layouts
 from engine.compiler.defaults import region_outputs
-from engine.compiler.description import GraphDescription
+from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.nesting import Nesting
@@ -42,6 +43,8 @@ class Plan:
     operations: tuple[Operation, ...]
     scopes: tuple[Scope, ...]
     placement: Placement
+    #: What is read when a frame is done: displays, and outputs that feed nothing.
+    looked_at: frozenset[PortRef]
     #: By what the blocks are ordered, and how the plan was made from an earlier one, if it was.
     ranks: Ranks | None = field(default=None, compare=False, repr=False)
     amendment: Amendment | None = field(default=None, compare=False, repr=False)
@@ -102,30 +105,50 @@ def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[Por
         order = ordered(description, ranks)
         planned = schedule(description, order, buffers, region_outputs(description, buffers, nesting))
         operations, scopes = planned.operations, planned.scopes
-    lasting = frozenset(buffers.places[p].owner for p in pinned if p in buffers.places)
-    lasting |= _looked_at(description, buffers)
+    looked = _looked_at(description) if amended is None or previous is None else _looked_again(checked, previous)
+    lasting = frozenset(buffers.places[port].owner for port in (pinned | looked) if port in buffers.places)
     placement, keep = None, previous.placement if previous is not None else None
     if amended is not None and keep is not None:
-        placement = amend_placement(operations, scopes, buffers, lasting, keep)
+        placement = extend_placement(operations, amended.amendment, buffers, lasting, keep)
+        if placement is None:
+            placement = amend_placement(operations, scopes, buffers, lasting, keep)
     if placement is None:
         placement = place_buffers(operations, scopes, buffers, lasting, keep)
     amendment = amended.amendment if amended is not None else None
     return Plan(
-        description, inlined, checked, order, buffers, operations, scopes, placement, ranks=ranks, amendment=amendment
+        description,
+        inlined,
+        checked,
+        order,
+        buffers,
+        operations,
+        scopes,
+        placement,
+        looked,
+        ranks=ranks,
+        amendment=amendment,
     )
 
 
-def _looked_at(description: GraphDescription, buffers: BufferPlan) -> frozenset[PortRef]:
-    """Return the buffers that are read when a frame is done: what is shown, and outputs that feed nothing."""
-    ports = [PortRef(node.id, display.buffer) for node in description.nodes for display in node.description.displays]
-    fed = {connection.source for connection in description.connections}
-    ports += [
-        port
-        for node in description.nodes
-        for spec in node.description.outputs
-        if (port := PortRef(node.id, spec.name)) not in fed
-    ]
-    return frozenset(buffers.places[port].owner for port in ports)
+def _looked_at(description: GraphDescription) -> frozenset[PortRef]:
+    """Return the ports that are read when a frame is done: what is shown, and outputs that feed nothing."""
+    return frozenset(port for node in description.nodes for port in _looked_at_in(node, description))
+
+
+def _looked_at_in(node: BlockNode, description: GraphDescription) -> list[PortRef]:
+    fed = description.targets_of
+    shown = [PortRef(node.id, display.buffer) for display in node.description.displays]
+    return shown + [port for spec in node.description.outputs if (port := PortRef(node.id, spec.name)) not in fed]
+
+
+def _looked_again(checked: Checked, previous: Plan) -> frozenset[PortRef]:
+    """Return what `_looked_at` would after a small edit: only blocks whose connections changed may differ."""
+    assert checked.edit is not None
+    edit, by_id = checked.edit.differences, checked.description.by_id
+    touched = {connection.source.node for connection in (*edit.made, *edit.cut)}
+    touched |= {node.id for node in edit.changed} | set(edit.gone)
+    kept = frozenset(port for port in previous.looked_at if port.node not in touched)
+    return kept.union(*(_looked_at_in(by_id[node], checked.description) for node in touched if node in by_id))
 
 
 @dataclass(frozen=True)

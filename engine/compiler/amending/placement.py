@@ -16,7 +16,7 @@ from engine.compiler.operations import Operation, Scope
 from engine.patch.changes import PortRef
 
 #: Bytes beside the arena that are always tolerated.
-_LITTLE_BYTES = 1 << 18
+LITTLE_BYTES = 1 << 18
 
 
 def amend_placement(
@@ -39,17 +39,17 @@ def amend_placement(
             sizes[owner] = size
         else:
             beside += size
-    neighbours = _without(previous.neighbours, offsets.keys() - sizes.keys(), previous)
+    neighbours = without(previous.neighbours, offsets.keys() - sizes.keys(), previous)
     order = _Order(operations, users)
     refused = {owner for owner, earlier in neighbours.items() if not order.allows(owner, earlier)}
     while refused:
         beside += sum(sizes.pop(owner) for owner in refused)
-        before, neighbours = neighbours, _without(neighbours, refused, previous)
+        before, neighbours = neighbours, without(neighbours, refused, previous)
         refused = {o for o, earlier in neighbours.items() if earlier is not before[o] and not order.allows(o, earlier)}
     unshared = sum(sizes.values())
-    if beside > max(previous.size_bytes // 10, _LITTLE_BYTES):
+    if beside > max(previous.size_bytes // 10, LITTLE_BYTES):
         return None
-    if unshared < previous.packed_bytes * 3 // 4 and previous.packed_bytes - unshared > _LITTLE_BYTES:
+    if unshared < previous.packed_bytes * 3 // 4 and previous.packed_bytes - unshared > LITTLE_BYTES:
         return None
     made = Placement(
         {owner: offsets[owner] for owner in sizes},
@@ -101,7 +101,7 @@ class _Order:
         return True
 
 
-def _without(neighbours: Neighbours, gone: AbstractSet[PortRef], placement: Placement) -> Neighbours:
+def without(neighbours: Neighbours, gone: AbstractSet[PortRef], placement: Placement) -> Neighbours:
     """Return who lay last at each buffer's bytes when some buffers no longer lie there."""
     if not gone:
         return neighbours
