@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from engine.blocktypes.entries import KernelEntry
+from engine.blocktypes.entries import KernelEntry, Status
 from engine.compiler.amending.amend import amend
 from engine.compiler.amending.amendment import Amendment
 from engine.compiler.amending.extending import extend_placement
 from engine.compiler.amending.placement import amend_placement
-from engine.compiler.buffers import BufferPlan, plan_buffers
+from engine.compiler.buffers import BufferPlan, Lifetime, plan_buffers
 from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
 from engine.compiler.checking.shapes import Layouts
@@ -58,6 +58,17 @@ class Plan:
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What is worth knowing and keeps nothing from running."""
         return (*self.checked.warnings, *self.checked.advice)
+
+    @cached_property
+    def statuses(self) -> tuple[tuple[str, Status], ...]:
+        """What is read back after each frame, with the block it belongs to."""
+        return tuple((node.id, status) for node in self.description.nodes for status in node.description.statuses)
+
+    @cached_property
+    def status_owners(self) -> tuple[PortRef, ...]:
+        """The buffers of the words that are read back, in the order in which they lie in memory."""
+        allocations = self.buffers.allocations.items()
+        return tuple(owner for owner, buffer in allocations if buffer.lifetime is Lifetime.STATUS)
 
     @cached_property
     def launches(self) -> dict[int, LaunchConfig]:

@@ -133,7 +133,7 @@ def _allocate_transient(plan: Plan, pool: BufferPool, claimed: GraphMemory) -> N
 
 
 def _allocate_status(plan: Plan, device: Device, pool: BufferPool, claimed: GraphMemory) -> None:
-    words = [owner for owner, buffer in plan.buffers.allocations.items() if buffer.lifetime is Lifetime.STATUS]
+    words = plan.status_owners
     if not words or claimed.status is not None:
         return
     memory = pool.acquire(WORD_BYTES * len(words))
@@ -184,5 +184,4 @@ def _too_large(
 
 def status_words(plan: Plan, array: np.ndarray[Any, Any]) -> dict[PortRef, int]:
     """Return the value of every status word, by its buffer, from the array that was read back."""
-    words = [owner for owner, buffer in plan.buffers.allocations.items() if buffer.lifetime is Lifetime.STATUS]
-    return {owner: int(array[number]) for number, owner in enumerate(words)}
+    return dict(zip(plan.status_owners, array.tolist(), strict=True))

@@ -74,18 +74,14 @@ def _keep_arena(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMe
 def _keep_status(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMemory) -> None:
     if running.status is None:
         return
-    words = _words(plan)
-    if words and words == _words(before):
+    words = plan.status_owners
+    if words and words == before.status_owners:
         memory = running.by_owner[STATUS]
         claimed.status = running.status
         claimed.pooled.append(memory)
         claimed.borrowed |= {id(memory), id(running.status)}
         for owner in (STATUS, *words):
             claimed.by_owner[owner] = running.by_owner[owner]
-
-
-def _words(plan: Plan) -> list[PortRef]:
-    return [owner for owner, buffer in plan.buffers.allocations.items() if buffer.lifetime is Lifetime.STATUS]
 
 
 def _needs_the_same(old: PlannedBuffer, new: PlannedBuffer) -> bool:

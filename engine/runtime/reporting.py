@@ -81,14 +81,13 @@ def buffer_reports(compiled: CompiledGraph | None) -> dict[str, BufferReport]:
 
 def append_counts(compiled: CompiledGraph | None, words: Mapping[PortRef, int]) -> dict[str, int]:
     """Return how many elements each append buffer holds after the last launch, by "node.port"."""
-    if compiled is None:
+    if compiled is None or compiled.status is None:
         return {}
     inlined = compiled.plan.inlined
     shown = {inner: outer for outer, inner in inlined.outputs.items() if "/" not in outer.node}
     counts = {}
-    for node in compiled.plan.description.nodes:
-        for status in node.description.statuses:
-            if status.kind is StatusKind.APPENDED:
-                word, port = words.get(PortRef(node.id, status.buffer), 0), PortRef(node.id, status.port)
-                counts[str(shown.get(port, port))] = min(word, element_count(compiled.plan.layouts[port].shape))
+    for node, status in compiled.plan.statuses:
+        if status.kind is StatusKind.APPENDED:
+            word, port = words.get(PortRef(node, status.buffer), 0), PortRef(node, status.port)
+            counts[str(shown.get(port, port))] = min(word, element_count(compiled.plan.layouts[port].shape))
     return counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from engine.blocktypes.entries import ParameterArgument, Status, StatusKind
 from engine.blocktypes.shape_rules import evaluate_extent
@@ -10,31 +10,28 @@ from engine.compiler.plan import Plan
 from engine.diagnostics import Diagnostic, warning
 from engine.patch.changes import PortRef
 
+#: Gives the parameter values of every block, by node and name; asked for only when something is to be told.
+Values = Callable[[], Mapping[str, Mapping[str, object]]]
+
 #: An append buffer that is fuller than this share of its capacity is about to overflow.
 NEARLY_FULL = 0.9
 
 
-def status_diagnostics(
-    plan: Plan, words: Mapping[PortRef, int], values: Mapping[str, Mapping[str, object]]
-) -> list[Diagnostic]:
+def status_diagnostics(plan: Plan, words: Mapping[PortRef, int], values: Values) -> list[Diagnostic]:
     """Return a warning for each append buffer that is nearly full or overflowed and each loop ended by its limit."""
     found = []
-    for node in plan.description.nodes:
-        for status in node.description.statuses:
-            word = words[PortRef(node.id, status.buffer)]
-            problem = _tell(plan, node.id, status, word, values)
-            if problem is not None:
-                found.append(problem)
+    for node, status in plan.statuses:
+        problem = _tell(plan, node, status, words[PortRef(node, status.buffer)], values)
+        if problem is not None:
+            found.append(problem)
     return found
 
 
-def _tell(
-    plan: Plan, node: str, status: Status, word: int, values: Mapping[str, Mapping[str, object]]
-) -> Diagnostic | None:
+def _tell(plan: Plan, node: str, status: Status, word: int, values: Values) -> Diagnostic | None:
+    if status.kind is StatusKind.STOPPED and not word:
+        return None
     capacity = _capacity(plan, node, status, values)
     if status.kind is StatusKind.STOPPED:
-        if not word:
-            return None
         text = f"loop must end by itself, got more than {capacity:,} turns, where it was stopped"
         return warning(text, node=node, port=status.port, remedy="mend its condition, or raise its limit")
     if word > capacity:
@@ -47,7 +44,7 @@ def _tell(
     return None
 
 
-def _capacity(plan: Plan, node: str, status: Status, values: Mapping[str, Mapping[str, object]]) -> int:
+def _capacity(plan: Plan, node: str, status: Status, values: Values) -> int:
     if isinstance(status.capacity, ParameterArgument):
-        return int(values[node][status.capacity.name])  # type: ignore[call-overload, no-any-return]  # an int parameter
+        return int(values()[node][status.capacity.name])  # type: ignore[call-overload, no-any-return]  # an int parameter
     return evaluate_extent(status.capacity.extent, plan.checked.nodes[node].context)

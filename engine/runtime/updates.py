@@ -51,6 +51,8 @@ class Updates:
         self._inlined = Inlined(GraphDescription((), ()))
         self._status_problems: list[Diagnostic] = []
         self._launch_warnings: list[Diagnostic] = []
+        self._status_seen = b""
+        self._status_plan: Plan | None = None
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
         self._rebuild = False
@@ -109,12 +111,14 @@ class Updates:
     def read_status(self) -> bool:
         """Look at the words that the last launch left; return whether they tell anything new."""
         compiled = self.compiled
-        if compiled is None or compiled.status is None:
-            told: list[Diagnostic] = []
-        else:
-            self.status = status_words(compiled.plan, compiled.status.array)
-            values = compiled.plan.inlined.all_values(self.context.values())
-            told = status_diagnostics(compiled.plan, self.status, values)
+        told: list[Diagnostic] = []
+        if compiled is not None and compiled.status is not None:
+            plan, words = compiled.plan, compiled.status.array.tobytes()
+            if not self._status_problems and self._status_seen == words and self._status_plan is plan:
+                return False
+            self._status_seen, self._status_plan = words, plan
+            self.status = status_words(plan, compiled.status.array)
+            told = status_diagnostics(plan, self.status, lambda: plan.inlined.all_values(self.context.values()))
         if told == self._status_problems:
             return False
         self._status_problems = told
