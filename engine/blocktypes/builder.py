@@ -49,7 +49,7 @@ FRAME = FrameArgument()
 class BlockBuilder:
     """Collects one block's work, in the order of the calls."""
 
-    #: Pass it to a kernel that takes a `const Frame*`: frame index, time and time step.
+    #: Pass it to a kernel that takes a `const Frame*`: frame index, time, time step and seed.
     frame = FRAME
 
     def __init__(self, block: Block) -> None:

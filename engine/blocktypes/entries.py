@@ -53,7 +53,7 @@ class ValueArgument:
 
 @dataclass(frozen=True)
 class FrameArgument:
-    """The address of the frame uniforms (see engine/types/frame: index, time, time step)."""
+    """The address of the frame uniforms (see `engine.compiler.frame`: index, time, time step, seed)."""
 
 
 @dataclass(frozen=True)

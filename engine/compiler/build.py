@@ -33,7 +33,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Span:
-    """The two events around a block or a kernel; `label` is the node id, or "node/entry" for one kernel."""
+    """The two events around a block or a kernel; `label` is the node id, or "node#operation" for one kernel."""
 
     label: str
     start: Event
@@ -108,7 +108,7 @@ class _Builder:
         for index, label in sorted(spans.items()):
             self._groups.setdefault(label, []).append(index)
         self._starts: dict[str, tuple[Span, Node]] = {}
-        self._units = units(plan.operations, plan.description.by_id)
+        self._units = units(plan.operations, plan.scopes, plan.description.by_id)
         self._left = Counter(spans[unit[0]] for unit in self._units if unit[0] in spans)
 
     def build(self, only: Collection[int] | None) -> None:

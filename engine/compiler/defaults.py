@@ -6,8 +6,6 @@ regions, before each of those that the reader is not in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from engine.blocktypes.entries import BufferArgument, FillEntry, Kernel, KernelEntry, ValueArgument
 from engine.compiler.buffers import TRANSIENT, BufferPlan
 from engine.compiler.description import GraphDescription
@@ -31,7 +29,7 @@ def region_outputs(
         place = buffers.places.get(connection.target)
         if place is not None:
             readers.setdefault(place.owner, set()).add(nesting.scope_of(connection.target.node))
-    for port in _seen_after(description):
+    for port in (port for node in description.nodes for port in description.looked_at_in(node)):
         readers.setdefault(buffers.places[port].owner, set()).add(TOP)
     outputs: dict[str, dict[PortRef, None]] = {}
     for owner, buffer in buffers.allocations.items():
@@ -42,18 +40,6 @@ def region_outputs(
             for region in nesting.regions_between(scope, reader):
                 outputs.setdefault(region, {})[owner] = None
     return {region: tuple(sorted(owners, key=lambda o: (o.node, o.port))) for region, owners in outputs.items()}
-
-
-def _seen_after(description: GraphDescription) -> Iterator[PortRef]:
-    """Give what is looked at when a frame is done: what is shown, and outputs that feed nothing."""
-    fed = description.targets_of
-    for node in description.nodes:
-        for display in node.description.displays:
-            yield PortRef(node.id, display.buffer)
-        for spec in node.description.outputs:
-            port = PortRef(node.id, spec.name)
-            if port not in fed:
-                yield port
 
 
 def fill_entry(dtype: DType, elements: int, default: float, name: str) -> FillEntry | KernelEntry:

@@ -50,6 +50,11 @@ class GraphDescription:
             found.setdefault(c.source, []).append(c.target)
         return found
 
+    def looked_at_in(self, node: BlockNode) -> list[PortRef]:
+        """Return what is read of a block when a frame is done: what it shows, and outputs that feed nothing."""
+        fed, ports = self.targets_of, [PortRef(node.id, display.buffer) for display in node.description.displays]
+        return ports + [p for spec in node.description.outputs if (p := PortRef(node.id, spec.name)) not in fed]
+
     def without(self, removed: Iterable[str]) -> GraphDescription:
         """Return the description less some nodes, what lies inside them and every connection at either."""
         gone = self._with_members(set(removed))

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from engine.compiler.description import BlockNode
-from engine.compiler.operations import Operation, RegionEntry
+from engine.compiler.operations import Operation, RegionEntry, Scope
 
 #: One step of building: the operations of a child graph, or a single operation.
 Unit = tuple[int, ...]
 
 
-def units(operations: Sequence[Operation], blocks: Mapping[str, BlockNode]) -> list[Unit]:
+def units(operations: Sequence[Operation], scopes: Sequence[Scope], blocks: Mapping[str, BlockNode]) -> list[Unit]:
     """Return the operations in an order to build them in, those of each group together, as indices."""
     groups: dict[str, list[int]] = {}
     for index, operation in enumerate(operations):
@@ -29,7 +29,7 @@ def units(operations: Sequence[Operation], blocks: Mapping[str, BlockNode]) -> l
             del groups[group]
     while True:
         unit_of = {index: tuple(members) for members in groups.values() for index in members}
-        ordered, blocked = _order(operations, unit_of)
+        ordered, blocked = _order(operations, scopes, unit_of)
         if not blocked:
             return ordered
         # One that waits for itself by way of what lies outside: the first by name, then look again.
@@ -37,7 +37,9 @@ def units(operations: Sequence[Operation], blocks: Mapping[str, BlockNode]) -> l
         del groups[group]
 
 
-def _order(operations: Sequence[Operation], unit_of: Mapping[int, Unit]) -> tuple[list[Unit], set[Unit]]:
+def _order(
+    operations: Sequence[Operation], scopes: Sequence[Scope], unit_of: Mapping[int, Unit]
+) -> tuple[list[Unit], set[Unit]]:
     """Return the units, each after what it waits for and else by first operation, and the groups on a circle."""
     if not unit_of:
         return [(index,) for index in range(len(operations))], set()
@@ -48,7 +50,7 @@ def _order(operations: Sequence[Operation], unit_of: Mapping[int, Unit]) -> tupl
         missing.setdefault(unit, 0)
         before = {unit_of.get(i, (i,)) for i in operation.after} - {unit}
         if operation.scope:  # a body's operations need their region's node first
-            before.add(_first_outside(operations, index))
+            before.add((scopes[operation.scope].region,))
         for other in before:
             following.setdefault(other, []).append(unit)
             missing[unit] += 1
@@ -63,13 +65,3 @@ def _order(operations: Sequence[Operation], unit_of: Mapping[int, Unit]) -> tupl
             if not missing[other]:
                 heappush(ready, other)
     return ordered, {unit for unit, count in missing.items() if count and len(unit) > 1}
-
-
-def _first_outside(operations: Sequence[Operation], index: int) -> Unit:
-    """Return the region operation that an operation of a body follows in the list."""
-    scope = operations[index].scope
-    for earlier in range(index - 1, -1, -1):
-        entry = operations[earlier].entry
-        if isinstance(entry, RegionEntry) and scope in entry.scopes:
-            return (earlier,)
-    raise AssertionError(f"operation {index} must follow the region that it lies in")

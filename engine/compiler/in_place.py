@@ -115,7 +115,7 @@ def _accesses(description: GraphDescription, buffers: BufferPlan, contents: Port
     while waiting:
         for target in description.targets_of.get(waiting.pop(), ()):
             block = description.by_id[target.node].description
-            spec = next(spec for spec in block.inputs if spec.name == target.port)
+            spec = block.rules.input_of[target.port].spec
             changes = target.port in block.changed_inputs
             if changes or target.port in block.read_inputs:
                 found.append(_Access(target, buffers.places[target], changes, spec.delayed))

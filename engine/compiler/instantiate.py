@@ -90,7 +90,7 @@ class CompiledGraph:
         """Ids of the nodes that run."""
         return frozenset(self.plan.description.by_id)
 
-    @property
+    @cached_property
     def is_still(self) -> bool:
         """True when a launch with nothing changed gives what the last one gave: no state, no frame uniforms."""
         changing = (Lifetime.STATE, Lifetime.EXTERNAL)

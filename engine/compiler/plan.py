@@ -16,7 +16,7 @@ from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
 from engine.compiler.checking.shapes import Layouts
 from engine.compiler.defaults import region_outputs
-from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.description import GraphDescription
 from engine.compiler.inlining import Inlined, inline
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.nesting import Nesting
@@ -143,13 +143,7 @@ def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[Por
 
 def _looked_at(description: GraphDescription) -> frozenset[PortRef]:
     """Return the ports that are read when a frame is done: what is shown, and outputs that feed nothing."""
-    return frozenset(port for node in description.nodes for port in _looked_at_in(node, description))
-
-
-def _looked_at_in(node: BlockNode, description: GraphDescription) -> list[PortRef]:
-    fed = description.targets_of
-    shown = [PortRef(node.id, display.buffer) for display in node.description.displays]
-    return shown + [port for spec in node.description.outputs if (port := PortRef(node.id, spec.name)) not in fed]
+    return frozenset(port for node in description.nodes for port in description.looked_at_in(node))
 
 
 def _looked_again(checked: Checked, previous: Plan) -> frozenset[PortRef]:
@@ -159,7 +153,7 @@ def _looked_again(checked: Checked, previous: Plan) -> frozenset[PortRef]:
     touched = {connection.source.node for connection in (*edit.made, *edit.cut)}
     touched |= {node.id for node in edit.changed} | set(edit.gone)
     kept = frozenset(port for port in previous.looked_at if port.node not in touched)
-    return kept.union(*(_looked_at_in(by_id[node], checked.description) for node in touched if node in by_id))
+    return kept.union(*(checked.description.looked_at_in(by_id[node]) for node in touched if node in by_id))
 
 
 @dataclass(frozen=True)

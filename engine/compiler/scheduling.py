@@ -37,7 +37,7 @@ from engine.compiler.operations import (
 )
 from engine.compiler.ordering import Order
 from engine.patch.changes import PortRef
-from engine.patch.regions import TOP
+from engine.patch.regions import TOP, scope_text
 
 _FRAME_PLACE = Place(FRAME, 0, 16)
 _NONE: tuple[Place, ...] = ()
@@ -176,7 +176,7 @@ class _Scheduler:
         place += len(control.begin)
         inner: list[_Body] = []
         for branch in control.kind.branches:
-            inside = self.open(f"{node.id}.{branch}" if branch else node.id, index, body.number)
+            inside = self.open(scope_text(node.id, branch), index, body.number)
             self.add_blocks(inside)
             self.keep(inside)
             for offset, entry in enumerate(control.turn):

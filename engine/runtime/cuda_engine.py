@@ -42,10 +42,7 @@ from engine.runtime.outbox import Outbox
 from engine.runtime.outputs import displays, read_buffer, save_outputs
 from engine.runtime.recomputing import read_port
 from engine.runtime.reporting import append_counts, buffer_reports, node_reports
-from engine.runtime.updates import Updates
-
-#: Times and states that a person reads change no faster than this while the engine runs freely.
-REPORT_INTERVAL_NS = 100_000_000
+from engine.runtime.updates import REPORT_INTERVAL_NS, Updates
 
 
 class CudaEngine:
@@ -114,6 +111,7 @@ class CudaEngine:
             is_same = free_running and level is UpdateLevel.NONE and self._is_current
             if compiled is not None and not (is_same and (compiled.is_still or not advance)):
                 self._launch(advance)
+                self.updates.read_status(fresh=not free_running)
             self._picture()
             # What was edited before the request counts: a new file name, a new value.
             while self._saves and not self.updates.pending:
@@ -203,7 +201,6 @@ class CudaEngine:
         self._stream.synchronize()
         for memory, contents in kept:
             self.device.write(memory, contents)
-        self.updates.read_status()
         self._launches += 1
         self._is_current = True
         if measured:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from engine.blocktypes.entries import Kernel as KernelName
+from engine.blocktypes.entries import KernelEntry
 from engine.compiler.arguments import TypedKernel
+from engine.compiler.plan import Plan
 from engine.device.protocol import Device, Module
 from engine.diagnostics import KernelError
 from engine.kernel_sources.image import KernelImage
@@ -108,3 +111,24 @@ class ModuleCache:
         architecture = self._device.info.architecture
         image = load_image(path, architecture)
         return LoadedModule(image, self._device.load_module(image.payload(architecture)))
+
+
+class PlanKernels(dict[int, TypedKernel]):
+    """The loaded kernels of a plan's launches, by operation index; each is found when it is asked for."""
+
+    def __init__(self, plan: Plan, modules: ModuleCache) -> None:
+        super().__init__()
+        self._operations, self._blocks = plan.operations, plan.description.by_id
+        self._find = cache(modules.kernel)  # which looks for the kernel's file
+        self._known: dict[tuple[int, int], TypedKernel] = {}
+
+    def __missing__(self, index: int) -> TypedKernel:
+        operation = self._operations[index]
+        assert isinstance(operation.entry, KernelEntry)
+        folders = self._blocks[operation.node].description.kernel_folders
+        key = id(operation.entry), id(folders)  # which the plan keeps
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._find(operation.entry.kernel, folders)
+        self[index] = found
+        return found

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 
-from engine.blocktypes.entries import KernelEntry
-from engine.compiler.arguments import Resources, TypedKernel
+from engine.compiler.arguments import Resources
 from engine.compiler.description import BlockNode
 from engine.compiler.inlining import Inlined, inline
 from engine.compiler.instantiate import CompiledGraph, compile_plan
@@ -21,6 +20,7 @@ from engine.runtime.carrying import keep_memory
 from engine.runtime.context import CudaContext
 from engine.runtime.launch_checks import count_problems, launch_warnings
 from engine.runtime.messages import ProfilingLevel
+from engine.runtime.modules import PlanKernels
 from engine.runtime.requirements import element_problems, require_memory
 
 
@@ -101,27 +101,6 @@ def _same_block(a: BlockNode, b: BlockNode) -> bool:
     )
 
 
-class _Kernels(dict[int, TypedKernel]):
-    """The loaded kernels of operations that launch one, by index; each is found when it is asked for."""
-
-    def __init__(self, context: CudaContext, plan: Plan) -> None:
-        super().__init__()
-        self._operations, self._blocks = plan.operations, plan.description.by_id
-        self._find = cache(context.modules.kernel)  # which looks for the kernel's file
-        self._known: dict[tuple[int, int], TypedKernel] = {}
-
-    def __missing__(self, index: int) -> TypedKernel:
-        operation = self._operations[index]
-        assert isinstance(operation.entry, KernelEntry)
-        folders = self._blocks[operation.node].description.kernel_folders
-        key = id(operation.entry), id(folders)  # which the plan keeps
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._find(operation.entry.kernel, folders)
-        self[index] = found
-        return found
-
-
 def _realise(
     context: CudaContext, plan: Plan, profiling: ProfilingLevel, current: Current | None
 ) -> tuple[CompiledGraph, GraphMemory]:
@@ -138,7 +117,7 @@ def _realise(
     try:
         resources = Resources(
             memory.by_owner,
-            _Kernels(context, plan),
+            PlanKernels(plan, context.modules),
             plan.inlined.all_values(context.values()),
             context.frame,
             memory.status,

@@ -32,6 +32,8 @@ from engine.runtime.requirements import element_problems
 from engine.runtime.states import move
 from engine.runtime.status import status_diagnostics
 
+#: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
+REPORT_INTERVAL_NS = 100_000_000
 #: A job runs on the worker; what it returns is called on the engine's thread and gives the level that it applied.
 Finish = Callable[[], UpdateLevel]
 
@@ -48,9 +50,11 @@ class Updates:
         #: Everything that is wrong with the patch and its kernels now.
         self.diagnostics: tuple[Diagnostic, ...] = ()
         self._block_problems: list[Diagnostic] = []
+        self._stale: list[Diagnostic] = []
         self._inlined = Inlined(GraphDescription((), ()))
         self._status_problems: list[Diagnostic] = []
         self._launch_warnings: list[Diagnostic] = []
+        self._status_told_ns = 0
         self._status_seen = b""
         self._status_plan: Plan | None = None
         #: The status words of the last launch, by buffer.
@@ -108,22 +112,28 @@ class Updates:
             if not (wait and self.context.dirty.structure):  # a value that was refused makes it dirty again
                 return level
 
-    def read_status(self) -> bool:
-        """Look at the words that the last launch left; return whether they tell anything new."""
+    def read_status(self, *, fresh: bool) -> None:
+        """Look at the words that the last launch left, and tell what they say.
+
+        While the same places have something to say, only their numbers differ: those are told anew at an interval that
+        a person can read, or at once when `fresh`.
+        """
         compiled = self.compiled
         told: list[Diagnostic] = []
         if compiled is not None and compiled.status is not None:
             plan, words = compiled.plan, compiled.status.array.tobytes()
             if not self._status_problems and self._status_seen == words and self._status_plan is plan:
-                return False
+                return
             self._status_seen, self._status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
             told = status_diagnostics(plan, self.status, lambda: plan.inlined.all_values(self.context.values()))
         if told == self._status_problems:
-            return False
-        self._status_problems = told
-        self._tell()
-        return True
+            return
+        now, places = time.perf_counter_ns(), [(item.node, item.port) for item in told]
+        known = places == [(item.node, item.port) for item in self._status_problems]
+        if fresh or not known or now - self._status_told_ns >= REPORT_INTERVAL_NS:
+            self._status_problems, self._status_told_ns = told, now
+            self._tell()
 
     def take_records(self) -> tuple[UpdateRecord, ...]:
         """Return the updates above HOT since the last call."""
@@ -181,6 +191,7 @@ class Updates:
         assert self._job is not None
         job, self._job = self._job, None
         level = job.result()()
+        self._stale = self.context.stale_kernels(self._inlined.description.nodes)
         self._tell()
         if level > UpdateLevel.HOT:
             cost_ns = time.perf_counter_ns() - self._job_start_ns
@@ -300,12 +311,7 @@ class Updates:
         return self._set_parameters(changed)
 
     def _tell(self) -> None:
-        found = (
-            *self._block_problems,
-            *self.context.stale_kernels(self._inlined.description.nodes),
-            *self._status_problems,
-            *self._launch_warnings,
-        )
+        found = (*self._block_problems, *self._stale, *self._status_problems, *self._launch_warnings)
         self.diagnostics = tuple(dict.fromkeys(self._inlined.shown(item) for item in found))
 
     def _set_parameters(self, values: Mapping[tuple[str, str], object]) -> UpdateLevel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.types.arrays import Shape, dtype_of, element_bytes, element_count
+from engine.types.arrays import Shape, dtype_of, element_count
 from engine.types.bfloat import from_bf16, to_bf16
 from engine.types.declaration import declaration, layout_text
 from engine.types.dtype import DType, any_type
@@ -69,7 +69,6 @@ __all__ = [
     "double3",
     "double4",
     "dtype_of",
-    "element_bytes",
     "element_count",
     "f16",
     "f32",

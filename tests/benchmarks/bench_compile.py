@@ -13,14 +13,13 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from engine.blocktypes.builder import describe
 from engine.blocktypes.catalogue import default_catalogue
-from engine.compiler.arguments import Resources, TypedKernel
+from engine.compiler.arguments import Resources
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.frame import Frame
 from engine.compiler.instantiate import CompiledGraph, compile_plan
@@ -30,7 +29,7 @@ from engine.device.protocol import Device
 from engine.patch.changes import Connection, PortRef
 from engine.runtime.allocation import GraphMemory, allocate
 from engine.runtime.carrying import keep_memory
-from engine.runtime.modules import ModuleCache
+from engine.runtime.modules import ModuleCache, PlanKernels
 from engine.runtime.pool import BufferPool
 from engine.runtime.states import StateStore
 
@@ -58,29 +57,9 @@ class Bench:
         """Make the executable of a plan, from the `running` one where that is possible."""
         claimed = keep_memory(plan, running[0].plan, running[1]) if running else None
         memory = allocate(plan, self.device, self.pool, self.states, self.frame_memory, claimed)
-        kernels = Kernels(plan, cache(self.modules.kernel))
+        kernels = PlanKernels(plan, self.modules)
         resources = Resources(memory.by_owner, kernels, values, self.frame, memory.status, memory.swapped)
         return compile_plan(plan, self.device, resources, {}, running[0] if running else None), memory
-
-
-class Kernels(dict[int, TypedKernel]):
-    """The loaded kernel of each launch, found when it is asked for, as in the engine."""
-
-    def __init__(self, plan: Plan, find: Callable[..., TypedKernel]) -> None:
-        super().__init__()
-        self._operations, self._blocks, self._find = plan.operations, plan.description.by_id, find
-        self._known: dict[tuple[int, int], TypedKernel] = {}
-
-    def __missing__(self, index: int) -> TypedKernel:
-        operation = self._operations[index]
-        entry: Any = operation.entry
-        folders = self._blocks[operation.node].description.kernel_folders
-        key = id(entry), id(folders)  # which the plan keeps
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._find(entry.kernel, folders)
-        self[index] = found
-        return found
 
 
 def patch(blocks: int, seed: int = 1) -> tuple[GraphDescription, dict[str, dict[str, object]]]:

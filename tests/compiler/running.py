@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.entries import KernelEntry
 from engine.compiler.arguments import Resources
 from engine.compiler.buffers import Lifetime
 from engine.compiler.frame import Frame
@@ -19,7 +18,7 @@ from engine.device.protocol import Device
 from engine.patch.changes import PortRef
 from engine.runtime.allocation import allocate, status_words
 from engine.runtime.carrying import keep_memory
-from engine.runtime.modules import ModuleCache
+from engine.runtime.modules import ModuleCache, PlanKernels
 from engine.runtime.pool import BufferPool
 from engine.runtime.recomputing import read_port
 from engine.runtime.states import StateStore
@@ -51,11 +50,7 @@ class Running:
         self._states = earlier._states if earlier else StateStore(self.pool, device)
         claimed = keep_memory(plan, earlier.plan, earlier.memory) if earlier else None
         self.memory = allocate(plan, device, self.pool, self._states, frame, claimed)
-        kernels = {
-            index: modules.kernel(o.entry.kernel, plan.description.by_id[o.node].description.kernel_folders)
-            for index, o in enumerate(plan.operations)
-            if isinstance(o.entry, KernelEntry)
-        }
+        kernels = PlanKernels(plan, modules)
         resources = Resources(
             self.memory.by_owner, kernels, values, self._uniforms, self.memory.status, self.memory.swapped
         )

@@ -266,7 +266,9 @@ def child_graphs(engine: Engine) -> int:
 
     compiled = engine._engine.updates.compiled
     assert compiled is not None
-    return sum(len(unit) > 1 for unit in units(compiled.plan.operations, compiled.plan.description.by_id))
+    return sum(
+        len(unit) > 1 for unit in units(compiled.plan.operations, compiled.plan.scopes, compiled.plan.description.by_id)
+    )
 
 
 def test_a_composite_runs_as_one_child_graph() -> None:

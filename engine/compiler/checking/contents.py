@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.blocktypes.block_rules import OutputRule
 from engine.blocktypes.shape_context import ShapeRuleError
-from engine.compiler.layout import Layout, strided_layout
+from engine.compiler.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
 from engine.device.external import ExternalArray
 from engine.types import DType, dtype_of
 
@@ -37,7 +37,7 @@ def external_layout(rule: OutputRule, array: ExternalArray) -> Layout:
         raise ShapeRuleError(f"array must have elements, got shape {list(array.shape)}")
     if array.read_only:
         raise ShapeRuleError("array must be writable, got a read-only one: give a copy of it")
-    alignment = math.gcd(array.pointer, 256)
+    alignment = math.gcd(array.pointer, ALLOCATION_ALIGNMENT)
     if alignment % dtype.alignment:
         raise ShapeRuleError(
             f"array of {dtype} must lie at a multiple of {dtype.alignment} bytes, got address {array.pointer:#x}"

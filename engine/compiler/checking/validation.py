@@ -14,7 +14,7 @@ from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.nesting import Nesting
 from engine.diagnostics import Diagnostic, error, warning
 from engine.patch.changes import Connection, PortRef
-from engine.patch.regions import TOP, region_of
+from engine.patch.regions import TOP, branch_of, region_of
 
 
 def connection_problem(description: GraphDescription, connection: Connection) -> Diagnostic | None:
@@ -99,7 +99,7 @@ def region_problem(description: GraphDescription, node: BlockNode) -> Diagnostic
     if control is None:
         what = f"{name}, which is no region" if region else f"{name!r}, which does not exist"
         return error(f"region of a block must be a region block, got {what}", node=node.id, remedy=remedy)
-    branch = node.region.partition(".")[2]
+    branch = branch_of(node.region)
     if branch not in control.kind.branches:
         text = f"region of a block must be a branch of {name} ({control.kind}), got {node.region}"
         return error(text, node=node.id, remedy=remedy)
