@@ -1,4 +1,4 @@
-// Conditions of regions, and fills of what a skipped region leaves. Each of the first six is launched as one thread.
+// Conditions of regions, and fills of what a skipped region leaves. The first five kernels are launched as one thread each.
 
 #include "elements.cuh"
 

@@ -81,6 +81,13 @@ __device__ inline unsigned short brain_bits(float value) {
     return static_cast<unsigned short>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
 
+// An f32 that rounds further as the double would: cut towards 0, with an odd last bit when that lost something.
+__device__ inline float to_odd(double value) {
+    const float cut = __double2float_rz(value);
+    const bool is_exact = cut == value || value != value || fabs(value) > 3.4028234663852886e38;
+    return is_exact ? static_cast<float>(value) : __uint_as_float(__float_as_uint(cut) | 1u);
+}
+
 // A number into an element: floats are rounded to nearest, whole numbers cut towards 0 and to the type's range; NaN
 // becomes 0 there. A boolean says whether the number is not 0.
 __device__ inline void put_number(void* data, unsigned int type, size_t index, double value) {
@@ -91,11 +98,10 @@ __device__ inline void put_number(void* data, unsigned int type, size_t index, d
         } else if (size == 4) {
             static_cast<float*>(data)[index] = static_cast<float>(value);
         } else if (type & ELEMENT_BRAIN) {
-            static_cast<unsigned short*>(data)[index] = brain_bits(static_cast<float>(value));
+            static_cast<unsigned short*>(data)[index] = brain_bits(to_odd(value));
         } else {
             unsigned short bits;
-            const float single = static_cast<float>(value);
-            asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(single));
+            asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value));
             static_cast<unsigned short*>(data)[index] = bits;
         }
         return;

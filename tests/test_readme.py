@@ -43,7 +43,7 @@ def test_the_first_block_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    "path", re.findall(r"`((?:resources|kernels|blocks|app|engine)/[\w/.]*)`", (ROOT / "README.md").read_text())
+    "path", re.findall(r"`((?:resources|kernels|blocks|app|engine|tests)/[\w/.]*)`", (ROOT / "README.md").read_text())
 )
 def test_every_path_it_names_exists(path: str) -> None:
     """Except the one it asks the reader to make."""

@@ -30,6 +30,7 @@ class NodeDrag:
         self._anchor = ""
         self._grasped_at = QPointF()
         self._before: dict[str, QPointF] = {}
+        self._offset = QPointF()
         self._target: RegionTarget | None = None
         #: False as long as the drag may still be a click.
         self.has_moved = False
@@ -45,6 +46,7 @@ class NodeDrag:
         carried = dict.fromkeys([*held, *self._scene.regions.contents(held)])
         self._anchor, self._grasped_at = anchor, point
         self._before = {node_id: self._scene.nodes[node_id].pos() for node_id in carried}
+        self._offset = QPointF()
         self._target = RegionTarget(self._scene, anchor, held, self._refusal)
 
     def follow(self, point: QPointF) -> str | None:
@@ -59,8 +61,10 @@ class NodeDrag:
         before = self._before[self._anchor]
         moved = before + point - self._grasped_at
         offset = QPointF(*snapped(moved.x(), moved.y())) - before
-        for node_id, place in self._before.items():
-            self._scene.nodes[node_id].setPos(place + offset)
+        if offset != self._offset:
+            self._offset = offset
+            for node_id, place in self._before.items():
+                self._scene.nodes[node_id].setPos(place + offset)
         reason = self._target.follow(point)
         self._scene.regions.settle()
         return reason

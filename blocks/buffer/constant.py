@@ -13,7 +13,7 @@ class Constant(
     """Make a buffer in which every element has the same value, in each frame anew.
 
     Use it as a constant operand, as what a loop begins with, or as the condition of a While that blocks inside take
-    back. A value that the element type can't hold becomes the nearest that it can; a whole number is cut towards 0.
+    back. A whole type cuts the value towards 0 and to its range; a float type makes one beyond its range infinite.
     """
 
     out: Out[any_type] = port(shape="[1]", dtype="given", doc="The buffer, all elements equal to `value`.")

@@ -9,9 +9,9 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, po
 class Convert(Block, id="buffer.convert", version=1, category="Buffer", tags=("cast", "type", "float", "int", "dtype")):
     """Convert numbers into another element type.
 
-    Floats are rounded to the nearest; a float becomes a whole number by cutting towards 0, and the nearest that the
-    type holds when it is out of range; whole numbers that don't fit another whole type wrap around. A boolean says
-    whether a number is not 0.
+    Floats are rounded to the nearest, 64-bit whole numbers to smaller floats by way of f64; a float becomes a whole
+    number by cutting towards 0, and the nearest that the type holds when it is out of range; whole numbers that don't
+    fit another whole type wrap around. A boolean says whether a number is not 0.
     """
 
     x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")

@@ -10,8 +10,8 @@ class WaveStep(
 ):
     """Move waves on a surface on by one step.
 
-    Works in place on heights and velocities: two buffers that a State keeps. Waves run at `speed` and bounce off the
-    edges. Several steps a frame, in a For, make them faster.
+    Works in place on heights and velocities: two buffers that a State keeps. Waves run at the square root of `speed`
+    and bounce off the edges. Several steps a frame, in a For, make them faster.
     """
 
     heights: In[f32] = port(rank=2, doc="Heights of the surface, shape [height, width].")

@@ -12,7 +12,7 @@ QUANTITIES = ("speed", "height", "age", "distance")
 class Select(
     Block, id="particles.select", version=1, category="Particles", tags=("filter", "append", "cull", "count", "find")
 ):
-    """Gather the particles whose speed, height or age lies in a range.
+    """Gather the particles whose speed, height, age or distance from the origin lies in a range.
 
     Copies the living particles that it holds for to the front of a buffer, in any order, and counts them. When more are
     found than the buffer has places, the rest is left out, and the count stays at the capacity; a warning says so.

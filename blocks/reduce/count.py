@@ -12,7 +12,7 @@ class Count(Block, id="reduce.count", version=1, category="Reduce", tags=("any",
     count what is larger or smaller than something.
     """
 
-    x: In[any_type] = port(doc="Any element type, any shape; only an element of zero bytes, or -0, does not count.")
+    x: In[any_type] = port(doc="Any type and shape; only an element of zero bytes, or a float's -0, does not count.")
     out: Out[u32] = port(shape="[1]", doc="Number of elements that are not 0.")
 
     kernel = Kernel("reduce.cu", entry="count_true")

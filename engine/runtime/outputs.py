@@ -82,10 +82,11 @@ def save_outputs(
         port = PortRef(node_id, display.buffer)
         layout = compiled.plan.layouts[port]
         suffix = ".png" if layout.dtype == uchar4 and len(layout.shape) == 2 else ".npy"
-        path = _target(node_id.replace("/", "."), display, suffix, folder, base)
+        name = node_id.replace("/", ".")  # of a block inside a composite
+        path = _target(name, display, suffix, folder, base)
         if folder is not None and path is not None:
             if path in taken:  # two save blocks may have files of one name
-                path = folder / f"{node_id}.{display.buffer}{path.suffix}"
+                path = folder / f"{name}.{display.buffer}{path.suffix}"
             taken.add(path)
         if path is not None:
             _write(path, read_buffer(compiled, device, port), node_id)

@@ -60,21 +60,19 @@ def require_memory(
 
     `kept` are the buffers that are there already; with `has_arena` so is what the others share.
     """
-    needed = {
-        owner: bucket_bytes(buffer.layout.size_bytes)
-        for owner, buffer in plan.buffers.allocations.items()
-        if owner not in plan.placement.offsets and owner not in kept and buffer.lifetime is not Lifetime.EXTERNAL
-    }
-    total = sum(needed.values())
+    allocations, shared = plan.buffers.allocations, plan.placement.offsets
+    wanted = [
+        owner
+        for owner, buffer in allocations.items()
+        if owner not in kept and buffer.lifetime is not Lifetime.EXTERNAL and not (has_arena and owner in shared)
+    ]
+    total = sum(bucket_bytes(allocations[owner].layout.size_bytes) for owner in wanted if owner not in shared)
     if plan.placement.offsets and not has_arena:
         total += exact_bytes(plan.placement.size_bytes)
     available = device.memory_free_bytes + pool.idle_bytes
     if total <= available:
         return
-    allocations = plan.buffers.allocations
-    largest = max(
-        (owner for owner in allocations if owner not in kept), key=lambda owner: allocations[owner].layout.size_bytes
-    )
+    largest = max(wanted, key=lambda owner: allocations[owner].layout.size_bytes)
     size = allocations[largest].layout.size_bytes
     text = f"buffers must fit in the memory of {device.info.name}: all together need {_text(total)}, "
     text += f"{_text(available)} are free; this one is {_text(size)}"

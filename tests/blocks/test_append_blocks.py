@@ -83,6 +83,19 @@ def test_only_as_many_are_drawn_as_were_found() -> None:
         for _ in range(10):
             engine.step()
         assert engine.read(draw["image"])[..., :3].max() > 0.01
+        patch.set(node, low=0.05)
+        engine.step()
+        (count,) = engine.read(node["selected_count"])
+        image = engine.read(draw["image"])
+        assert 0 < count < 3000
+        # In the same frame of the same fountain, a buffer that those fill to the last place.
+        exact, _, few = _fountain(by="age", low=0.05, high=2.0, capacity=int(count))
+        all_of_them = exact.add("particles.render_points", width=160, height=96, background=0.0, glow=0.0, spin=0.0)
+        exact.connect(few["selected"], all_of_them["particles"])
+        with Engine(exact, device="host") as other:
+            for _ in range(11):
+                other.step()
+            np.testing.assert_allclose(image, other.read(all_of_them["image"]), atol=1e-4)
         patch.set(node, low=1.5)  # a share that no living particle has
         engine.step()
         assert engine.read(node["selected_count"]).tolist() == [0]

@@ -163,3 +163,7 @@ def test_relief_lights_slopes_that_face_the_light() -> None:
     assert np.ptp(flat.reshape(-1, 4), axis=0).max() == 0
     np.testing.assert_allclose(flat[0, 0, :3], np.array([0.2, 0.3, 0.4]) * (0.15 + 1.25 / np.sqrt(3)), rtol=1e-5)
     assert middle(0.5 * (x + y))[0] > flat[0, 0, 0] > middle(-0.5 * (x + y))[0]
+    # The half vector of a light along (-1, -1, 1) and an eye along (0, 0, 1), against a normal along (0, 0, 1).
+    half = np.array([-1, -1, 1]) / np.sqrt(3) + [0, 0, 1]
+    shiny = apply("image.relief", {"heights": np.zeros((16, 24), np.float32)}, port="image", **(look | {"shine": 1.0}))
+    np.testing.assert_allclose(shiny[0, 0, :3] - flat[0, 0, :3], (half[2] / np.linalg.norm(half)) ** 32, rtol=5e-3)

@@ -48,7 +48,7 @@ def verified_plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patched:
         patched.setattr(Plan, "__init__", make_and_verify)
         yield
-    assert not problems, "every plan must break no rule"
+    assert not problems, f"every plan must break no rule, got {'; '.join(problems)}"
 
 
 def ref(text: str) -> PortRef:

@@ -110,10 +110,10 @@ def test_a_kernel_with_many_registers_is_told_of(tmp_path: Path) -> None:
 @pytest.mark.parametrize("capacity", [1, 1000, 3_000_000])
 def test_a_launch_follows_its_count(cuda: Device, capacity: int) -> None:
     """Each element below the count is visited once; the grid is as many thread blocks as run at once."""
-    assert Visit is not None and cuda.info.limits is not None
+    assert cuda.info.limits is not None
     for count in (0, 1, capacity // 3, capacity, 2**32 - 1):
         patch = Patch()
-        node = patch.add("test_counted.visit", capacity=capacity)
+        node = patch.add(Visit.id, capacity=capacity)
         patch.connect(patch.add("io.array", data=np.array([count], np.uint32))["out"], node["count"])
         with Engine(patch, device="cuda:0") as engine:
             assert not engine.step().diagnostics
