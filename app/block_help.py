@@ -23,6 +23,8 @@ def help_html(block_type: type[Block]) -> str:
     parts += [f"<p>{_inline(paragraph)}</p>" for paragraph in paragraphs]
     for title, ports in (("Inputs", block_type.inputs()), ("Outputs", block_type.outputs())):
         parts.append(_section(title, ((spec.name, f"{spec.dtype}, {port_facts(spec)}", spec.doc) for spec in ports)))
+    values = block_type.value_outputs()
+    parts.append(_section("Values", ((spec.name, f"{spec.type} {spec.unit}".rstrip(), spec.doc) for spec in values)))
     parameters = block_type.parameters.values()
     parts.append(
         _section("Parameters", ((spec.name, ". ".join(parameter_facts(spec)), spec.doc) for spec in parameters))

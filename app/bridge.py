@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from engine.diagnostics import Diagnostic
-from engine.runtime.messages import FrameReport, Observe, Preview, Saved, UpdateRecord
+from engine.runtime.messages import FrameReport, Observe, Preview, Saved, UpdateRecord, Viewing
 
 if TYPE_CHECKING:
     from engine import Engine
+
+#: Pictures a second that look smooth and leave time for the rest.
+SHARED_RATE = 30.0
 
 
 class Bridge(QObject):
@@ -27,13 +31,17 @@ class Bridge(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine: Engine | None = None
-        self._observed: frozenset[str] = frozenset()
+        self._observed: dict[str, Viewing] = {}
+        self._is_told = True  # the engine knows how the observed viewers are looked at
         self._active = True
         screen = QGuiApplication.primaryScreen()
-        rate = screen.refreshRate() if screen else 60.0
-        self._timer = QTimer(self, interval=max(4, round(1000 / max(rate, 1.0))))
+        self._rate = max(screen.refreshRate() if screen else 60.0, 1.0)
+        self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.poll)
+        application = QGuiApplication.instance()
+        assert isinstance(application, QGuiApplication)
+        application.applicationStateChanged.connect(self._on_application_state)
 
     @property
     def is_polling(self) -> bool:
@@ -46,10 +54,11 @@ class Bridge(QObject):
         self._post_observed()
         self._update_timer()
 
-    def observe(self, nodes: frozenset[str]) -> None:
-        """Ask for the pictures of these viewers only."""
-        if nodes != self._observed:
-            self._observed = nodes
+    def observe(self, viewers: dict[str, Viewing]) -> None:
+        """Ask for the pictures of these viewers only, by node id; how often they come is decided here."""
+        others = viewers.keys() != self._observed.keys()
+        self._observed, self._is_told = viewers, False
+        if others:
             self._post_observed()
 
     def set_active(self, active: bool) -> None:
@@ -64,6 +73,8 @@ class Bridge(QObject):
         engine = self._engine
         if engine is None:
             return
+        if not self._is_told:  # sizes and pointers change more often than pictures
+            self._post_observed()
         report = engine.take_report()
         if report is not None:
             self.report.emit(report)
@@ -81,8 +92,19 @@ class Bridge(QObject):
                     self.failed.emit(event)
 
     def _post_observed(self) -> None:
+        self._is_told = True
         if self._engine is not None:
-            self._engine.post(Observe(self._observed if self._active else frozenset()))
+            viewers = self._observed if self._active else {}
+            self._engine.post(Observe({node: replace(viewing, rate=self._pace) for node, viewing in viewers.items()}))
+
+    @property
+    def _pace(self) -> float:
+        """Pictures a second: all that the display can show, unless several are in view or the window is behind."""
+        in_front = QGuiApplication.applicationState() is Qt.ApplicationState.ApplicationActive
+        return self._rate if in_front and len(self._observed) == 1 else min(SHARED_RATE, self._rate)
+
+    def _on_application_state(self, state: Qt.ApplicationState) -> None:
+        self._is_told = False
 
     def _update_timer(self) -> None:
         if self._engine is not None and self._active:

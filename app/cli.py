@@ -38,6 +38,7 @@ cli = typer.Typer(
 
 PatchPath = Annotated[Path, typer.Argument(help="A .loom file.")]
 DeviceName = Annotated[str, typer.Option("--device", metavar="auto|host|cuda:0", help="What to run on.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Run the block files in `blocks/` beside the patch.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
@@ -48,6 +49,7 @@ def edit(
     screenshot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Run for a moment, save the window's picture, exit.")
     ] = None,
+    trust: Trust = False,
 ) -> None:
     """Open the editor."""
     from app.qt_check import require_qt
@@ -55,7 +57,7 @@ def edit(
     require_qt()
     from app.editor import run_editor
 
-    raise typer.Exit(run_editor(patch, device, screenshot))
+    raise typer.Exit(run_editor(patch, device, screenshot, trust=trust))
 
 
 @cli.command()
@@ -70,20 +72,34 @@ def run(
         str, typer.Option(metavar="LEVEL", help="none, summary, per-block or per-kernel.")
     ] = "per-block",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Save every output there.")] = None,
+    time_step: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How much of the patch's time each frame is.", show_default="1/60")
+    ] = 1 / 60,
+    rate: Annotated[
+        float | None, typer.Option(metavar="FPS", help="At most so many frames a second; else as fast as they go.")
+    ] = None,
+    realtime: Annotated[
+        bool, typer.Option("--realtime", help="The patch's time follows the wall's; 60 frames a second if no --rate.")
+    ] = False,
     json: Json = False,
+    trust: Trust = False,
 ) -> None:
-    """Run a patch with no window, save its outputs and print a table or JSON."""
-    from app.headless import run_headless
+    """Run a patch with no window, save its outputs and print a table or JSON.
 
-    raise typer.Exit(run_headless(patch, frames, device, settings or [], profile, out, json))
+    Frames follow each other at once and each is one time step long, so that every run gives the same.
+    """
+    from app.headless import Timing, run_headless
+
+    timing = Timing(time_step, rate, realtime)
+    raise typer.Exit(run_headless(patch, frames, device, settings or [], profile, out, json, timing, trust=trust))
 
 
 @cli.command()
-def check(patch: PatchPath, json: Json = False) -> None:
+def check(patch: PatchPath, json: Json = False, trust: Trust = False) -> None:
     """Say whether a patch would compile, and what is wrong if not."""
     from app.headless import check_headless
 
-    raise typer.Exit(check_headless(patch, json))
+    raise typer.Exit(check_headless(patch, json, trust=trust))
 
 
 @cli.command()
@@ -93,11 +109,12 @@ def plan(
         str, typer.Option("--format", metavar="FORMAT", help="text, dot, svg or memory (an SVG of memory over time).")
     ] = "text",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there instead of printing it.")] = None,
+    trust: Trust = False,
 ) -> None:
     """Show what a patch compiles to: operations, what waits for what, and which buffers share memory."""
     from app.headless import plan_headless
 
-    raise typer.Exit(plan_headless(patch, form, out))
+    raise typer.Exit(plan_headless(patch, form, out, trust=trust))
 
 
 @cli.command()
@@ -106,11 +123,12 @@ def trace(
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the trace.")] = Path("trace.json"),
     frames: Annotated[int, typer.Option(min=1, help="How many frames.")] = 10,
     device: DeviceName = "auto",
+    trust: Trust = False,
 ) -> None:
     """Time every kernel of some frames; Perfetto and chrome://tracing open the result."""
     from app.headless import trace_headless
 
-    raise typer.Exit(trace_headless(patch, out, frames, device))
+    raise typer.Exit(trace_headless(patch, out, frames, device, trust=trust))
 
 
 @cli.command()

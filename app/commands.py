@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from app.actions import Command, Menu
@@ -11,6 +12,7 @@ from app.file_commands import FileCommands
 from app.session import Session
 from app.state import UserState
 from engine.runtime.messages import ProfilingLevel, Reset, SaveOutputs
+from engine.runtime.pacing import PacingMode
 
 #: Commands that need a selected block.
 NEEDS_NODE = ("cut", "copy", "duplicate", "rename", "fit_selection", "open_kernel", "wrap_in", "move_into")
@@ -23,8 +25,10 @@ NEEDS_SELECTION = ("delete", "disconnect")
 #: Commands that need an open patch.
 NEEDS_PATCH = (
     *("save", "save_as", "close", "undo", "redo", "paste", "select_all", "add_block", "fit"),
-    *("play", "step", "reset", "save_outputs", "restart_engine", "block_help"),
+    *("save_outputs", "restart_engine", "block_help", "trust_blocks"),
 )
+#: Commands that need an engine that runs.
+NEEDS_ENGINE = ("play", "step", "reset")
 
 _PROFILING = {
     ProfilingLevel.NONE: ("Off", "Show states only"),
@@ -32,6 +36,10 @@ _PROFILING = {
     ProfilingLevel.PER_BLOCK: ("Each block", "Measure every block"),
     ProfilingLevel.PER_KERNEL: ("Each kernel", "Measure every kernel; this costs most"),
 }
+
+#: Fixed rates to choose from, in frames a second: of film, of television and of displays.
+PACING_RATES = (24, 25, 30, 50, 60, 120, 240)
+PACINGS = ("pacing_display", *(f"pacing_{rate}" for rate in PACING_RATES), "pacing_free")
 
 _WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}
 
@@ -62,6 +70,12 @@ def make_commands(window: CommandWindow) -> list[Command]:
         Command("open", "&Open …", files.open, "open", ("Ctrl+O",)),
         Command("save", "&Save", files.save, "save", ("Ctrl+S",)),
         Command("save_as", "Save &as …", files.save_as, keys=("Ctrl+Shift+S",)),
+        Command(
+            "trust_blocks",
+            "&Trust blocks …",
+            files.trust_blocks,
+            help="Run the block files in the folder blocks beside the patch, or stop running them",
+        ),
         Command("close", "&Close patch", files.close, keys=("Ctrl+W",), help="Go back to the examples"),
         Command("quit", "&Quit", window.close, keys=("Ctrl+Q",)),
         Command("undo", "&Undo", session.undo, "undo", ("Ctrl+Z",)),
@@ -97,9 +111,9 @@ def make_commands(window: CommandWindow) -> list[Command]:
         Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), canvas_only=True),
         Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), canvas_only=True),
         Command("play", "&Play or pause", window.toggle_running, "pause", ("Space",)),
-        Command("step", "&Step one frame", session.step, "step", (".",)),
+        Command("step", "&Step one frame", session.step, "step", (".",), "Pause, and do one frame"),
         Command(
-            "reset", "&Reset state", lambda: session.post(Reset()), "restart", ("Ctrl+R",), "Begin again at frame 0"
+            "reset", "&Reset state", lambda: session.post(Reset()), "to_start", ("Ctrl+R",), "Begin again at frame 0"
         ),
         Command(
             "save_outputs",
@@ -123,6 +137,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
         Command("about", "&About Warploom", window.show_about),
         *(_theme(window, name) for name in ("dark", "light")),
     ]
+    commands.extend(_pacings(session))
     for level, (text, help_text) in _PROFILING.items():
         chosen = level is session.profiling
         run = _setter(session.set_profiling, level)
@@ -135,7 +150,10 @@ def make_commands(window: CommandWindow) -> list[Command]:
 MENUS = (
     Menu(
         "&File",
-        ("new", "open", Menu("Open &recent", id="recent"), None, "save", "save_as", None, "close", "quit"),
+        (
+            *("new", "open", Menu("Open &recent", id="recent"), None),
+            *("save", "save_as", None, "trust_blocks", None, "close", "quit"),
+        ),
     ),
     Menu(
         "&Edit",
@@ -151,7 +169,7 @@ MENUS = (
     Menu(
         "&Run",
         (
-            *("play", "step", "reset", None, "save_outputs", None),
+            *("play", "step", "reset", Menu("&Frame pacing", PACINGS), None, "save_outputs", None),
             Menu("&Profiling", tuple(f"profiling_{level.name.lower()}" for level in _PROFILING)),
             *(None, "restart_engine"),
         ),
@@ -179,7 +197,7 @@ CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "canvas": ("add_block", "paste", None, "select_all", "fit"),
 }
 
-TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit", None, "play", "step", "reset")
+TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit", None, "reset", "play", "step")
 
 
 def _theme(window: CommandWindow, name: str) -> Command:
@@ -190,6 +208,27 @@ def _theme(window: CommandWindow, name: str) -> Command:
         checked=window.state.theme == name,
         group="theme",
     )
+
+
+def _pacings(session: Session) -> list[Command]:
+    """Return the choices of frame pacing, of which one is always checked."""
+    display, free = PacingMode.DISPLAY, PacingMode.FREE
+    choices: list[tuple[str, str, str, PacingMode, float | None]] = [
+        ("display", "&Display's rate", "As many frames a second as the window's screen shows", display, None),
+        *((str(rate), f"{rate} a second", "", PacingMode.FIXED, float(rate)) for rate in PACING_RATES),
+        ("free", "&Free", "Each frame follows the one before at once", free, None),
+    ]
+    return [
+        Command(
+            f"pacing_{name}",
+            text,
+            partial(session.set_pacing, mode, rate),
+            help=help_text,
+            checked=mode is session.pacing.mode and rate in (None, session.pacing.rate),
+            group="pacing",
+        )
+        for name, text, help_text, mode, rate in choices
+    ]
 
 
 def _setter(set_value: Callable[[Any], object], value: Any) -> Callable[[], object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -9,10 +10,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
+from app.format import plural
 from app.theme import colours
 from app.theme.icons import icon
+from app.trust import Trust
 from engine.patch.files import SUFFIX
 
+_NAMES_SHOWN = 6
 _FILTER = f"Patches (*{SUFFIX})"
 
 
@@ -47,6 +51,38 @@ def ask_to_recover(parent: QWidget, name: str) -> bool:
     box.setEscapeButton(recover)  # a dialog that is waved away must not cost work
     box.exec()
     return box.clickedButton() is recover
+
+
+def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
+    """Ask whether the block files called `names`, which lie in a folder beside a patch, may run."""
+    box = _box(
+        parent,
+        "Blocks beside this patch",
+        "Trust the blocks that lie beside this patch?",
+        icon("warning", colours.current().warning),
+    )
+    shown = ", ".join(names[:_NAMES_SHOWN]) + (f" and {len(names) - _NAMES_SHOWN} more" * (len(names) > _NAMES_SHOWN))
+    shown, place = _in_a_line(shown), _in_a_line(str(folder))
+    box.setInformativeText(
+        f"{place}\nholds {plural(len(names), 'Python file')}: {shown}.\n\n"
+        "Trusted, they run now and whenever one is saved, and may do whatever you may do on this computer: read and "
+        "delete files, use the network. Trust only what you wrote or have read.\n\n"
+        "Without them, their nodes stay as placeholders, and nothing is lost."
+    )
+    box.addButton("Trust", QMessageBox.ButtonRole.AcceptRole)
+    always = box.addButton("Always trust this folder", QMessageBox.ButtonRole.AcceptRole)
+    no = box.addButton("Don't trust", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(no)
+    box.setEscapeButton(no)
+    box.exec()
+    if box.clickedButton() is no:
+        return Trust.NO
+    return Trust.ALWAYS if box.clickedButton() is always else Trust.ONCE
+
+
+def _in_a_line(name: str) -> str:
+    """Return a file's name without line ends and other signs that could make it read as the question's own words."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
 
 
 def ask_open(parent: QWidget, folder: Path) -> Path | None:

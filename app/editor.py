@@ -16,6 +16,7 @@ from app.faults import install_fault_handler
 from app.qt_check import has_display
 from app.window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
+from engine.blocktypes.catalogue import folder_beside
 from engine.diagnostics import WarploomError
 from engine.runtime.messages import FrameReport
 
@@ -26,12 +27,12 @@ _RUN_LIMIT_MS = 6_000
 _STILL_MS = 300  # without an engine nothing moves
 
 
-def run_editor(patch_path: Path | None, device: str, screenshot: Path | None) -> int:
+def run_editor(patch_path: Path | None, device: str, screenshot: Path | None, *, trust: bool = False) -> int:
     """Show the editor until it is closed and return the exit status.
 
     Without a patch it begins with the gallery. With `screenshot` it runs the patch for a moment, saves the window's
-    picture to that file, and ends; nothing of the person's state is read or written. WarploomError when there is no
-    screen, or the patch of a screenshot cannot be opened.
+    picture to that file, and ends; nothing of the person's state is read or written. With `trust` the blocks beside the
+    patch are run without asking. WarploomError when there is no screen, or the patch of a screenshot cannot be opened.
     """
     if not has_display():
         if screenshot is None:
@@ -53,10 +54,10 @@ def run_editor(patch_path: Path | None, device: str, screenshot: Path | None) ->
         stack.callback(install_fault_handler(window.messages.show_fault, folder))
         window.show()
         if screenshot is not None:
-            return take_screenshot(window, patch_path, screenshot)
+            return take_screenshot(window, patch_path, screenshot, trust=trust)
         window.offer_recovery()
         if patch_path is not None:
-            window.files.open_path(patch_path)
+            window.files.open_path(patch_path, trust=trust)
         return app.exec()
 
 
@@ -73,13 +74,13 @@ def _pass_on(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
         sys.stderr.write(f"{text}\n")
 
 
-def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path) -> int:
+def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path, *, trust: bool = False) -> int:
     """Run the patch until pictures have come for a moment, save the window's picture and return 0."""
     loop = QEventLoop()  # the application's own would close the window when it quits
     limit = QTimer(singleShot=True, interval=_BUILD_LIMIT_MS)
     limit.timeout.connect(loop.quit)
     if patch_path is not None:
-        window.session.open(patch_path)
+        window.session.open(patch_path, blocks=folder_beside(patch_path.resolve().parent) if trust else None)
     if window.session.engine is None:
         limit.setInterval(_STILL_MS)
     frames = 0

@@ -12,6 +12,9 @@ from app.dialogs import Answer
 from app.recovery import Recovered, RecoverySlot
 from app.session import Session
 from app.state import UserState
+from app.trust import Trust, TrustedFolders
+from engine.blocktypes.catalogue import folder_beside
+from engine.blocktypes.loading_text import FOLDER_NAME, python_files
 from engine.diagnostics import WarploomError
 from engine.patch.document import Patch
 from engine.patch.files import SUFFIX
@@ -27,9 +30,12 @@ class FileCommands(QObject):
     #: Something worth a line was done or failed without stopping the person.
     noted = Signal(str)
 
-    def __init__(self, session: Session, state: UserState, recovery: RecoverySlot, window: QWidget) -> None:
+    def __init__(
+        self, session: Session, state: UserState, recovery: RecoverySlot, trust: TrustedFolders, window: QWidget
+    ) -> None:
         super().__init__(window)
         self._session, self._state, self._recovery, self._window = session, state, recovery, window
+        self._trust = trust
         self._autosave = QTimer(self, interval=_AUTOSAVE_MS)
         self._autosave.timeout.connect(self.autosave)
         self._autosave.start()
@@ -52,12 +58,15 @@ class FileCommands(QObject):
         if path is not None:
             self.open_path(path)
 
-    def open_path(self, path: Path) -> bool:
-        """Open a file; when it is no patch a message says why, and the present patch stays."""
+    def open_path(self, path: Path, *, trust: bool = False) -> bool:
+        """Open a file; when it is no patch a message says why, and the present patch stays.
+
+        Blocks beside it are run if the person trusts them, which is asked once, or at once with `trust`.
+        """
         if not self.may_close():
             return False
         try:
-            self._session.open(path)
+            self._session.open(path, blocks=self._trusted_blocks(path, trust=trust))
         except WarploomError as problem:
             dialogs.show_error(self._window, f"{path.name} can't be opened", str(problem))
             return False
@@ -65,6 +74,17 @@ class FileCommands(QObject):
         self._recovery.clear()
         self._remember(path)
         return True
+
+    def trust_blocks(self) -> None:
+        """Ask about the blocks beside the patch, whatever was answered before, and run them if they are trusted."""
+        path = self._session.path
+        folder = folder_beside(path.resolve().parent) if path is not None else None
+        if folder is None or not python_files(folder):
+            where = path.resolve().parent / FOLDER_NAME if path is not None else "the folder blocks beside it"
+            self.noted.emit(f"No blocks lie beside this patch: save it, and put block files into {where}")
+            return
+        is_trusted = self._ask_to_trust(folder)
+        self._session.use_blocks(folder if is_trusted else None)
 
     def open_example(self, path: Path) -> bool:
         """Open an example; saving it asks for a place, so that the example stays as it came."""
@@ -88,7 +108,8 @@ class FileCommands(QObject):
         except WarploomError as problem:
             dialogs.show_error(self._window, "The unsaved work can't be opened", str(problem))
             return
-        self._session.replace(patch, is_saved=False)
+        blocks = self._trusted_blocks(found.path) if found.path is not None else None
+        self._session.replace(patch, is_saved=False, blocks=blocks)
         self._is_copy = False
         self.autosave()
 
@@ -121,6 +142,23 @@ class FileCommands(QObject):
         except OSError as problem:
             self.noted.emit(f"unsaved work must be writable to the recovery folder, got: {problem}")
 
+    def _trusted_blocks(self, path: Path, *, trust: bool = False) -> Path | None:
+        """Return the folder of blocks beside a file, if there is one and it may be run."""
+        folder = folder_beside(path.resolve().parent) if path.is_file() else None
+        if folder is None or not python_files(folder):
+            return None
+        known = True if trust else self._trust.decision(folder)
+        return folder if (known if known is not None else self._ask_to_trust(folder)) else None
+
+    def _ask_to_trust(self, folder: Path) -> bool:
+        names = [str(file.relative_to(folder)) for file in python_files(folder)]
+        answer = dialogs.ask_to_trust(self._window, folder, names)
+        try:
+            self._trust.decide(folder, answer)
+        except OSError as problem:
+            self.noted.emit(f"trust must be writable to the state folder, got: {problem}")
+        return answer is not Trust.NO
+
     def _replace(self, patch: Patch) -> None:
         self._session.replace(patch)
         self._recovery.clear()
@@ -135,7 +173,11 @@ class FileCommands(QObject):
         self._is_copy = False
         self._recovery.clear()
         self._remember(path)
-        self.noted.emit(f"Saved {path}")
+        blocks = self._session.blocks
+        if blocks is not None and blocks.parent != path.resolve().parent:
+            self.noted.emit(f"Saved {path}. Its blocks stay in {blocks}: copy that folder beside it to open it again")
+        else:
+            self.noted.emit(f"Saved {path}")
         return True
 
     def _remember(self, path: Path) -> None:

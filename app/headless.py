@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,17 +17,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from app.trust import open_patch
 from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.blocktypes.parameters import parse_text
 from engine.compiler.inspection import memory_svg, plan_dot, plan_svg, plan_text
 from engine.compiler.plan import Plan
-from engine.device.protocol import Device
-from engine.diagnostics import Diagnostic, PatchError, error
-from engine.patch.files import load_patch, write_atomically
+from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
+from engine.patch.files import write_atomically
 from engine.profiling.statistics import percentile
 from engine.profiling.trace import chrome_trace
 from engine.runtime.check import check_patch, has_errors, plan_patch
+from engine.runtime.clock import Clock
 from engine.runtime.messages import FrameReport, Saved
+from engine.runtime.pacing import Pacer, Pacing
 
 
 @dataclass
@@ -70,16 +73,51 @@ class Result:
         }
 
 
+@dataclass(frozen=True)
+class Timing:
+    """When the frames of a headless run begin, and how their time goes on.
+
+    By itself a run is free and deterministic: frames follow each other at once, each `step_s` of the patch's time after
+    the one before. With a `rate` they begin at that rate. With `real_time` the patch's time follows the wall's, for
+    patches that answer to people: 60 frames a second unless there is a rate.
+    """
+
+    step_s: float = 1 / 60
+    rate: float | None = None
+    real_time: bool = False
+
+    def make_pacer(self) -> Pacer:
+        """Return what paces the frames; BadParameter when rate or step is none."""
+        try:
+            Clock(self.step_s)  # refuses here what the engine would refuse later
+            if self.rate is not None:
+                return Pacer(Pacing.fixed(self.rate))
+            return Pacer(Pacing.fixed(60) if self.real_time else Pacing.free())
+        except WarploomError as problem:
+            raise typer.BadParameter(str(problem)) from problem
+
+
 def run_headless(
-    path: Path, frames: int, device: str, settings: list[str], profile: str, out: Path | None, as_json: bool
+    path: Path,
+    frames: int,
+    device: str,
+    settings: list[str],
+    profile: str,
+    out: Path | None,
+    as_json: bool,
+    timing: Timing,
+    *,
+    trust: bool = False,
 ) -> int:
     """Run a patch for some frames and print what came of it; return the exit status."""
+    pacer = timing.make_pacer()
     level = _profiling_level(profile)
-    patch = load_patch(path)
+    patch = open_patch(path, trust=trust)
     _apply_settings(patch, settings)
     opened = open_device(device)
     try:
-        result = _run(patch, opened, frames, level, out, show_progress=not as_json)
+        with Engine(patch, opened, profiling=level, time_step_s=timing.step_s) as engine:
+            result = _run(engine, frames, pacer, timing.real_time, out, show_progress=not as_json)
     finally:
         opened.close()
     _print_diagnostics(result.last.diagnostics)
@@ -90,24 +128,30 @@ def run_headless(
     return 1 if has_errors(list(result.last.diagnostics)) else 0
 
 
-def _run(
-    patch: Patch, device: Device, frames: int, level: ProfilingLevel, out: Path | None, show_progress: bool
-) -> Result:
-    result = Result(device.info.name)
-    with Engine(patch, device, profiling=level) as engine, _progress(show_progress) as progress:
-        task = progress.add_task(f"{patch.path.name if patch.path else 'patch'} on {device.info.title}", total=frames)
-        for _ in range(frames):
-            result.reports.append(engine.step())
+def _run(engine: Engine, frames: int, pacer: Pacer, real_time: bool, out: Path | None, show_progress: bool) -> Result:
+    info, path = engine.device.info, engine.patch.path
+    result = Result(info.name)
+    never = threading.Lock()
+    never.acquire()
+    with _progress(show_progress) as progress:
+        task = progress.add_task(f"{path.name if path else 'patch'} on {info.title}", total=frames)
+        for number in range(frames):
+            if number == 1:
+                pacer.restart()  # the first frame compiles; the grid begins after it
+            result.reports.append(engine.step(real_time=real_time))
             if has_errors(list(result.last.diagnostics)):
                 return result
             progress.advance(task)
+            pacer.advance()
+            if number + 1 < frames:
+                pacer.wait(never)
         result.outputs = engine.save_outputs(out)
     return result
 
 
-def trace_headless(path: Path, out: Path, frames: int, device: str) -> int:
+def trace_headless(path: Path, out: Path, frames: int, device: str, *, trust: bool = False) -> int:
     """Write a trace of some frames; return the exit status."""
-    with Engine(load_patch(path), device, profiling=ProfilingLevel.PER_KERNEL) as engine:
+    with Engine(open_patch(path, trust=trust), device, profiling=ProfilingLevel.PER_KERNEL) as engine:
         diagnostics = engine.step().diagnostics
         _print_diagnostics(diagnostics)
         if has_errors(list(diagnostics)):
@@ -121,11 +165,11 @@ def trace_headless(path: Path, out: Path, frames: int, device: str) -> int:
     return 0
 
 
-def check_headless(path: Path, as_json: bool) -> int:
+def check_headless(path: Path, as_json: bool, *, trust: bool = False) -> int:
     """Print what keeps a patch from compiling; return the exit status."""
     diagnostics: Iterable[Diagnostic]
     try:
-        diagnostics = check_patch(load_patch(path))
+        diagnostics = check_patch(open_patch(path, trust=trust))
     except PatchError as problem:
         if not as_json:
             raise
@@ -147,11 +191,11 @@ PLAN_FORMATS: dict[str, Callable[[Plan], str]] = {
 }
 
 
-def plan_headless(path: Path, form: str, out: Path | None) -> int:
+def plan_headless(path: Path, form: str, out: Path | None, *, trust: bool = False) -> int:
     """Print a patch's plan, or write it to a file; return the exit status."""
     if form not in PLAN_FORMATS:
         raise typer.BadParameter(f"--format must be one of {', '.join(PLAN_FORMATS)}, got {form!r}")
-    plan, diagnostics = plan_patch(load_patch(path))
+    plan, diagnostics = plan_patch(open_patch(path, trust=trust))
     _print_diagnostics(diagnostics)
     if plan is None:
         return 1

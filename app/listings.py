@@ -44,6 +44,10 @@ def block_info(block: type[Block]) -> dict[str, Any]:
                 "doc": p.doc,
             }
             for p in block.ports.values()
+        ]
+        + [
+            {"name": v.name, "direction": "out", "dtype": v.type, "shape": "value", "optional": False, "doc": v.doc}
+            for v in block.value_outputs()
         ],
         "parameters": [
             {
@@ -54,12 +58,18 @@ def block_info(block: type[Block]) -> dict[str, Any]:
                 "max": p.maximum,
                 "unit": p.unit,
                 "choices": list(p.choices),
-                "update_level": "COLD" if p.structural else "HOT",
+                "update_level": _update_level(block, p),
                 "doc": p.doc,
             }
             for p in block.parameters.values()
         ],
     }
+
+
+def _update_level(block: type[Block], spec: ParameterSpec) -> str:
+    if block.is_value:
+        return "NONE"  # values are computed anew in each frame
+    return "COLD" if spec.structural else "HOT"
 
 
 def _default(spec: ParameterSpec) -> Any:

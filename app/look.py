@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.theme.colours import Colours
 from app.theme.fonts import SMALL
+from app.theme.type_colours import FLOWS, Flow
 
 _TITLE = 15
 _PAGE_TITLE = 24
@@ -15,7 +16,9 @@ def window_stylesheet(theme: Colours) -> str:
 #hint {{ color: {theme.text_dim}; }}
 #faint, #summary {{ color: {theme.text_dim}; }}
 #figures {{ color: {theme.text_dim}; font-size: {SMALL}px; }}
-#engineBadge #figures {{ color: {theme.text}; font-size: {SMALL + 1}px; }}
+#engineBadge #figures, #transport #figures {{ color: {theme.text}; font-size: {SMALL + 1}px; }}
+#pacing {{ font-size: {SMALL + 1}px; padding: 3px 16px 3px 6px; }}
+#pacing::menu-indicator {{ subcontrol-position: right center; right: 4px; }}
 #blockTitle {{
     font-size: {_TITLE}px; font-weight: 600; border-color: transparent; background: transparent;
     padding: 2px 0; margin-left: -3px;
@@ -26,8 +29,17 @@ def window_stylesheet(theme: Colours) -> str:
 #message {{ color: {theme.text_dim}; }}
 #banner {{ background: {theme.control}; border: none; border-bottom: 2px solid {theme.error}; }}
 #viewerFooter {{ background: {theme.dock}; border-top: 1px solid {theme.border}; }}
-#viewerFooter QToolButton, #rowReset {{ background: transparent; border-color: transparent; padding: 2px; }}
-#viewerFooter QToolButton:hover, #rowReset:hover {{ background: {theme.control_hover}; }}
+#viewerFooter QToolButton, #rowReset, #rowDrive {{
+    background: transparent; border-color: transparent; padding: 2px;
+}}
+#viewerFooter QToolButton:hover, #rowReset:hover, #rowDrive:hover {{ background: {theme.control_hover}; }}
+#rowDrive::menu-indicator {{ image: none; width: 0; }}
+#drivenBy {{ color: {FLOWS[Flow.NUMBER].colour(theme)}; padding: 3px 6px; }}
+#drivenValue {{ color: {theme.text_dim}; padding-right: 5px; }}
+#levelFilter {{ background: transparent; border-color: transparent; color: {theme.text_faint}; padding: 1px 6px; }}
+#levelFilter:checked {{ background: {theme.control}; border-color: {theme.border}; color: {theme.text}; }}
+#listButton {{ background: transparent; border-color: transparent; padding: 2px; }}
+#levelFilter:hover, #listButton:hover {{ background: {theme.control_hover}; }}
 #welcome, #welcomePage {{ background: {theme.canvas}; }}
 #pageTitle {{ font-size: {_PAGE_TITLE}px; font-weight: 600; }}
 #sectionTitle {{ font-weight: 600; color: {theme.text_dim}; }}

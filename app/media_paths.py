@@ -18,7 +18,9 @@ def paths_to_keep(patch: Patch, old: Path, new: Path) -> list[Change]:
         block_type = patch.block_type(node.id)
         for name, value in node.parameters.items():
             spec = block_type.parameters.get(name) if block_type else None
-            if spec is None or spec.type != "path" or not value or Path(value).is_absolute():
+            if spec is None or spec.type != "path" or not isinstance(value, str) or not value:
+                continue  # there is no such path
+            if Path(value).is_absolute():
                 continue
             file = (old / value).resolve()
             if file.is_file() and file != (new / value).resolve():

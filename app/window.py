@@ -27,20 +27,24 @@ from app.docks.help import Help
 from app.docks.inspector import Inspector
 from app.docks.log import Log
 from app.docks.problems import Problems
+from app.docks.updates import Updates
 from app.docks.viewers import ViewerDocks
 from app.file_commands import FileCommands
 from app.gallery import find_examples
+from app.garbage import GarbageTimer
 from app.help_dialogs import make_shortcut_list, show_about
+from app.input_events import InputEvents
 from app.kernel_files import kernel_files
 from app.keys import ControlKeys
 from app.look import window_stylesheet
 from app.messages import Messages
+from app.playing import Playing
 from app.recovery import RecoverySlot, take_left_behind
 from app.safe_overrides import safe_overrides
 from app.session import MakeEngine, Session
 from app.state import load_state, save_state
 from app.theme import apply_theme, current
-from app.theme.icons import icon
+from app.trust import TrustedFolders
 from app.welcome import Welcome
 from app.widgets.banner import Banner
 from app.widgets.engine_badge import EngineBadge
@@ -60,13 +64,16 @@ class MainWindow(QMainWindow):
         self._folder = folder
         self._is_sized = False
         self.state = load_state(folder)
+        self.garbage = GarbageTimer(self)
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
-        self.files = FileCommands(self.session, self.state, self._recovery, self)
+        self.files = FileCommands(self.session, self.state, self._recovery, TrustedFolders(folder), self)
         self.bridge = Bridge(self)
         self.canvas = Canvas()
+        self.inputs = InputEvents(self.session.post, self.canvas.surface, self)
         self.welcome = Welcome(find_examples())
         self.inspector, self.help, self.problems, self.log = Inspector(), Help(), Problems(), Log()
+        self.updates = Updates()
         self.viewers = ViewerDocks(self)
         self.messages = Messages(self.statusBar(), self.log)
         self.badge = EngineBadge()
@@ -80,8 +87,10 @@ class MainWindow(QMainWindow):
         self.docks.add("inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea)
         self.docks.add("help", "Help", self.help, Qt.DockWidgetArea.RightDockWidgetArea)
         self.docks.add("problems", "Problems", self.problems, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.docks.add("updates", "Updates", self.updates, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
+        self.playing = Playing(self, self.session, self.actions_by_id)
         self._make_menus_and_bars()
         application().focusChanged.connect(ControlKeys(self).watch)
         self._wire()
@@ -130,9 +139,10 @@ class MainWindow(QMainWindow):
         self.setStyleSheet(window_stylesheet(current()))
         self.actions_by_id.refresh_icons()
         self.viewers.refresh_icons()
+        self.updates.refresh_icons()
         self.inspector.show_nodes(self.inspector.nodes)
         self.help.refresh()
-        self._show_running(self.session.running)
+        self.playing.refresh()
 
     def show_problems(self) -> None:
         """Bring the problem list to the front."""
@@ -168,6 +178,7 @@ class MainWindow(QMainWindow):
             return
         remember(self, self.docks, self.state, arranged=self._is_sized)
         self.session.close()
+        self.garbage.close()
         self._recovery.close()
         try:
             save_state(self.state, self._folder)
@@ -183,6 +194,7 @@ class MainWindow(QMainWindow):
         for action in self.docks.toggle_actions():
             view.addAction(action)
         toolbar = self.actions_by_id.make_toolbar(TOOLBAR)
+        self.playing.add_to(toolbar)
         spacer = QWidget()
         spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         toolbar.addWidget(spacer)
@@ -198,23 +210,27 @@ class MainWindow(QMainWindow):
         session.engine_changed.connect(self._on_engine_changed)
         self.banner.clicked.connect(session.restart_engine)
         session.changed.connect(self._on_changed)
+        session.types_changed.connect(self._on_types)
         session.engine_failed.connect(self._on_engine_failed)
-        session.running_changed.connect(self._show_running)
         bridge.report.connect(self._on_report)
         bridge.preview.connect(self.viewers.show_preview)
-        bridge.updated.connect(self.log.add_update)
+        bridge.updated.connect(self.updates.add)
         bridge.saved.connect(self.messages.show_saved)
         bridge.failed.connect(self.messages.show_diagnostic)
         self.viewers.visible_changed.connect(bridge.observe)
         self.viewers.failed.connect(self.messages.show_fault)
+        canvas.set_costing(session.cost_of)
         canvas.selection_changed.connect(self._on_selection)
         canvas.connections_selected.connect(self._allow_commands)
         canvas.menu_requested.connect(self._show_context_menu)
         canvas.refused.connect(self.messages.show)
         canvas.node_activated.connect(self.viewers.reveal)
         self.inspector.refused.connect(self.messages.show)
+        self.inspector.node_followed.connect(self.go_to)
         self.inspector.renaming_ended.connect(canvas.setFocus)
         self.problems.node_activated.connect(self.go_to)
+        self.updates.node_activated.connect(self.go_to)
+        self.updates.noted.connect(self.messages.show)
         self.problems.counted.connect(self._on_problem_count)
         self.welcome.new_requested.connect(self.files.new)
         self.welcome.browse_requested.connect(self.files.open)
@@ -231,9 +247,10 @@ class MainWindow(QMainWindow):
 
     def _on_replaced(self) -> None:
         patch = self.session.patch
-        for part in (self.inspector, self.problems, self.viewers):
+        for part in (self.inspector, self.problems, self.updates, self.viewers):
             part.set_patch(patch)
         self.canvas.set_patch(patch)
+        self.inputs.set_patch(patch)
         self._on_engine_changed()
         self._central.setCurrentIndex(0 if patch is None else 1)
         self.docks.show_all(patch is not None)
@@ -251,6 +268,9 @@ class MainWindow(QMainWindow):
     def _on_engine_changed(self) -> None:
         self.banner.hide()
         self.badge.clear()
+        self.playing.begin()
+        self.garbage.set_busy(self.session.engine is not None)
+        self.updates.begin_again()
         self.bridge.set_engine(self.session.engine)
 
     def _on_changed(self) -> None:
@@ -271,6 +291,11 @@ class MainWindow(QMainWindow):
         self.help.show_type(patch.block_type(nodes[0]) if patch is not None and nodes else None)
         self._allow_commands()
 
+    def _on_types(self, types: frozenset[str]) -> None:
+        patch, selected = self.session.patch, self.canvas.selected()
+        if patch is not None and any(patch.nodes[node].type in types for node in selected):
+            self._on_selection(selected)
+
     def _allow_commands(self) -> None:
         has_nodes, has_connections = bool(self.canvas.selected()), self.canvas.has_selected_connections
         self.actions_by_id.set_enabled(NEEDS_NODE, has_nodes)
@@ -282,7 +307,9 @@ class MainWindow(QMainWindow):
         self.canvas.show_report(report)
         self.inspector.show_report(report)
         self.problems.show_diagnostics(report.diagnostics)
+        self.updates.show_report(report)
         self.badge.show_report(report)
+        self.playing.show_report(report)
         if report.failed:
             self.banner.show_text(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
 
@@ -295,10 +322,6 @@ class MainWindow(QMainWindow):
         count = errors + warnings
         self.docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
         self._problem_count.show_count(errors, warnings)
-
-    def _show_running(self, running: bool) -> None:
-        self.actions_by_id["play"].setIcon(icon("pause" if running else "play"))
-        self.actions_by_id["play"].setText("&Pause" if running else "&Play")
 
     def _show_viewers(self) -> None:
         fill_viewers(self.actions_by_id.menus["viewers"], self.viewers.docks.values())

@@ -13,9 +13,9 @@ _SIZE = QSize(1440, 900)
 _FRAME = QSize(16, 48)  # about what a window manager puts around a window
 #: Shares of the window: the viewer is what a person works for, so its column is wide.
 _RIGHT_SHARE, _VIEWER_SHARE = 0.36, 0.46
-_PROBLEMS_HEIGHT = 110
+_LISTS_HEIGHT = 188
 #: An arrangement saved by another version is not restored: its docks may not exist any more.
-_VERSION = 1
+_VERSION = 2
 
 
 def arrange(window: QMainWindow, docks: Docks) -> None:
@@ -28,7 +28,8 @@ def arrange(window: QMainWindow, docks: Docks) -> None:
         window.setWindowState(Qt.WindowState.WindowMaximized)
     window.setDockNestingEnabled(True)
     window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-    window.tabifyDockWidget(docks["problems"], docks["log"])
+    window.tabifyDockWidget(docks["problems"], docks["updates"])
+    window.tabifyDockWidget(docks["updates"], docks["log"])
     window.tabifyDockWidget(docks["inspector"], docks["help"])
     for name in ("problems", "inspector"):
         docks[name].raise_()
@@ -40,7 +41,7 @@ def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
     width, upper = round(_RIGHT_SHARE * window.width()), round(_VIEWER_SHARE * window.height())
     window.resizeDocks(right, [width, width], Qt.Orientation.Horizontal)
     window.resizeDocks(right, [upper, window.height() - upper], Qt.Orientation.Vertical)
-    window.resizeDocks([docks["problems"]], [_PROBLEMS_HEIGHT], Qt.Orientation.Vertical)
+    window.resizeDocks([docks["problems"]], [_LISTS_HEIGHT], Qt.Orientation.Vertical)
 
 
 def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:

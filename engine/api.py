@@ -3,9 +3,12 @@
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.entries import Kernel
+from engine.blocktypes.moment import Moment
 from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while
+from engine.blocktypes.value_ports import Value, value_port
+from engine.blocktypes.values import ValueBlock
 from engine.blocktypes.views import ReinterpretView, ReshapeView, SliceView, TransposeView
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
@@ -66,6 +69,8 @@ from engine.types import (
     ushort3,
     ushort4,
 )
+from engine.values.midi import midi_name
+from engine.values.osc import osc_name
 
 __all__ = [
     "Block",
@@ -74,6 +79,7 @@ __all__ = [
     "CompositeBuilder",
     "In",
     "Kernel",
+    "Moment",
     "Out",
     "ReinterpretView",
     "ReshapeView",
@@ -81,6 +87,8 @@ __all__ = [
     "Struct",
     "TransposeView",
     "UserArray",
+    "Value",
+    "ValueBlock",
     "any_type",
     "bf16",
     "bfloat162",
@@ -114,6 +122,8 @@ __all__ = [
     "longlong2",
     "longlong3",
     "longlong4",
+    "midi_name",
+    "osc_name",
     "param",
     "port",
     "s8",
@@ -140,4 +150,5 @@ __all__ = [
     "ushort2",
     "ushort3",
     "ushort4",
+    "value_port",
 ]

@@ -3,7 +3,7 @@
 
 struct Frame {
     unsigned int index;  // frames since the start
-    float time;          // seconds at the start of this frame
-    float time_step;     // seconds until the next frame
+    float time;          // seconds at the start of this frame; exact to 8 ms after a day
+    float time_step;     // seconds since the frame before; 0 while the engine is paused
     unsigned int seed;   // the patch's seed for pseudo-random numbers
 };

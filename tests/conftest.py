@@ -22,7 +22,7 @@ for _kind in ("CACHE", "CONFIG", "DATA", "STATE"):
 
 #: Threads that must end with the engine or watcher that started them. A device's workers may outlive a test, since
 #: several rooms share a device among their tests.
-_OWN_THREADS = ("warploom-engine", "warploom-prepare", "kernel-watcher")
+_OWN_THREADS = ("warploom-engine", "warploom-prepare", "source-watcher", "block-loader")
 
 # The same examples in every run, and no time limit on a loaded machine.
 settings.register_profile("warploom", deadline=None, derandomize=True, database=None)

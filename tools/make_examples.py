@@ -15,6 +15,7 @@ EXAMPLES = Path(__file__).parents[1] / "resources" / "examples"
 # Where the columns of nodes begin: far enough apart for each title with its time, so that all fit a window at 100 %.
 PARTICLE_COLUMNS = (0.0, 168.0, 328.0, 512.0, 720.0)
 PHOTO_COLUMNS = (0.0, 192.0, 400.0, 552.0, 704.0)
+VALUE_COLUMNS = (0.0, 125.0, 340.0, 565.0, 728.0, 892.0, 1096.0)
 # The same for the patches with loops, whose regions want room around what is in them.
 COLUMNS = (0.0, 200.0, 400.0, 600.0, 800.0, 1000.0, 1200.0, 1400.0)
 
@@ -22,7 +23,7 @@ COLUMNS = (0.0, 200.0, 400.0, 600.0, 800.0, 1000.0, 1200.0, 1400.0)
 def main() -> None:
     """Write every example."""
     EXAMPLES.mkdir(parents=True, exist_ok=True)
-    for example in (particles, photo, mandelbrot, jacobi, nested, append, feedback):
+    for example in (particles, photo, mandelbrot, jacobi, nested, append, feedback, values):
         save_patch(example(), EXAMPLES / f"{example.__name__}.loom")
 
 
@@ -213,6 +214,68 @@ def feedback() -> Patch:
     patch.connect(blur["out"], mix["b"])
     patch.connect(mix["out"], delay["x"])
     patch.connect(mix["out"], viewer["image"])
+    return patch
+
+
+def values() -> Patch:
+    """Particles that numbers lead: an LFO, chance and arithmetic on the jets, the mouse as the wind."""
+    patch, columns = Patch(), VALUE_COLUMNS
+    patch.extra = {
+        "title": "Values",
+        "description": "Numbers drive parameters: an LFO leans the jets, the mouse over canvas or viewer is the wind.",
+    }
+    lean = patch.add(
+        "value.lfo",
+        node_id="lean",
+        title="Lean",
+        position=(columns[0], -80.0),
+        frequency=0.15,
+        amplitude=20,
+        offset=24,
+    )
+    swirl = patch.add(
+        "value.random",
+        node_id="swirl",
+        title="Swirl",
+        position=(columns[0], 0.0),
+        low=-7.0,
+        high=7.0,
+        interval=1.5,
+        smooth=True,
+    )
+    beat = patch.add(
+        "value.expression",
+        node_id="beat",
+        title="Beat",
+        position=(columns[0], 80.0),
+        text="a + b * abs(sin(pi * 0.6 * t))",
+        a=4.5,
+        b=3.0,
+    )
+    mouse = patch.add("value.mouse", node_id="mouse", position=(columns[0], 180.0))
+    wind = patch.add(
+        "value.map", node_id="wind", title="Wind", position=(columns[1], 180.0), to_low=-14.0, to_high=14.0
+    )
+    soft = patch.add("value.smooth", node_id="soft", position=(columns[2], 180.0), mode="damped", time=0.8)
+    light = patch.add(
+        "value.slider", node_id="light", title="Light", position=(columns[4] - 32, 120.0), setting=0.4, high=2.0
+    )
+    emitter = patch.add("particles.emitter", node_id="emitter", position=(columns[2], 0.0), jets=7)
+    forces = patch.add("particles.forces", node_id="forces", position=(columns[3], 0.0), drag=0.4)
+    integrate = patch.add("particles.integrate", node_id="integrate", position=(columns[4], 0.0))
+    render = patch.add("particles.render_points", node_id="render", position=(columns[5], 0.0), palette="aurora")
+    viewer = patch.add("io.viewer", node_id="viewer", position=(columns[6], 0.0))
+    patch.connect(emitter["particles"], forces["particles"])
+    patch.connect(forces["out"], integrate["particles"])
+    patch.connect(integrate["out"], render["particles"])
+    patch.connect(render["image"], viewer["image"])
+    patch.connect(lean["value"], emitter["lean"])
+    patch.connect(swirl["value"], emitter["swirl"])
+    patch.connect(beat["value"], emitter["speed"])
+    patch.connect(mouse["x"], wind["input"])
+    patch.connect(wind["value"], soft["input"])
+    patch.connect(soft["value"], forces["wind_x"])
+    patch.connect(light["value"], render["brightness"])
     return patch
 
 

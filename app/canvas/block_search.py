@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.canvas import editing
-from app.canvas.connecting import best_port, port_spec
+from app.canvas.connecting import best_end, end_of, is_exact
 from app.canvas.node_layout import HEADER, ROW, snapped
 from app.canvas.search_popup import SearchPopup
 from engine.blocktypes.block import Block
@@ -14,6 +14,7 @@ from engine.blocktypes.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
+from engine.patch.rules import End
 
 #: What the new block is for: to connect to a port, to be inserted on a connection, or neither.
 Goal = PortRef | Connection | None
@@ -60,7 +61,7 @@ class BlockSearch(QObject):
             return []
         found = self._patch.catalogue.search(text)
         for ref in _ends_of(self._goal):
-            spec = port_spec(self._patch, ref)
+            spec = end_of(self._patch, ref)
             found = _that_fit(found, spec) if spec else []
         return found
 
@@ -80,11 +81,18 @@ class BlockSearch(QObject):
             self.placed.emit(placed)
 
 
-def _that_fit(found: list[type[Block]], spec: PortSpec) -> list[type[Block]]:
-    """Block types with a port for `spec`; those that take any type come last, since they say the least about it."""
-    ports = [(block_type, best_port(block_type, spec)) for block_type in found]
-    fitting = [(block_type, port.dtype.kind == "any") for block_type, port in ports if port is not None]
-    return [block_type for block_type, takes_any in sorted(fitting, key=lambda pair: pair[1])]
+def _that_fit(found: list[type[Block]], spec: End) -> list[type[Block]]:
+    """Block types with an end for `spec`; those that take anything, or convert it, come last: they say the least of it.
+
+    A value is mostly wanted by a value block, though it could drive a parameter of nearly any other.
+    """
+    ends = [(block_type, best_end(block_type, spec)) for block_type in found]
+    fitting = [
+        (block_type, (not isinstance(spec, PortSpec) and not block_type.is_value, not is_exact(end, spec)))
+        for block_type, end in ends
+        if end is not None
+    ]
+    return [block_type for block_type, _ in sorted(fitting, key=lambda pair: pair[1])]
 
 
 def _ends_of(goal: Goal) -> list[PortRef]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtCore import QEvent, QPoint, QPointF, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.canvas import editing, region_edits
 from app.canvas.block_search import BlockSearch, Goal
-from app.canvas.connecting import fitting_ports, refusal
+from app.canvas.canvas_keys import CanvasKeys
 from app.canvas.connection_drag import Drop
+from app.canvas.connection_edits import ConnectionEdits
+from app.canvas.cost_text import Costing
 from app.canvas.graph_scene import GraphScene
 from app.canvas.mirror import Mirror
 from app.canvas.node_drag import NodeDrop
 from app.canvas.notice import Notice
-from app.canvas.report_display import ReportDisplay
+from app.canvas.report_display import ReportDisplay, Sight
 from app.canvas.selection_edits import SelectionEdits
+from app.canvas.slider_drag import Slide
 from app.canvas.tooltips import connection_tooltip, node_tooltip, port_tooltip
 from app.canvas.view import GraphView, Hit
 from app.safe_overrides import safe_overrides
@@ -25,8 +28,6 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.runtime.messages import FrameReport
-
-_ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
 
 
 @safe_overrides
@@ -45,14 +46,18 @@ class Canvas(QWidget):
         self._mirror: Mirror | None = None
         self._selected: list[str] = []
         self._has_selected_connections = False
-        self._nudges = 0
         self._scene = GraphScene(self)
         self._scene.selection_settled.connect(self._pass_on_selection)
-        self._view = GraphView(self._scene, self._fitting, self._move_refusal, self._tooltip, self)
+        self._connecting = ConnectionEdits(self)
+        self._connecting.refused.connect(self._refuse)
+        self._connecting.dropped_on_nothing.connect(self._search_for_end)
+        fitting, offers = self._connecting.fitting, self._connecting.offers
+        self._view = GraphView(self._scene, fitting, offers, self._move_refusal, self._tooltip, self)
         self._view.setAccessibleName("Patch")
         self.edits = SelectionEdits(self._scene, self._view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
-        self._display = ReportDisplay(self._scene, self)
+        self._display = ReportDisplay(self._scene, self._sight, self)
+        self._keys = CanvasKeys(self)
         self._notice = Notice(self)
         self._search = BlockSearch(self)
         self._search.placed.connect(self._select_placed)
@@ -65,7 +70,9 @@ class Canvas(QWidget):
         self._view.move_refused.connect(self._say)
         self._view.connection_dropped.connect(self._drop)
         self._view.connections_cut.connect(self._cut)
+        self._view.slider_moved.connect(self._slide)
         self._view.hovering.connect(self._explain)
+        self._view.hovering_node.connect(self._explain_node)
         self._view.hovering_ended.connect(self._notice.hide)
         self._view.node_double_clicked.connect(self.node_activated)
         self._view.connection_double_clicked.connect(self._insert_at_pointer)
@@ -88,11 +95,16 @@ class Canvas(QWidget):
         self._view.cancel_drag()
         self._display.clear()
         self._scene.empty()
-        self._patch = self.edits.patch = patch
+        self._patch = self.edits.patch = self._connecting.patch = patch
         if patch is not None:
             self._mirror = Mirror(patch, self._scene, self._view.cancel_drag)
         self._pass_on_selection()
         self._view.viewport().update()
+
+    @property
+    def surface(self) -> QWidget:
+        """The widget on which the patch is drawn."""
+        return self._view.viewport()
 
     def show_report(self, report: FrameReport) -> None:
         """Show states and times of a frame; tooltips tell from it too."""
@@ -158,6 +170,9 @@ class Canvas(QWidget):
                 kind = "canvas"
         self.menu_requested.emit(kind, position)
 
+    def _sight(self) -> Sight:
+        return Sight(self._view.seen(), self._view.zoom, self._view.paint_s)
+
     def _move(self, drop: NodeDrop) -> None:
         assert self._patch is not None
         try:
@@ -174,31 +189,37 @@ class Canvas(QWidget):
 
     # Connecting
 
-    def _fitting(self, start: PortRef) -> set[PortRef]:
-        return fitting_ports(self._patch, start) if self._patch is not None else set()
+    def set_costing(self, cost: Costing | None) -> None:
+        """Say what a connection would cost while it is dragged, as `cost` tells."""
+        self._connecting.cost = cost
 
     def _explain(self, start: PortRef, end: PortRef) -> None:
-        """While a connection is dragged: say why the port under the pointer does not take it."""
-        reason = refusal(self._patch, start, end) if self._patch else None
-        if reason:
-            self._say(reason)
+        """While a connection is dragged: say what a drop would cost, or why it is refused."""
+        text, is_refused = self._connecting.explain(start, end)
+        if is_refused:
+            self._say(text)
         else:
-            self._notice.hide()
+            self._tell(text)
+
+    def _explain_node(self, start: PortRef, node: str) -> None:
+        self._tell(self._connecting.explain_node(node))
 
     def _drop(self, drop: Drop) -> None:
+        position = self._view.viewport().mapToGlobal(self._view.mapFromScene(drop.point))
+        self._connecting.drop(drop, position)
+
+    def _search_for_end(self, point: QPointF, start: PortRef) -> None:
+        self._open_search_for(self._view.mapFromScene(point), start)
+
+    def _slide(self, slide: Slide) -> None:
         assert self._patch is not None
-        if drop.end is not None:
-            try:
-                editing.connect(self._patch, drop.start, drop.end, drop.picked_up)
-            except PatchError as problem:
-                self._refuse(str(problem))
-        elif drop.picked_up is not None:
-            self._patch.disconnect(drop.picked_up)
-        else:
-            self._open_search_for(self._view.mapFromScene(drop.point), drop.start)
+        self._patch.set(slide.node, gesture=slide.gesture, **{slide.parameter: slide.value})
 
     def _say(self, text: str) -> None:
-        self._notice.show_at(self._view.cursor_position, text)
+        self._notice.show_at(self._view.cursor_position, text, self._view.tray_area())
+
+    def _tell(self, text: str) -> None:
+        self._notice.tell_at(self._view.cursor_position, text, self._view.tray_area())
 
     def _refuse(self, reason: str) -> None:
         self._say(reason)
@@ -245,39 +266,13 @@ class Canvas(QWidget):
             case PortRef():
                 return port_tooltip(self._patch, hit, report)
             case Connection():
-                return connection_tooltip(hit, report)
+                return connection_tooltip(self._patch, hit, report)
             case _:
                 return node_tooltip(self._patch, hit, report)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Edit by keyboard; shortcuts of the window come before these."""
-        standard = {
-            QKeySequence.StandardKey.Copy: self.edits.copy,
-            QKeySequence.StandardKey.Cut: self.edits.cut,
-            QKeySequence.StandardKey.Paste: self.edits.paste,
-            QKeySequence.StandardKey.SelectAll: self.select_all,
-        }
-        for key, act in standard.items():
-            if event.matches(key):
-                act()
-                return
-        self._press_key(event)
-
-    def _press_key(self, event: QKeyEvent) -> None:
-        key, has_control = event.key(), bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if key == Qt.Key.Key_Tab:
-            self.open_search()
-        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
-            self.edits.delete()
-        elif key == Qt.Key.Key_D and has_control:
-            self.edits.duplicate()
-        elif key == Qt.Key.Key_F and not has_control:
-            self.fit_selection()
-        elif key in _ARROWS:
-            # A held key is one movement, and one undo step.
-            self._nudges += not event.isAutoRepeat()
-            self.edits.nudge(*_ARROWS[Qt.Key(key)], gesture=("nudge", id(self), self._nudges))
-        else:
+        if not self._keys.press(event):
             event.ignore()
 
     def changeEvent(self, event: QEvent) -> None:

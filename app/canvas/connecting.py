@@ -1,32 +1,50 @@
-"""Which ports fit a port: in the patch while a connection is dragged, and in the catalogue for the search."""
+"""What fits an end of a connection: in the patch while one is dragged, and in the catalogue for the search."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from engine.blocktypes.block import Block
+from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
+from engine.blocktypes.value_ports import ValueSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.regions import Scopes, region_of
-from engine.patch.rules import ConnectionRefused, check_types
+from engine.patch.rules import DRIVABLE, ConnectionRefused, End, check_types
 
 
 def fitting_ports(patch: Patch, start: PortRef) -> set[PortRef]:
-    """Return every port of the patch that a connection from `start` may end at.
+    """Return every port and parameter of the patch that a connection from `start` may end at.
 
-    The same as asking `Patch.check_connection` for each port, with one walk along the connections for all of them.
+    The same as asking `Patch.check_connection` for each, with one walk along the connections for all of them.
     """
-    spec = port_spec(patch, start)
+    spec = end_of(patch, start)
     if spec is None:
         return set()
+    if not isinstance(spec, PortSpec):
+        return _fitting_values(patch, start, spec)
     before = _before(patch, start.node, backwards=not spec.is_input)
+    by_type: dict[type[Block], list[End]] = {}
     return {
         PortRef(node, other.name)
         for node in patch.nodes
         if (block_type := patch.block_type(node)) is not None
         for is_orderly in (_is_orderly(patch.scopes, start.node, node, before),)
-        for other in block_type.ports.values()
-        if (is_orderly or (spec if spec.is_input else other).delayed) and fits(spec, other)
+        for other in _that_fit(block_type, spec, by_type)
+        if isinstance(other, PortSpec) and (is_orderly or (spec if spec.is_input else other).delayed)
+    }
+
+
+def _fitting_values(patch: Patch, start: PortRef, spec: ValueSpec | ParameterSpec) -> set[PortRef]:
+    closing = _driving(patch, start.node, backwards=isinstance(spec, ValueSpec))
+    by_type: dict[type[Block], list[End]] = {}
+    return {
+        PortRef(node, other.name)
+        for node in patch.nodes
+        if node not in closing and (block_type := patch.block_type(node)) is not None
+        for other in _that_fit(block_type, spec, by_type)
     }
 
 
@@ -41,15 +59,15 @@ def refusal(patch: Patch, start: PortRef, end: PortRef) -> str | None:
 
 def ends(patch: Patch, start: PortRef, end: PortRef) -> tuple[PortRef, PortRef]:
     """Return (source, target) of a connection that was dragged from `start`, whichever that is."""
-    spec = port_spec(patch, start)
-    return (end, start) if spec is not None and spec.is_input else (start, end)
+    spec = end_of(patch, start)
+    return (end, start) if spec is not None and is_target(spec) else (start, end)
 
 
-def fits(one: PortSpec, other: PortSpec) -> bool:
-    """Return whether the two ports are an output and an input of types that go together."""
-    if one.is_input == other.is_input:
+def fits(one: End, other: End) -> bool:
+    """Return whether the two are a source and a target of types that go together."""
+    if is_target(one) == is_target(other):
         return False
-    source, target = (other, one) if one.is_input else (one, other)
+    source, target = (other, one) if is_target(one) else (one, other)
     try:
         check_types(Connection(PortRef("", source.name), PortRef("", target.name)), source, target)
     except ConnectionRefused:
@@ -57,19 +75,53 @@ def fits(one: PortSpec, other: PortSpec) -> bool:
     return True
 
 
-def best_port(block_type: type[Block], other: PortSpec) -> PortSpec | None:
-    """Return the port of a block type that `other` connects to best, or None when none fits.
+def best_end(block_type: type[Block], other: End) -> End | None:
+    """Return the port, value output or parameter of a block type that `other` connects to best, or None.
 
-    The same type goes before any type, and a required input before an optional one.
+    The same type goes before any type or one that is converted, and a required input before an optional one.
     """
-    found = [spec for spec in block_type.ports.values() if fits(spec, other)]
-    return min(found, key=lambda spec: (spec.dtype.kind == "any", spec.optional), default=None)
+    return min(_that_fit(block_type, other, {}), key=lambda spec: _preference(spec, other), default=None)
 
 
-def port_spec(patch: Patch, ref: PortRef) -> PortSpec | None:
-    """Return a port's declaration, or None when its block type is missing or has no such port."""
+def is_exact(one: End, other: End) -> bool:
+    """Return whether of two that fit neither takes just any type, nor another one that is converted."""
+    return _preference(one, other)[0] is False
+
+
+def end_of(patch: Patch, ref: PortRef) -> End | None:
+    """Return the declaration of a port, value output or parameter, or None when the node's type has none."""
     block_type = patch.block_type(ref.node)
-    return block_type.ports.get(ref.port) if block_type is not None else None
+    if block_type is None:
+        return None
+    return next((end for end in ends_of(block_type) if end.name == ref.port), None)
+
+
+def ends_of(block_type: type[Block]) -> Iterable[End]:
+    """Return everything of a block type that a connection may lead to or from, or is refused with a reason."""
+    return (*block_type.ports.values(), *block_type.values_out.values(), *block_type.parameters.values())
+
+
+def is_target(end: End) -> bool:
+    """Return whether connections lead to this end, not from it."""
+    return isinstance(end, ParameterSpec) or (isinstance(end, PortSpec) and end.is_input)
+
+
+def is_drivable(spec: ParameterSpec) -> bool:
+    """Return whether a value may drive a parameter."""
+    return spec.type in DRIVABLE and not spec.structural
+
+
+def _preference(spec: End, other: End) -> tuple[bool, bool]:
+    if isinstance(spec, PortSpec):
+        return spec.dtype.kind == "any", spec.optional
+    return (spec.type == "bool") != (not isinstance(other, PortSpec) and other.type == "bool"), False
+
+
+def _that_fit(block_type: type[Block], other: End, known: dict[type[Block], list[End]]) -> list[End]:
+    """Return the ends of a block type that fit `other`; `known` keeps the answer, since many nodes share a type."""
+    if block_type not in known:
+        known[block_type] = [end for end in ends_of(block_type) if fits(other, end)]
+    return known[block_type]
 
 
 def _is_orderly(scopes: Scopes, start: str, node: str, before: set[str]) -> bool:
@@ -86,14 +138,24 @@ def _before(patch: Patch, start: str, *, backwards: bool) -> set[str]:
     A region stands for what lies in it, seen from outside, as the patch's rules see it.
     """
     scopes = patch.scopes
-    ordering = [(c.source.node, c.target.node) for c in patch.connections if not _is_delayed(patch, c.target)]
+    ordering = [(c.source.node, c.target.node) for c in patch.connections if _orders(patch, c)]
+    first = {start, *map(region_of, scopes.chain(patch.nodes[start].region))}
+    return _reached(first, scopes.lifted(ordering), backwards=backwards)
+
+
+def _driving(patch: Patch, start: str, *, backwards: bool) -> set[str]:
+    """Blocks whose values `start` is made from (backwards), or that are made from its values; itself included."""
+    pairs = [(c.source.node, c.target.node) for c in patch.connections if patch.is_value_connection(c)]
+    return _reached({start}, pairs, backwards=backwards)
+
+
+def _reached(first: set[str], pairs: Iterable[tuple[str, str]], *, backwards: bool) -> set[str]:
     following: dict[str, list[str]] = {}
-    for source, target in scopes.lifted(ordering):
+    for source, target in pairs:
         if backwards:
             source, target = target, source
         following.setdefault(source, []).append(target)
-    seen = {start, *map(region_of, scopes.chain(patch.nodes[start].region))}
-    waiting = list(seen)
+    seen, waiting = set(first), list(first)
     while waiting:
         for node in following.get(waiting.pop(), ()):
             if node not in seen:
@@ -102,6 +164,7 @@ def _before(patch: Patch, start: str, *, backwards: bool) -> set[str]:
     return seen
 
 
-def _is_delayed(patch: Patch, target: PortRef) -> bool:
-    spec = port_spec(patch, target)
-    return spec is not None and spec.delayed
+def _orders(patch: Patch, connection: Connection) -> bool:
+    """Return whether the target of a connection runs after its source."""
+    spec = end_of(patch, connection.target)
+    return not (isinstance(spec, PortSpec) and spec.delayed) and not patch.is_value_connection(connection)

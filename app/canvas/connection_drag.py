@@ -2,44 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections import defaultdict
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QRectF
 
 from app.canvas.graph_scene import GraphScene
-from app.canvas.nodegraph_adapter import ConnectionView, PortView
+from app.canvas.nodegraph_adapter import ConnectionView, NodeView, PortView
+from app.canvas.offers import Offer
+from app.canvas.parameter_tray import ParameterTray
 from engine.patch.changes import Connection, PortRef
 
-#: Returns the ports of the patch that a connection from a port may end at.
+#: Returns the ports and parameters of the patch that a connection from a port may end at.
 Fitting = Callable[[PortRef], Set[PortRef]]
+#: Returns what a node offers to a connection from a port besides its ports.
+Offering = Callable[[PortRef, str], Sequence[Offer]]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a drop would mean: an end and where it is, or a node that offers several; neither over empty canvas."""
+
+    end: PortRef | None = None
+    at: QPointF | None = None
+    node: str | None = None
 
 
 @dataclass(frozen=True)
 class Drop:
-    """Where a dragged connection was let go: at a port, on a node that has no port for it, or on nothing."""
+    """Where a dragged connection was let go: at a port or parameter, on a node that offers several, or on nothing."""
 
     start: PortRef
     end: PortRef | None
     point: QPointF
     picked_up: Connection | None
+    node: str | None = None
 
 
 class ConnectionDrag:
-    """One drag, from press to release: the loose line, and which ports are dimmed meanwhile."""
+    """One drag, from press to release: the loose line, which ports are dimmed meanwhile, and what a node offers."""
 
-    def __init__(self, scene: GraphScene, start: PortView, point: QPointF, fitting: Fitting) -> None:
+    def __init__(
+        self, scene: GraphScene, start: PortView, point: QPointF, fitting: Fitting, offering: Offering
+    ) -> None:
         self._scene = scene
         self._start = start
+        self._offering = offering
+        self._tray: ParameterTray | None = None
+        self._over: NodeView | None = None
         self.picked_up: Connection | None = None
         self._line = ConnectionView()
         scene.addItem(self._line)
         self._attach(start)
         self.fitting = fitting(start.ref)
+        keys: dict[str, set[tuple[str, bool]]] = defaultdict(set)
+        for ref in self.fitting:
+            keys[ref.node].add((ref.port, not start.face.is_input))
         for node_id, node in scene.nodes.items():
-            keys = {key for key in node.ports if PortRef(node_id, key[0]) in self.fitting}
-            node.show_look(fitting=keys | ({start.key} if node is start.owner else set()))
-        self.move(point)
+            node.show_look(fitting=keys[node_id] | ({start.key} if node is start.owner else set()))
+        self._line.draw_path(None, cursor_pos=point)
 
     def pick_up(self, connection: Connection) -> None:
         """Take an existing connection's other end off its port for as long as the drag lasts."""
@@ -51,29 +73,63 @@ class ConnectionDrag:
         """The port that the drag began at."""
         return self._start.ref
 
-    def move(self, point: QPointF) -> None:
-        """Let the loose end follow the pointer."""
-        self._line.draw_path(None, cursor_pos=point)
+    @property
+    def tray_area(self) -> QRectF | None:
+        """Where the tray is in the scene, if a node offers one."""
+        return self._tray.area if self._tray is not None else None
 
-    def target_at(self, point: QPointF, reach: float) -> PortRef | None:
-        """Return the port that a drop at a point means: the one there, or the first that fits of the node there."""
+    def move(self, point: QPointF, reach: float, seen: QRectF, zoom: float) -> Aim:
+        """Let the loose end follow the pointer, or rest where a drop would connect it; return what that is.
+
+        `seen` is the part of the scene in view, where a node under the pointer shows what it offers.
+        """
+        if self._tray is None or not self._tray.area.contains(point):
+            self._enter(self._scene.node_at(point), seen, zoom)
+        aim = self.aim(point, reach)
+        self._line.draw_path(None, cursor_pos=point if aim.at is None else aim.at)
+        return aim
+
+    def aim(self, point: QPointF, reach: float) -> Aim:
+        """Return what a drop at a point means: a row of the tray, a port there, or the first of the node that fits."""
+        if self._tray is not None and self._tray.area.contains(point):
+            offer = self._tray.offer_at(point)
+            self._tray.hover(offer)
+            if offer is not None:
+                return Aim(offer.ref, self._tray.port_of(offer))
+            return Aim(node=self._tray.node)
         port = self._scene.port_at(point, reach)
         if port is not None and port is not self._start:
-            return port.ref
+            return Aim(port.ref, port.scenePos())
         node = self._scene.node_at(point)
         if port is not None or node is None or node is self._start.owner:
-            return None
+            return Aim()
+        if self._tray is not None:
+            return Aim(node=self._tray.node)
         found = [port for port in node.ports.values() if port.ref in self.fitting]
         free_first = sorted(found, key=lambda port: bool(port.connected_pipes))
-        return free_first[0].ref if free_first else None
+        return Aim(free_first[0].ref, free_first[0].scenePos()) if free_first else Aim()
 
     def end(self) -> None:
         """Take the line away and show everything as before."""
+        self._enter(None, QRectF(), 1.0)
         self._scene.removeItem(self._line)
         for node in self._scene.nodes.values():
             node.show_look(fitting=None)
         if self.picked_up in self._scene.connections:
             self._scene.connections[self.picked_up].show()
+
+    def _enter(self, node: NodeView | None, seen: QRectF, zoom: float) -> None:
+        """Unfold the tray of the node under the pointer, in place of another's."""
+        if node is self._over:
+            return
+        self._over = node
+        if self._tray is not None:
+            self._scene.removeItem(self._tray)
+            self._tray = None
+        offers = self._offering(self.start, node.id) if node is not None else ()
+        if node is not None and offers:
+            self._tray = ParameterTray(node.id, offers, node.place, seen, zoom)
+            self._scene.addItem(self._tray)
 
     def _attach(self, port: PortView) -> None:
         # Set by hand: the port must not count the loose line among its connections.

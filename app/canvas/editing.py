@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
-from app.canvas.connecting import best_port, ends, port_spec
+from app.canvas.connecting import best_end, end_of, ends
+from app.canvas.spanning import spanning
 from app.format import plural
 from engine.blocktypes.block import Block
+from engine.blocktypes.parameters import ParameterSpec
 from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
 from engine.patch.regions import TOP
@@ -44,9 +47,9 @@ def place(
 ) -> str:
     """Add a block to a scope, connect it to `start` when given, and return the new node's id."""
     with patch.edit(f"Add {block_type.title}"):
+        spec = end_of(patch, start) if start else None
         node = patch.add(block_type.id, position=position, region=scope)
-        spec = port_spec(patch, start) if start else None
-        fitting = best_port(block_type, spec) if spec else None
+        fitting = best_end(block_type, spec) if spec else None
         if start is not None and fitting is not None:
             patch.connect(*ends(patch, start, PortRef(node.id, fitting.name)))
     return node.id
@@ -63,11 +66,14 @@ def insert(patch: Patch, block_type: type[Block], position: Position, connection
     )
     if scope not in (*source_chain, *target_chain):
         scope = next((s for s in reversed(source_chain) if s in target_chain), TOP)
-    source, target = port_spec(patch, connection.source), port_spec(patch, connection.target)
-    entry = best_port(block_type, source) if source else None
-    exit_ = best_port(block_type, target) if target else None
+    source, target = end_of(patch, connection.source), end_of(patch, connection.target)
+    entry = best_end(block_type, source) if source else None
+    exit_ = best_end(block_type, target) if target else None
+    values: dict[str, Any] = {}
+    if isinstance(target, ParameterSpec):
+        values = spanning(block_type, target, patch.value(connection.target.node, connection.target.port))
     with patch.edit(f"Insert {block_type.title}"):
-        node = patch.add(block_type.id, position=position, region=scope)
+        node = patch.add(block_type.id, position=position, region=scope, **values)
         if entry is not None and exit_ is not None:
             patch.connect(connection.source, PortRef(node.id, entry.name))
             patch.connect(PortRef(node.id, exit_.name), connection.target)

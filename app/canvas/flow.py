@@ -22,6 +22,11 @@ def flow_of(block_type: type[Block], spec: PortSpec) -> Flow:
     return _SHARED.get(kind) or Flow(kind)
 
 
+def flow_of_value(type: str) -> Flow:
+    """Return what flows out of a value output or into a driven parameter of type float, int or bool."""
+    return Flow.FLAG if type == "bool" else Flow.NUMBER
+
+
 def _rank(block_type: type[Block], spec: PortSpec) -> int | None:
     """Number of dimensions as far as the declaration tells; outputs take it from their shape rule."""
     if spec.is_input or spec.rank is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QObject, QPointF, QRectF, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
 
@@ -27,6 +27,8 @@ class GraphScene(QGraphicsScene):
         super().__init__(-_EXTENT / 2, -_EXTENT / 2, _EXTENT, _EXTENT, parent)
         self.nodes: dict[str, NodeView] = {}
         self.connections: dict[Connection, ConnectionView] = {}
+        #: What value blocks put out as last reported, by "node.port".
+        self.values: dict[str, float] = {}
         self.regions = RegionBoxes(self, self._place_of)
         self._is_selecting = False
         self.selectionChanged.connect(self._pass_on_selection)
@@ -39,6 +41,7 @@ class GraphScene(QGraphicsScene):
         view = NodeView(node_id, face)
         view.setPos(*position)
         view.moved = self.regions.touch
+        view.values = self.values
         self.nodes[node_id] = view
         self.addItem(view)
 
@@ -71,6 +74,7 @@ class GraphScene(QGraphicsScene):
         self.regions.clear()
         self.nodes.clear()
         self.connections.clear()
+        self.values.clear()
         self.clear()
 
     def _repaint_ends(self, connection: Connection) -> None:
@@ -124,6 +128,11 @@ class GraphScene(QGraphicsScene):
     def is_free(self, rect: QRectF, node_id: str) -> bool:
         """Return whether no other node than this lies in a rectangle."""
         return not any(isinstance(item, NodeView) and item.id != node_id for item in self.items(rect))
+
+    def live_nodes(self, area: QRectF) -> list[NodeView]:
+        """Return the nodes in a part of the scene that show numbers of the running engine."""
+        items = self.items(area, Qt.ItemSelectionMode.IntersectsItemBoundingRect)
+        return [item for item in items if isinstance(item, NodeView) and item.is_live]
 
     def port_at(self, point: QPointF, reach: float) -> PortView | None:
         """Return the nearest port within `reach` of a point."""

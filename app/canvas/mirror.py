@@ -9,6 +9,7 @@ from app.canvas.faces import node_face
 from app.canvas.graph_scene import GraphScene
 from app.canvas.region_faces import region_face
 from engine.patch.changes import (
+    BlockTypesChanged,
     Change,
     Connected,
     Connection,
@@ -19,6 +20,8 @@ from engine.patch.changes import (
     NodeRegionChanged,
     NodeRemoved,
     NodeRenamed,
+    ParameterChanged,
+    PortRef,
 )
 from engine.patch.document import Patch
 
@@ -58,17 +61,29 @@ class Mirror:
             case NodeRemoved(node):
                 self._scene.remove_node(node.id)
             case Connected(connection):
-                self._show_dangling(connection)
+                self._show_ends(connection)
                 self._scene.add_connection(connection)
             case Disconnected(connection):
                 self._scene.remove_connection(connection)
-                self._hide_dangling(connection)
+                self._hide_ends(connection)
             case NodeMoved(node_id, position):
                 self._scene.nodes[node_id].setPos(*position)
             case NodeRenamed(node_id):
                 self.refresh(node_id)
+            case ParameterChanged(node_id) if self._scene.nodes[node_id].face.slider is not None:
+                self.refresh(node_id)
             case NodeRegionChanged(node_id, scope):
                 self._scene.regions.set_scope(node_id, scope)
+            case BlockTypesChanged(types):
+                self._follow_types(types)
+
+    def _follow_types(self, types: frozenset[str]) -> None:
+        """Show nodes as their types are now; connections at ports that are gone dangle."""
+        changed = [node.id for node in self._patch.nodes.values() if node.type in types]
+        if changed:
+            self._structure_changed()
+        for node_id in changed:
+            self.refresh(node_id)
 
     def _add(self, node: Node, connections: list[Connection] | None = None) -> None:
         self._scene.add_node(node.id, node_face(self._patch, node.id, connections), node.position)
@@ -81,13 +96,18 @@ class Mirror:
         if face is not None:
             self._scene.regions.show(node_id, face)
 
-    def _show_dangling(self, connection: Connection) -> None:
-        """Give the nodes the ports that only the connection names."""
-        for ref, is_input in ((connection.source, False), (connection.target, True)):
+    def _show_ends(self, connection: Connection) -> None:
+        """Give the nodes the ports that a connection brings: driven parameters, and those that only it names."""
+        for ref, is_input in _ends(connection):
             if (ref.port, is_input) not in self._scene.nodes[ref.node].ports:
                 self.refresh(ref.node)
 
-    def _hide_dangling(self, connection: Connection) -> None:
-        for ref, is_input in ((connection.source, False), (connection.target, True)):
-            if self._scene.nodes[ref.node].ports[ref.port, is_input].face.dangling:
+    def _hide_ends(self, connection: Connection) -> None:
+        for ref, is_input in _ends(connection):
+            face = self._scene.nodes[ref.node].ports[ref.port, is_input].face
+            if face.dangling or face.is_parameter:
                 self.refresh(ref.node)
+
+
+def _ends(connection: Connection) -> tuple[tuple[PortRef, bool], tuple[PortRef, bool]]:
+    return (connection.source, False), (connection.target, True)

@@ -9,29 +9,38 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFontMetricsF
 
 from app.canvas.faces import NodeFace, PortFace
+from app.canvas.live_values import WIDEST
 from app.theme.fonts import BODY, SMALL, ui_font
 
 #: Positions and sizes are multiples of this, so that nodes line up.
 STEP = 8
 HEADER = 24
+#: Of a node that has no time to show.
+SLIM_HEADER = 20
 ROW = 16
 PADDING = 8
 #: From a port's centre, which is on the node's edge, to its name.
 PORT_TEXT = 10
+#: Between a port's name and its value.
+VALUE_GAP = 6
 #: Kept free right of the title, so that a node does not change its size when a time appears.
 BADGE = 64
 _MINIMUM_WIDTH = 112
+_SLIM_MINIMUM_WIDTH = 96
+_MINIMUM_TRACK = 96
 _MAXIMUM_TITLE = 240
 
 
 @dataclass(frozen=True)
 class NodeLayout:
-    """A node's size, and the centres of its ports in the order of its face."""
+    """A node's size, the centres of its ports in the order of its face, and where its slider is, if it has one."""
 
     width: float
     height: float
     inputs: tuple[QPointF, ...]
     outputs: tuple[QPointF, ...]
+    header: float = HEADER
+    track: QRectF | None = None
 
     @property
     def body(self) -> QRectF:
@@ -40,21 +49,49 @@ class NodeLayout:
 
 
 def layout(face: NodeFace) -> NodeLayout:
-    """Return the layout of a face: inputs on the left edge, outputs on the right, sharing rows."""
+    """Return the layout of a face: inputs on the left edge, outputs on the right, sharing rows.
+
+    A slider takes the first row, left of the first output's number.
+    """
     title = min(_text_width(face.title, BODY, True), _MAXIMUM_TITLE)
     inputs = max((_port_width(port) for port in face.inputs), default=0.0)
     outputs = max((_port_width(port) for port in face.outputs), default=0.0)
     gap = 2 * PADDING if inputs and outputs else PADDING
-    width = _up(max(PADDING + title + BADGE, inputs + gap + outputs, _MINIMUM_WIDTH))
-    rows = max(len(face.inputs), len(face.outputs), 1)
-    height = _up(HEADER + PADDING / 2 + rows * ROW + PADDING / 2)
-    first = HEADER + PADDING / 2 + ROW / 2
+    header, badge, minimum = HEADER, BADGE, float(_MINIMUM_WIDTH)
+    if face.is_value:
+        header, badge, minimum = SLIM_HEADER, PADDING, float(_SLIM_MINIMUM_WIDTH)
+    numbers = PORT_TEXT + value_width()
+    if face.slider is not None:
+        minimum = PADDING + _MINIMUM_TRACK + PADDING + numbers
+    width = _up(max(PADDING + title + badge, inputs + gap + outputs, minimum))
+    below = 1 if face.slider is not None else 0
+    rows = max(len(face.inputs) + below, len(face.outputs), 1)
+    height = _up(header + PADDING / 2 + rows * ROW + PADDING / 2)
+    first = header + PADDING / 2 + ROW / 2
+    track = QRectF(PADDING, first - ROW / 2, width - numbers - 2 * PADDING, ROW) if below else None
     return NodeLayout(
         width,
         height,
-        tuple(QPointF(0, first + ROW * row) for row in range(len(face.inputs))),
+        tuple(QPointF(0, first + ROW * (row + below)) for row in range(len(face.inputs))),
         tuple(QPointF(width, first + ROW * row) for row in range(len(face.outputs))),
+        header,
+        track,
     )
+
+
+def value_area(port: PortFace, centre: QPointF) -> QRectF:
+    """Return where a port's number stands: right of a parameter's name, or right of an output's, next to its port."""
+    width = value_width()
+    if port.is_input:
+        left = centre.x() + PORT_TEXT + _text_width(port.name, SMALL, False) + VALUE_GAP
+    else:
+        left = centre.x() - PORT_TEXT - width
+    return QRectF(left, centre.y() - ROW / 2, width, ROW)
+
+
+def value_width() -> float:
+    """Width that is kept for a number."""
+    return _text_width(WIDEST, SMALL, False)
 
 
 def snapped(x: float, y: float) -> tuple[float, float]:
@@ -63,7 +100,8 @@ def snapped(x: float, y: float) -> tuple[float, float]:
 
 
 def _port_width(port: PortFace) -> float:
-    return PORT_TEXT + _text_width(port.name, SMALL, False)
+    number = VALUE_GAP + value_width() if port.live is not None else 0.0
+    return PORT_TEXT + _text_width(port.name, SMALL, False) + number
 
 
 @lru_cache(maxsize=4096)

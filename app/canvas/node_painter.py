@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPolygonF
 
 from app.canvas.faces import NodeFace, PortFace
-from app.canvas.node_layout import HEADER, PADDING, PORT_TEXT, ROW, NodeLayout
+from app.canvas.node_layout import PADDING, PORT_TEXT, ROW, VALUE_GAP, NodeLayout, value_width
 from app.canvas.painting import CIRCLE_RADIUS, OUTLINES, qcolor
+from app.canvas.value_painter import paint_slider, paint_values
 from app.theme.colours import Colours, category_tint, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
 from app.theme.type_colours import FLOWS, Shape
@@ -18,7 +19,13 @@ from engine.runtime.messages import NodeState
 
 #: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
 NEAR, MIDDLE = 0.65, 0.28
+#: Of large titles on nodes that are too narrow for the usual size.
+FAR_NARROW = 16
 _RADIUS = 4.0
+#: Value blocks are rounder, so that they are told apart without their colour.
+_VALUE_RADIUS = 10.0
+#: How much of their category's colour is in their body.
+_VALUE_TINT = 0.4
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,10 @@ class NodeLook:
     hovered: tuple[str, bool] | None = None
     #: While a connection is dragged: the ports it may end at. None at other times.
     fitting: Set[tuple[str, bool]] | None = None
+    #: The numbers beside value outputs and driven parameters, by the port's name and side.
+    values: Mapping[tuple[str, bool], str] = field(default_factory=dict)
+    #: The slider on the node is being dragged.
+    held: bool = False
 
 
 def paint_node(
@@ -50,6 +61,10 @@ def paint_node(
         else:
             _paint_header(painter, face, layout, look, theme, ink)
         _paint_ports(painter, face, layout, look, theme, scale)
+        if scale >= NEAR:
+            paint_values(painter, face, layout, look.values, ink)
+            if face.slider is not None and layout.track is not None:
+                paint_slider(painter, face.slider, layout.track, theme, held=look.held)
         _paint_state_mark(painter, QPointF(layout.width - 1, 1), look.state, theme, max(1.0, 0.8 / scale))
 
 
@@ -57,17 +72,18 @@ def _paint_body(
     painter: QPainter, face: NodeFace, layout: NodeLayout, theme: Colours, scale: float, fade: float
 ) -> None:
     tint = theme.control if face.missing else category_tint(face.category, theme)
-    tint, body = mix(tint, theme.canvas, fade), mix(theme.node, theme.canvas, fade)
+    tint, body = mix(tint, theme.canvas, fade), mix(body_colour(face, theme), theme.canvas, fade)
+    radius = _radius(face)
     painter.setPen(Qt.PenStyle.NoPen)
     if scale < NEAR:
         painter.setBrush(qcolor(mix(tint, theme.text, 0.06)))
-        painter.drawRoundedRect(layout.body, _RADIUS, _RADIUS)
+        painter.drawRoundedRect(layout.body, radius, radius)
         return
     painter.setBrush(qcolor(body))
-    painter.drawRoundedRect(layout.body, _RADIUS, _RADIUS)
+    painter.drawRoundedRect(layout.body, radius, radius)
     painter.setBrush(qcolor(tint))
-    painter.drawRoundedRect(QRectF(0, 0, layout.width, HEADER), _RADIUS, _RADIUS)
-    painter.drawRect(QRectF(0, HEADER - _RADIUS, layout.width, _RADIUS))
+    painter.drawRoundedRect(QRectF(0, 0, layout.width, layout.header), radius, radius)
+    painter.drawRect(QRectF(0, layout.header - radius, layout.width, radius))
 
 
 def _paint_border(
@@ -81,15 +97,24 @@ def _paint_border(
     pen.setCosmetic(scale < NEAR)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(pen)
-    painter.drawRoundedRect(layout.body, _RADIUS, _RADIUS)
+    radius = _radius(face)
+    painter.drawRoundedRect(layout.body, radius, radius)
     if look.selected:
         pen = QPen(qcolor(theme.accent), 2.0)
         pen.setCosmetic(scale < 1)
         distance = 2.5 / min(scale, 1.0)
         painter.setPen(pen)
-        painter.drawRoundedRect(
-            layout.body.adjusted(-distance, -distance, distance, distance), _RADIUS + distance, _RADIUS + distance
-        )
+        around = layout.body.adjusted(-distance, -distance, distance, distance)
+        painter.drawRoundedRect(around, radius + distance, radius + distance)
+
+
+def body_colour(face: NodeFace, theme: Colours) -> str:
+    """Return the colour of a node below its title: neutral, or tinted for a value block."""
+    return mix(theme.node, category_tint(face.category, theme), _VALUE_TINT) if face.is_value else theme.node
+
+
+def _radius(face: NodeFace) -> float:
+    return _VALUE_RADIUS if face.is_value else _RADIUS
 
 
 def _paint_header(
@@ -101,13 +126,13 @@ def _paint_header(
         width = QFontMetricsF(font).horizontalAdvance(look.badge)
         painter.setFont(font)
         painter.setPen(qcolor(mix(ink, category_tint(face.category, theme), 0.25)))
-        painter.drawText(QRectF(right - width, 0, width + 1, HEADER), Qt.AlignmentFlag.AlignVCenter, look.badge)
+        painter.drawText(QRectF(right - width, 0, width + 1, layout.header), Qt.AlignmentFlag.AlignVCenter, look.badge)
         right -= width + PADDING
     font = ui_font(BODY, strong=True)
     painter.setFont(font)
     painter.setPen(qcolor(ink))
     title = QFontMetricsF(font).elidedText(face.title, Qt.TextElideMode.ElideRight, right - PADDING)
-    painter.drawText(QRectF(PADDING, 0, layout.width, HEADER), Qt.AlignmentFlag.AlignVCenter, title)
+    painter.drawText(QRectF(PADDING, 0, layout.width, layout.header), Qt.AlignmentFlag.AlignVCenter, title)
 
 
 def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme: Colours, size: float) -> None:
@@ -132,10 +157,14 @@ def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, them
 
 
 def _paint_far_title(painter: QPainter, face: NodeFace, layout: NodeLayout, ink: str) -> None:
-    painter.setFont(ui_font(FAR, strong=True))
-    painter.setPen(qcolor(ink))
     area = layout.body.adjusted(PADDING, 2, -PADDING, -2)
-    metrics = QFontMetricsF(painter.font())
+    longest = max(face.title.split(" ", 1), key=len)
+    for size in (FAR, FAR_NARROW):
+        painter.setFont(ui_font(size, strong=True))
+        metrics = QFontMetricsF(painter.font())
+        if metrics.horizontalAdvance(longest) <= area.width():
+            break
+    painter.setPen(qcolor(ink))
     flags = Qt.AlignmentFlag.AlignCenter
     lines = face.title.split(" ", 1) if metrics.horizontalAdvance(face.title) > area.width() else [face.title]
     if len(lines) * metrics.height() > area.height():
@@ -151,7 +180,7 @@ def _paint_ports(
         for port, centre in zip(ports, centres, strict=True):
             fits = look.fitting is None or (port.name, port.is_input) in look.fitting
             painter.setOpacity(1.0 if fits else 0.25)
-            if scale >= NEAR:
+            if scale >= NEAR and not (face.slider is not None and port is face.outputs[0]):
                 _paint_port_name(painter, port, centre, theme)
             _paint_port(painter, port, centre, look, theme)
     painter.setOpacity(1.0)
@@ -163,6 +192,8 @@ def _paint_port_name(painter: QPainter, port: PortFace, centre: QPointF, theme: 
     painter.setPen(qcolor(theme.warning if port.dangling else theme.text_faint if port.optional else theme.text_dim))
     width = QFontMetricsF(font).horizontalAdvance(port.name) + 1
     left = centre.x() + PORT_TEXT if port.is_input else centre.x() - PORT_TEXT - width + 1
+    if port.live is not None and not port.is_input:
+        left -= value_width() + VALUE_GAP
     painter.drawText(QRectF(left, centre.y() - ROW / 2, width, ROW), Qt.AlignmentFlag.AlignVCenter, port.name)
 
 

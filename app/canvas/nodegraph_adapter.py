@@ -7,17 +7,17 @@ of what must be redrawn when something moves; how they look and lie is decided h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QPainter, QPainterPath, QPainterPathStroker, QPen
+from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.connection_path import connection_path
 from app.canvas.faces import NodeFace, PortFace
-from app.canvas.node_layout import NodeLayout, layout
+from app.canvas.node_layout import NodeLayout, layout, value_area
 from app.canvas.node_painter import NEAR, NodeLook, paint_node
 from app.canvas.nodegraph_import import nodegraph_environment
 from app.canvas.painting import qcolor
@@ -123,15 +123,18 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
             colour = theme.accent
         scale = option.levelOfDetailFromTransform(painter.worldTransform())
         emphasised = self.isSelected() or self._is_hovered
-        pen = QPen(qcolor(colour), max(width + (1.0 if emphasised else 0.0), 1.0 / max(scale, 0.05)))
+        width += 1.0 if emphasised else 0.0
+        pen = QPen(qcolor(colour), width)
+        if width * scale <= 1.0:
+            pen.setWidthF(1.0)
+            pen.setCosmetic(True)  # a line of one pixel, which Qt draws in a tenth of the time
         if self.is_dangling or self.connection is None:
             pen.setStyle(Qt.PenStyle.DashLine)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, scale >= NEAR / 4)
         painter.setOpacity(1.0 if emphasised or self.connection is None else 0.85)
-        painter.setPen(pen)
-        painter.setBrush(QBrush())
-        painter.drawPath(self.path())
+        # Not `drawPath`: it gives Python's lock away, and each of a thousand connections would wait for a busy engine.
+        painter.strokePath(self.path(), pen)
 
     def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
         """Leave the reach of the rubber band when deselected."""
@@ -174,6 +177,11 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         self.id = node_id
         self.ports: dict[tuple[str, bool], PortView] = {}
         self.look = NodeLook()
+        #: What value blocks put out as last reported, by "node.port"; the scene's own, shared by all nodes.
+        self.values: Mapping[str, float] = {}
+        #: True when the node shows numbers that the engine reports.
+        self.is_live = False
+        self._shown_values: dict[tuple[str, bool], str] = {}
         #: Called with the node's id when it lies elsewhere or has another size.
         self.moved: Callable[[str], None] | None = None
         self.set_face(face)
@@ -206,15 +214,37 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
                 view = self.ports[key] = PortView(self, port_face)
             view.face = port_face
             view.setPos(centre)
+        self.is_live = any(port.live is not None for port in wanted.values())
         self.update()
         if self.moved is not None:
             self.moved(self.id)
+
+    def refresh_values(self) -> None:
+        """Repaint the numbers that are others than those shown; nothing else of the node."""
+        for key, port in self.ports.items():
+            live = port.face.live
+            if live is None:
+                continue
+            text = live.text(self.values)
+            if text != self._shown_values.get(key):
+                self._shown_values[key] = text
+                self.update(value_area(port.face, port.pos()))
+
+    def _value_texts(self) -> dict[tuple[str, bool], str]:
+        found = ((key, port.face.live) for key, port in self.ports.items())
+        return {key: live.text(self.values) for key, live in found if live is not None}
 
     def show_look(self, **changes: Any) -> None:
         """Change fields of the look, and repaint when that changes anything."""
         look = replace(self.look, **changes)
         if look != self.look:
             self.look = look
+            self.update()
+
+    def show_badge(self, badge: str, *, seen: bool) -> None:
+        """Change the time on the node; one that cannot be `seen` from so far away is painted when the zoom changes."""
+        self.look = replace(self.look, badge=badge)
+        if seen:
             self.update()
 
     def boundingRect(self) -> QRectF:
@@ -231,7 +261,8 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         """Paint the node and its ports."""
         scale = option.levelOfDetailFromTransform(painter.worldTransform())
         connected = frozenset(key for key, port in self.ports.items() if port.connected_pipes)
-        look = replace(self.look, selected=self.isSelected(), connected=connected)
+        values = self._value_texts() if scale >= NEAR else {}
+        look = replace(self.look, selected=self.isSelected(), connected=connected, values=values)
         paint_node(painter, self.face, self._layout, look, colours.current(), scale)
 
     def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:

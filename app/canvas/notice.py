@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.theme import colours
@@ -24,19 +24,34 @@ class Notice(QLabel):
         self._timer.timeout.connect(self.hide)
         self.hide()
 
-    def show_at(self, position: QPoint, text: str) -> None:
-        """Show `text` beside a position of the parent."""
+    def show_at(self, position: QPoint, text: str, keep_free: QRect | None = None) -> None:
+        """Show why something is not done beside a position of the parent, for a moment."""
+        self._show(position, text, colours.current().warning, keep_free)
+        self._timer.start()
+
+    def tell_at(self, position: QPoint, text: str, keep_free: QRect | None = None) -> None:
+        """Show what something would do, until it is hidden."""
+        self._timer.stop()
+        self._show(position, text, colours.current().border, keep_free)
+
+    def _show(self, position: QPoint, text: str, border: str, keep_free: QRect | None) -> None:
         theme = colours.current()
         self.setStyleSheet(
-            f"background: {theme.control}; color: {theme.text}; border: 1px solid {theme.warning};"
+            f"background: {theme.control}; color: {theme.text}; border: 1px solid {border};"
             "border-radius: 3px; padding: 4px 8px;"
         )
         self.setText(text)
-        self.setFixedWidth(min(self.fontMetrics().horizontalAdvance(text) + 24, _WIDTH))
-        self.adjustSize()
-        x = min(position.x() + _DISTANCE, self._room.width() - self.width() - 8)
-        y = min(position.y() + _DISTANCE, self._room.height() - self.height() - 8)
+        widest = max(self.fontMetrics().horizontalAdvance(line) for line in text.split("\n"))
+        width = min(widest + 24, _WIDTH)
+        self.setFixedSize(width, self.heightForWidth(width))
+        x, y = position.x() + _DISTANCE, position.y() + _DISTANCE
+        if keep_free is not None:
+            y = position.y() - self.height() // 2
+            x = keep_free.right() + _DISTANCE
+            if x + width > self._room.width() - 8:
+                x = keep_free.left() - _DISTANCE - width
+        x = min(x, self._room.width() - width - 8)
+        y = min(y, self._room.height() - self.height() - 8)
         self.move(max(x, 8), max(y, 8))
         self.show()
         self.raise_()
-        self._timer.start()

@@ -1,55 +1,83 @@
-"""Shows the engine's reports on the nodes: states at once, times a few times a second so that they can be read."""
+"""Shows the engine's reports on the nodes: states at once, times and values a few times a second, to be read."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QRectF
 
 from app.canvas.graph_scene import GraphScene
+from app.canvas.node_painter import NEAR
 from app.canvas.tooltips import badge_text
+from app.paced import Paced
 from engine.runtime.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
+_VALUE_INTERVAL_MS = 80  # values are watched, not only read
+_VALUE_SHARE = 0.1  # of the UI's time goes into painting them, and no more as long as they are not too slow then
+_SLOWEST_VALUES_MS = 500
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The part of the scene in view, the zoom, and how long the view took to paint last, in seconds."""
+
+    area: QRectF
+    zoom: float
+    paint_s: float
 
 
 class ReportDisplay(QObject):
-    """Takes every report; the newest one is `report`."""
+    """Takes every report; the newest one is `report`. `look` tells what can be seen of the scene."""
 
-    def __init__(self, scene: GraphScene, parent: QObject) -> None:
+    def __init__(self, scene: GraphScene, look: Callable[[], Sight], parent: QObject) -> None:
         super().__init__(parent)
         self._scene = scene
+        self._look = look
         self.report: FrameReport | None = None
-        self._rest = QTimer(self, singleShot=True, interval=_BADGE_INTERVAL_MS)
-        self._rest.timeout.connect(self._show_late_badges)
-        self._has_late_badges = False
+        self._badges = Paced(self._show_badges, _BADGE_INTERVAL_MS, self)
+        self._values = Paced(self._show_values, _VALUE_INTERVAL_MS, self)
 
     def show_report(self, report: FrameReport) -> None:
         """Show a report."""
+        is_other = self.report is None or report.nodes is not self.report.nodes
         self.report = report
+        if is_other:  # the engine makes them anew when there is something new to tell of a node
+            self._show_states(report)
+        self._badges.ask()
+        self._values.ask()
+
+    def clear(self) -> None:
+        """Forget the reports: another patch is shown."""
+        self.report = None
+        self._badges.stop()
+        self._values.stop()
+
+    def _show_states(self, report: FrameReport) -> None:
         for node_id, view in self._scene.nodes.items():
             found = report.nodes.get(node_id)
             state = found.state if found else NodeState.OK
             if state is not view.look.state:
                 view.show_look(state=state)
-        if self._rest.isActive():
-            self._has_late_badges = True
-        else:
-            self._show_badges()
-
-    def clear(self) -> None:
-        """Forget the reports: another patch is shown."""
-        self.report = None
-        self._rest.stop()
 
     def _show_badges(self) -> None:
         assert self.report is not None
-        self._has_late_badges = False
+        seen = self._look().zoom >= NEAR
         for node_id, view in self._scene.nodes.items():
             found = self.report.nodes.get(node_id)
             badge = badge_text(found.time_ns) if found and found.time_ns is not None else ""
             if badge != view.look.badge:
-                view.show_look(badge=badge)
-        self._rest.start()
+                view.show_badge(badge, seen=seen)
 
-    def _show_late_badges(self) -> None:
-        if self._has_late_badges:
-            self._show_badges()
+    def _show_values(self) -> None:
+        """Repaint the numbers that changed, where they can be seen; all others are painted when they come into view."""
+        assert self.report is not None
+        self._scene.values.clear()
+        self._scene.values.update(self.report.values)
+        sight = self._look()
+        due_ms = round(sight.paint_s * 1000 / _VALUE_SHARE)
+        self._values.slow_to(min(max(due_ms, _VALUE_INTERVAL_MS), _SLOWEST_VALUES_MS))
+        if sight.zoom >= NEAR and self._scene.values:
+            for view in self._scene.live_nodes(sight.area):
+                view.refresh_values()

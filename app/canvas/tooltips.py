@@ -5,9 +5,13 @@ from __future__ import annotations
 import textwrap
 from html import escape
 
+from app.canvas.connecting import end_of
+from app.canvas.value_tooltips import output_lines, parameter_lines, value_lines
 from app.format import format_bytes, format_shape, format_time, plural
 from app.theme.fonts import code_font
+from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
+from engine.blocktypes.value_ports import ValueSpec
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.regions import branch_of, region_of
@@ -30,10 +34,12 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
     if node.region:
         branch = ", otherwise" if branch_of(node.region) else ""
         lines.append(f"inside {patch.title(region_of(node.region))}{branch}")
-    if block_type is None:
-        return _joined([*lines, f"Block type {node.type} is not installed; its data and connections are kept."])
-    lines.append(block_type.summary)
     found = report.nodes.get(node_id) if report else None
+    if block_type is None:
+        said = found.message if found else ""
+        kept = f"Block type {node.type} is not installed; its data and connections are kept."
+        return _joined([*lines, kept, said])
+    lines.append(block_type.summary)
     if found is None:
         return _joined(lines)
     figures = [_STATES[found.state]]
@@ -46,10 +52,14 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
 
 def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
     """Return a port's name, type, rule and help, and what it holds or receives as last reported."""
-    block_type = patch.block_type(ref.node)
-    spec = block_type.ports.get(ref.port) if block_type else None
+    spec = end_of(patch, ref)
+    if isinstance(spec, ValueSpec):
+        return _joined(output_lines(spec, ref, report))
+    if isinstance(spec, ParameterSpec):
+        return _joined(parameter_lines(patch, spec, ref, report))
     if spec is None:
-        return _joined([ref.port, f"Block type {patch.nodes[ref.node].type} has no port of this name."])
+        missing = f"Block type {patch.nodes[ref.node].type} has no port of this name."
+        return _joined([ref.port, missing, "Connect it to another port, or delete the connection."])
     source = patch.source_of(ref) if spec.is_input else ref
     held = report.buffers.get(str(source)) if report and source else None
     lines = [f"{spec.name}: {spec.dtype}", port_facts(spec), spec.doc]
@@ -60,8 +70,10 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
     return _joined(lines)
 
 
-def connection_tooltip(connection: Connection, report: FrameReport | None) -> str:
-    """Return both ends of a connection and the buffer that flows through it as last reported."""
+def connection_tooltip(patch: Patch, connection: Connection, report: FrameReport | None) -> str:
+    """Return both ends of a connection and the buffer or value that flows through it as last reported."""
+    if patch.is_value_connection(connection):
+        return _joined(value_lines(patch, connection, report))
     held = report.buffers.get(str(connection.source)) if report else None
     return _joined([f"{connection.source} → {connection.target}", buffer_text(held) if held else "Nothing flows yet."])
 

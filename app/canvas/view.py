@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
@@ -13,26 +14,26 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPainterPath,
+    QPaintEvent,
     QPolygonF,
 )
 from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
 
-from app.canvas.connection_drag import ConnectionDrag, Drop, Fitting
+from app.canvas.connection_drag import Drop, Fitting, Offering
+from app.canvas.connection_gestures import REACH, ConnectionGestures
 from app.canvas.edge_scroll import EdgeScroll
 from app.canvas.graph_scene import GraphScene
 from app.canvas.ground_painter import paint_cut, paint_ground, paint_hint
 from app.canvas.node_drag import NodeDrag, NodeDrop
-from app.canvas.nodegraph_adapter import ConnectionView, NodeView, PortView
+from app.canvas.nodegraph_adapter import NodeView
 from app.canvas.pointer_events import adds_to_selection, is_apart, left_move, shift_as_control
 from app.canvas.region_target import Refusal
+from app.canvas.slider_drag import Slide, SliderDrag
 from app.canvas.tooltips import as_html
 from app.canvas.zoomable_view import ZoomableView
 from app.safe_overrides import safe_overrides
 from app.theme import colours
 from engine.patch.changes import Connection, PortRef
-
-_REACH = 10.0  # pixels from a port's centre that count as the port
-_END_REACH = 28.0  # pixels from a connection's end in which a drag takes the end off
 
 #: What lies under the pointer: a port, a connection, or a node's id.
 Hit = PortRef | Connection | str
@@ -42,16 +43,18 @@ Hit = PortRef | Connection | str
 class GraphView(ZoomableView):
     """Shows a `GraphScene`.
 
-    Left drag moves nodes, starts connections or draws a rubber band; middle or right drag pans; a right click asks for
-    the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the view. The title strip
-    of a region's box stands for its region block.
+    Left drag moves nodes and the sliders on them, starts connections or draws a rubber band; middle or right drag pans;
+    a right click asks for the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the
+    view. The title strip of a region's box stands for its region block.
     """
 
     nodes_dropped = Signal(NodeDrop)
     move_refused = Signal(str)  # why nodes that are dragged can't be dropped where the pointer is
+    slider_moved = Signal(Slide)
     connection_dropped = Signal(Drop)
     connections_cut = Signal(list)  # Connections
     hovering = Signal(PortRef, PortRef)  # a connection dragged from the first port is over the second
+    hovering_node = Signal(PortRef, str)  # it is over a node that offers several parameters
     hovering_ended = Signal()
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
@@ -62,21 +65,27 @@ class GraphView(ZoomableView):
         self,
         scene: GraphScene,
         fitting: Fitting,
+        offering: Offering,
         move_refusal: Refusal,
         describe: Callable[[Hit], str],
         parent: QWidget,
     ) -> None:
         super().__init__(scene, parent)
         self._graph = scene
-        self._fitting = fitting
         self._describe = describe
-        self._drag: ConnectionDrag | None = None
+        self._connecting = ConnectionGestures(self, scene, fitting, offering)
+        self._connecting.dropped.connect(self.connection_dropped)
+        self._connecting.hovering.connect(self.hovering)
+        self._connecting.hovering_node.connect(self.hovering_node)
+        self._connecting.hovering_ended.connect(self.hovering_ended)
+        self._slider_drag = SliderDrag(self, scene)
         self._knife: QPolygonF | None = None
         self._pan_from: QPoint | None = None
         self._pressed_at = QPoint()
         self._node_drag = NodeDrag(scene, move_refusal)
         self._edge_scroll = EdgeScroll(self)
         self._edge_scroll.scrolled.connect(self._go_on_dragging)
+        self.paint_s = 0.0
         self.cursor_position = QPoint(-1, -1)  # not known yet
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
         self.setDragMode(QGraphicsView.DragMode.RubberBandDrag)
@@ -94,12 +103,17 @@ class GraphView(ZoomableView):
     def hit(self, position: QPoint) -> Hit | None:
         """Return what lies at a position of the viewport."""
         point = self.mapToScene(position)
-        if port := self._graph.port_at(point, _REACH / self.zoom):
+        if port := self._graph.port_at(point, REACH / self.zoom):
             return port.ref
         if node := self._graph.node_at(point):
             return str(node.id)
         connection = self._graph.connection_at(point)
         return connection.connection if connection else self._graph.regions.grasped_at(point)
+
+    def tray_area(self) -> QRect | None:
+        """Return where in the viewport a node offers its parameters to a dragged connection, if one does."""
+        area = self._connecting.tray_area
+        return self.mapFromScene(area).boundingRect() if area is not None else None
 
     def cancel_drag(self) -> None:
         """End a drag as if it had not begun."""
@@ -109,10 +123,8 @@ class GraphView(ZoomableView):
                 grabber.ungrabMouse()
             self._node_drag.cancel()
             self.hovering_ended.emit()
-        drag, self._drag = self._drag, None
-        if drag is not None:
-            drag.end()
-            self.hovering_ended.emit()
+        self._connecting.cancel()
+        self._slider_drag.end()
 
     # Mouse
 
@@ -124,13 +136,24 @@ class GraphView(ZoomableView):
         if button in (Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
             self._pan_from = position
             self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
-        elif button == Qt.MouseButton.LeftButton and not self._press_connection(event):
-            if self._press_strip(event):
-                return
+        elif button == Qt.MouseButton.LeftButton:
+            self._press_left(event)
+
+    def _press_left(self, event: QMouseEvent) -> None:
+        position = event.position().toPoint()
+        if event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            self._knife = QPolygonF([self.mapToScene(position)])
+        elif not (self._connecting.press(event) or self._press_slider(position) or self._press_strip(event)):
             super().mousePressEvent(shift_as_control(event))
             grabber = self._graph.mouseGrabberItem()
             if isinstance(grabber, NodeView):  # otherwise it begins a rubber band
                 self._node_drag.begin(grabber.id, self.mapToScene(position))
+
+    def _press_slider(self, position: QPoint) -> bool:
+        slide = self._slider_drag.press(self.mapToScene(position))
+        if slide is not None:
+            self.slider_moved.emit(slide)
+        return slide is not None
 
     def _press_strip(self, event: QMouseEvent) -> bool:
         """Select a region block, as a click on itself does, and take the region by its box's title strip."""
@@ -147,46 +170,6 @@ class GraphView(ZoomableView):
             self._node_drag.begin(region, point)
         return True
 
-    def _press_connection(self, event: QMouseEvent) -> bool:
-        """Begin a drag or a cut, or select a connection; False when the press is about something else."""
-        point = self.mapToScene(event.position().toPoint())
-        if event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            self._knife = QPolygonF([point])
-            return True
-        port = self._graph.port_at(point, _REACH / self.zoom)
-        if port is not None:
-            pipes = port.connected_pipes
-            if port.face.is_input and pipes:
-                self._begin_drag(pipes[0].output_port, point, pipes[0].connection)
-            else:
-                self._begin_drag(port, point, None)
-            return True
-        connection = self._graph.connection_at(point)
-        if connection is None:
-            return False
-        far_end = self._far_end(connection, point)
-        if far_end is not None:
-            self._begin_drag(far_end, point, connection.connection)
-        else:
-            if not adds_to_selection(event):
-                self._graph.select([])
-            connection.select()
-        return True
-
-    def _far_end(self, connection: ConnectionView, point: QPointF) -> PortView | None:
-        """The end that stays when the nearer one is taken off; None in the middle of the connection."""
-        reach = min(_END_REACH / self.zoom, connection.path().length() / 3)
-        ends: tuple[PortView, PortView] = (connection.input_port, connection.output_port)
-        for near, far in (ends, ends[::-1]):
-            if (near.scenePos() - point).manhattanLength() <= reach:
-                return far
-        return None
-
-    def _begin_drag(self, start: PortView, point: QPointF, picked_up: Connection | None) -> None:
-        self._drag = ConnectionDrag(self._graph, start, point, self._fitting)
-        if picked_up is not None:
-            self._drag.pick_up(picked_up)
-
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Go on with what the press began."""
         position = event.position().toPoint()
@@ -200,13 +183,10 @@ class GraphView(ZoomableView):
         elif self._knife is not None:
             self._knife.append(point)
             self.viewport().update()
-        elif self._drag is not None:
-            end = self._drag.target_at(point, _REACH / self.zoom)
-            self._drag.move(point if end is None else self._port(end).scenePos())
-            if end is None:
-                self.hovering_ended.emit()
-            else:
-                self.hovering.emit(self._drag.start, end)
+        elif self._connecting.is_on:
+            self._connecting.follow(point)
+        elif self._slider_drag.is_on:
+            self.slider_moved.emit(self._slider_drag.follow(point))
         else:
             self._move_nodes(event, point)
 
@@ -238,24 +218,15 @@ class GraphView(ZoomableView):
             crossed = self._graph.connections_across(path) if moved else []
             if crossed:
                 self.connections_cut.emit(crossed)
-        elif self._drag is not None:
-            self._finish_drag(self.mapToScene(position), moved)
+        elif self._connecting.is_on:
+            self._connecting.release(self.mapToScene(position), moved=moved)
+        elif self._slider_drag.is_on:
+            self._slider_drag.end()
         else:
             super().mouseReleaseEvent(shift_as_control(event))
             drop = self._node_drag.end()
             if drop.positions:
                 self.nodes_dropped.emit(drop)
-
-    def _finish_drag(self, point: QPointF, moved: bool) -> None:
-        drag = self._drag
-        assert drag is not None
-        end = drag.target_at(point, _REACH / self.zoom)
-        drop = Drop(drag.start, end, point, drag.picked_up)
-        self.cancel_drag()
-        if moved:
-            self.connection_dropped.emit(drop)
-        elif drag.picked_up is not None:
-            self._graph.select_connection(drag.picked_up)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Report what was double-clicked."""
@@ -266,10 +237,6 @@ class GraphView(ZoomableView):
                 self.connection_double_clicked.emit(connection)
             case str(node_id):
                 self.node_double_clicked.emit(node_id)
-
-    def _port(self, ref: PortRef) -> PortView:
-        ports = self._graph.nodes[ref.node].ports
-        return ports.get((ref.port, True)) or ports[ref.port, False]
 
     def _go_on_dragging(self) -> None:
         """The view moved under the pointer, which for a drag is as if the pointer had moved."""
@@ -287,7 +254,7 @@ class GraphView(ZoomableView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Cancel a drag; every other key is the canvas's."""
-        if event.key() == Qt.Key.Key_Escape and (self._drag is not None or self._node_drag.is_on):
+        if event.key() == Qt.Key.Key_Escape and (self._connecting.is_on or self._node_drag.is_on):
             self.cancel_drag()
         else:
             event.ignore()
@@ -307,12 +274,18 @@ class GraphView(ZoomableView):
         """Say what lies under the pointer, made when it is asked for."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             hit = self.hit(event.pos())
-            if hit is None or self._drag is not None:
+            if hit is None or self._connecting.is_on:
                 QToolTip.hideText()
             else:
                 QToolTip.showText(event.globalPos(), as_html(self._describe(hit)), self.viewport())
             return True
         return super().viewportEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint, and note how long it takes: what is only nice to see must not make the canvas slow."""
+        start_s = time.perf_counter()
+        super().paintEvent(event)
+        self.paint_s = time.perf_counter() - start_s
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Paint what lies behind the nodes."""

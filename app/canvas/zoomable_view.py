@@ -32,6 +32,10 @@ class ZoomableView(QGraphicsView):
         """Pixels per scene unit."""
         return self.transform().m11()
 
+    def seen(self) -> QRectF:
+        """Return the part of the scene in view."""
+        return self.mapToScene(self.viewport().rect()).boundingRect()
+
     def set_zoom(self, zoom: float) -> None:
         """Zoom about the middle of the view."""
         self._zoom_about(self.viewport().rect().center(), zoom)

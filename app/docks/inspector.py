@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.docks.node_header import NodeHeader
 from app.docks.node_status import NodeStatus
+from app.docks.parameter_drives import ParameterDrives
 from app.docks.parameter_editors import ParameterEditor, make_editor
 from app.docks.parameter_row import ParameterRow
 from app.format import plural
@@ -23,7 +24,7 @@ from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
-from engine.patch.changes import Change, NodeRemoved, NodeRenamed, ParameterChanged
+from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
 from engine.patch.document import Patch
 from engine.runtime.messages import FrameReport
 
@@ -38,6 +39,8 @@ class Inspector(EmptyState):
     refused = Signal(str)
     #: The title was entered: the keyboard is the canvas's again.
     renaming_ended = Signal()
+    #: The person wants to see a node: it drives a parameter that is shown.
+    node_followed = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         scroll = QScrollArea()
@@ -53,6 +56,9 @@ class Inspector(EmptyState):
         self._header: NodeHeader | None = None
         self._status: NodeStatus | None = None
         self._report: FrameReport | None = None
+        self._drives = ParameterDrives(self)
+        self._drives.refused.connect(self.refused)
+        self._drives.followed.connect(self.node_followed)
         self._gesture: object | None = None
         self._dragging = False
         self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
@@ -66,6 +72,10 @@ class Inspector(EmptyState):
     def editor(self, parameter: str) -> ParameterEditor:
         """Return the editor of a parameter."""
         return self._rows[parameter].editor
+
+    def row(self, parameter: str) -> ParameterRow:
+        """Return the row of a parameter."""
+        return self._rows[parameter]
 
     def set_patch(self, patch: Patch | None) -> None:
         """Follow another patch; nothing is selected in it."""
@@ -82,6 +92,7 @@ class Inspector(EmptyState):
         self._end_gesture()
         self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
         self._rows, self._header, self._status = {}, None, None
+        self._drives.show_rows(self._patch, self._nodes, self._rows)
         self._scroll.takeWidget()
         if self._patch is None or not self._nodes:
             self.set_hint(_HINT)
@@ -97,12 +108,14 @@ class Inspector(EmptyState):
         self.set_filled(True)
         for row in self._rows.values():
             self._refresh(row)
+        self._drives.show_rows(self._patch, self._nodes, self._rows)
         if self._report is not None:
             self.show_report(self._report)
 
     def show_report(self, report: FrameReport) -> None:
         """Show the state, time and buffers of the node."""
         self._report = report
+        self._drives.show_report(report)
         if self._status is not None and len(self._nodes) == 1:
             self._status.show_report(self._nodes[0], report)
 
@@ -202,8 +215,13 @@ class Inspector(EmptyState):
         match change:
             case ParameterChanged(node, parameter) if node in self._nodes and parameter in self._rows:
                 self._refresh(self._rows[parameter])
+            case Connected(connection) | Disconnected(connection):
+                if connection.target.node in self._nodes and connection.target.port in self._rows:
+                    self._drives.refresh(connection.target.port)
             case NodeRenamed(node, title) if node in self._nodes and self._header is not None:
                 self._header.show_title(title)
+            case NodeRenamed():
+                self._drives.refresh_all()
             case NodeRemoved(node) if node.id in self._nodes:
                 # The canvas selects something else as well, but not always before the next edit.
                 self.show_nodes([other for other in self._nodes if other != node.id])

@@ -1,4 +1,4 @@
-"""The log: updates above HOT with their cause and cost, saved files, and messages."""
+"""The log: saved files and messages."""
 
 from __future__ import annotations
 
@@ -10,23 +10,21 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableView, QVBoxLayout, QWidget
 
-from app.format import format_shape, format_time
+from app.format import format_shape
 from app.safe_overrides import safe_overrides
 from app.theme import colours
 from app.widgets.empty_state import EmptyState
 from engine.diagnostics import Diagnostic, Severity
-from engine.runtime.messages import Saved, UpdateRecord
+from engine.runtime.messages import Saved
 
 _LIMIT = 2000
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class Kind(Enum):
     """What an entry tells of."""
 
-    UPDATE = "update"
     FILE = "file"
     MESSAGE = "message"
     WARNING = "warning"
@@ -40,13 +38,12 @@ class Entry:
     kind: Kind
     label: str
     text: str
-    cost: str = ""
     clock: str = ""
 
 
 @safe_overrides
 class _LogModel(QAbstractTableModel):
-    HEADERS = ("Time", "What", "Why", "Cost")
+    HEADERS = ("Time", "What", "Message")
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -71,21 +68,19 @@ class _LogModel(QAbstractTableModel):
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return self.HEADERS[section]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _LEFT if section < 3 else _RIGHT
+            return _LEFT
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         entry = self.entries[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return (entry.clock, entry.label, entry.text, entry.cost)[index.column()]
+            return (entry.clock, entry.label, entry.text)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
             return entry.text
         if role == Qt.ItemDataRole.ForegroundRole and index.column() == 1:
             tokens = colours.current()
             special = {Kind.ERROR: tokens.error, Kind.WARNING: tokens.warning}
             return QColor(special.get(entry.kind, tokens.text))
-        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == 3:
-            return _RIGHT
         return None
 
 
@@ -94,7 +89,7 @@ class Log(EmptyState):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         page = QWidget()
-        super().__init__(page, "Rebuilds, saved files and messages are listed here", parent)
+        super().__init__(page, "Saved files and messages are listed here", parent)
         self._model = _LogModel(self)
         self._filtered = QSortFilterProxyModel(self)
         self._filtered.setSourceModel(self._model)
@@ -120,10 +115,6 @@ class Log(EmptyState):
         """How many entries pass the filter."""
         return self._filtered.rowCount()
 
-    def add_update(self, update: UpdateRecord) -> None:
-        """Add an update: what it was, why, and what it cost."""
-        self._add(Kind.UPDATE, update.level.name, update.cause, format_time(update.cost_ns))
-
     def add_saved(self, saved: Saved) -> None:
         """Add a file that was saved."""
         what = f"{saved.node}.{saved.port}, {saved.dtype} {format_shape(saved.shape)}"
@@ -144,10 +135,10 @@ class Log(EmptyState):
         if last is None or last.text != text:
             self._add(Kind.ERROR, "Error", text)
 
-    def _add(self, kind: Kind, label: str, text: str, cost: str = "") -> None:
+    def _add(self, kind: Kind, label: str, text: str) -> None:
         bar = self.table.verticalScrollBar()
         follows = bar.value() == bar.maximum()
-        self._model.append(Entry(kind, label, text, cost, time.strftime("%H:%M:%S")))
+        self._model.append(Entry(kind, label, text, time.strftime("%H:%M:%S")))
         self.set_filled(True)
         if follows:
             self.table.scrollToBottom()
@@ -163,7 +154,7 @@ class Log(EmptyState):
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         header = table.horizontalHeader()
         header.setHighlightSections(False)
-        for section, width in ((0, 88), (1, 88), (3, 88)):
+        for section, width in ((0, 88), (1, 88)):
             header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
             header.resizeSection(section, width)
         header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)

@@ -7,6 +7,7 @@ import time
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from app.canvas.live_values import LiveValue
 from app.format import format_bytes, format_shape, format_time, plural
 from engine.blocktypes.block import Block
 from engine.runtime.messages import FrameReport, NodeState
@@ -20,6 +21,8 @@ class NodeStatus(QWidget):
     def __init__(self, block_type: type[Block] | None) -> None:
         super().__init__()
         self._outputs = [spec.name for spec in block_type.outputs()] if block_type else []
+        self._numbers = {spec.name: spec for spec in block_type.value_outputs()} if block_type else {}
+        self._values: list[str] = []
         self._time, self._timed_s = "", 0.0
         self._message, self._figures = text_label("message"), text_label("faint")
         column = QVBoxLayout(self)
@@ -48,16 +51,23 @@ class NodeStatus(QWidget):
         if self._message.property("state") != found.state.value:
             self._message.setProperty("state", found.state.value)
             self._message.style().polish(self._message)
-        lines = [
+        now_s = time.monotonic()
+        is_due = now_s - self._timed_s > _REFRESH_S
+        if is_due:
+            self._timed_s = now_s
+            self._values = [
+                f"{name}: {LiveValue(f'{node}.{name}', spec.type).text(report.values)} {spec.unit}".rstrip()
+                for name, spec in self._numbers.items()
+            ]
+        lines = [*self._values] if found.state is not NodeState.IDLE else []
+        lines += [
             f"{port}: {buffer.dtype}, {format_shape(buffer.shape)}, {format_bytes(buffer.size_bytes)}"
             for port in self._outputs
             if (buffer := report.buffers.get(f"{node}.{port}")) is not None
         ]
-        now_s = time.monotonic()
         if found.state is NodeState.IDLE or found.time_ns is None:
             self._time = ""
-        elif now_s - self._timed_s > _REFRESH_S:
-            self._timed_s = now_s
+        elif is_due:
             self._time = f"{format_time(found.time_ns)} in {plural(found.kernels, 'kernel')}"
         _set_text(self._figures, "\n".join([*lines, *filter(None, [self._time])]))
 

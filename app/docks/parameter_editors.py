@@ -32,6 +32,7 @@ from app.widgets.number_box import NumberBox
 from engine.blocktypes.parameters import ParameterSpec, UserArray
 
 SLIDER_STEPS = 1000
+_WIDEST_SLIDER = 1e8  # wider bounds stand for any number, of which no slider could pick one
 _BOX_WIDTH = 104  # the same for all, so that the sliders above each other have one length
 
 
@@ -56,13 +57,13 @@ class ParameterEditor(QWidget):
 
 
 class NumberEditor(ParameterEditor):
-    """A number: a slider when both bounds are declared, and a box."""
+    """A number: a slider when both bounds are declared and near enough for one, and a box."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
         self._whole = spec.type == "int"
         self.slider: QSlider | None = None
-        if spec.minimum is not None and spec.maximum is not None and spec.maximum > spec.minimum:
+        if spec.minimum is not None and spec.maximum is not None and 0 < spec.maximum - spec.minimum < _WIDEST_SLIDER:
             self.slider = self._make_slider(spec.minimum, spec.maximum)
             self.row.addWidget(self.slider, 1)
         self.box = NumberBox(spec.minimum, spec.maximum, whole=self._whole, unit=spec.unit)

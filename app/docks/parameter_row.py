@@ -1,39 +1,90 @@
-"""One parameter in the inspector: its label with help, its editor, and a button that resets it."""
+"""One parameter in the inspector: its label with help, its editor, and buttons that drive and reset it."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedLayout, QToolButton, QWidget
 
+from app.canvas.connecting import is_drivable
+from app.canvas.live_values import LiveValue
+from app.docks.driven_view import DrivenView
 from app.docks.parameter_editors import ParameterEditor
 from app.parameter_text import parameter_facts, value_text
+from app.theme import colours
 from app.theme.icons import icon
 from engine.blocktypes.parameters import ParameterSpec
 
 
 class ParameterRow(QWidget):
-    """A parameter's editor with its reset button; `label` stands before it."""
+    """A parameter's editor with its buttons; `label` stands before it.
+
+    While a value drives the parameter, that is shown in the editor's place: what is set by hand has no effect then.
+    """
 
     def __init__(self, spec: ParameterSpec, editor: ParameterEditor) -> None:
         super().__init__()
         self.editor = editor
+        self.driven = DrivenView(spec.name)
         self.label = QLabel(spec.name.replace("_", " "))
         self.label.setToolTip("\n".join([spec.doc, *parameter_facts(spec)]))
         self.label.setMinimumWidth(72)
         self.label.setBuddy(editor)
-        self.reset = QToolButton(autoRaise=True)
-        self.reset.setObjectName("rowReset")
+        self.drive = _button("rowDrive", f"Drive {spec.name}")
+        self.drive.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu = QMenu(self.drive)
+        self.drive.setMenu(self.menu)
+        self.reset = _button("rowReset", f"Reset {spec.name}")
         self.reset.setIcon(icon("reset"))
         self.reset.setToolTip(f"Reset to {value_text(spec.default)}")
-        self.reset.setAccessibleName(f"Reset {spec.name}")
-        policy = self.reset.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        self.reset.setSizePolicy(policy)
+        place = QWidget()
+        self._place = QStackedLayout(place)
+        self._place.setContentsMargins(0, 0, 0, 0)
+        self._place.addWidget(editor)
+        self._place.addWidget(self.driven)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        layout.addWidget(editor, 1)
+        layout.addWidget(place, 1)
+        layout.addWidget(self.drive)
         layout.addWidget(self.reset)
+        if not is_drivable(spec):
+            self.drive.hide()
+        self._is_set = False
+        self.show_free()
+
+    @property
+    def is_driven(self) -> bool:
+        """True while a value drives the parameter."""
+        return self._place.currentWidget() is self.driven
 
     def show_is_set(self, is_set: bool) -> None:
         """Offer to reset a value that was set."""
-        self.reset.setVisible(is_set)
+        self._is_set = is_set
+        self.reset.setVisible(is_set and not self.is_driven)
+
+    def show_free(self) -> None:
+        """Show the editor: nothing drives the parameter."""
+        self._place.setCurrentWidget(self.editor)
+        self._show_buttons("Drive with a value: an LFO, a slider, an expression …")
+
+    def show_driven(self, text: str, tooltip: str, live: LiveValue | None) -> None:
+        """Show what drives the parameter, and its value when that is one for all that is edited."""
+        self.driven.show_source(text, tooltip, live, self.editor.spec.unit)
+        self._place.setCurrentWidget(self.driven)
+        self._show_buttons("Driven by a value: change or disconnect it")
+
+    def _show_buttons(self, tooltip: str) -> None:
+        theme = colours.current()
+        self.drive.setIcon(icon("drive", None if self.is_driven else theme.text_faint))
+        self.drive.setToolTip(tooltip)
+        self.show_is_set(self._is_set)
+
+
+def _button(name: str, text: str) -> QToolButton:
+    """Return a small button that keeps its place while it is hidden, so that the editors end below each other."""
+    button = QToolButton(autoRaise=True)
+    button.setObjectName(name)
+    button.setAccessibleName(text)
+    policy = button.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    button.setSizePolicy(policy)
+    return button

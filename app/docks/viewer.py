@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from app.docks.picture_saver import PictureSaver
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
 from app.widgets.frame_rate import FrameRate
 from app.widgets.picture_view import PictureView
-from engine.runtime.messages import Preview
+from engine.runtime.messages import Preview, Viewing
 
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 
@@ -22,6 +22,8 @@ class Viewer(QWidget):
 
     #: Saving the picture failed; the text says why.
     failed = Signal(str)
+    #: `viewing` changed.
+    viewing_changed = Signal()
 
     def __init__(self, hint: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,16 +42,27 @@ class Viewer(QWidget):
         column.setSpacing(0)
         column.addWidget(self._page, 1)
         column.addWidget(self._footer)
+        self._saver = PictureSaver(self)
+        self._saver.failed.connect(self.failed)
+        self._saver.wants_whole_changed.connect(self._tell_viewing)
         self._rate = FrameRate()
         self._drawn_s = 0.0
         self._footer.hide()
         self.picture.probed.connect(self._on_probed)
         self.picture.view_changed.connect(self._show_status)
+        self.picture.view_changed.connect(self._tell_viewing)
+        self._told = self.viewing
 
     @property
     def probe_text(self) -> str:
         """The footer's text on the pixel under the pointer."""
         return self._probe.text()
+
+    @property
+    def viewing(self) -> Viewing:
+        """What is needed of the picture now: the size that it is shown in, and the pixel under the pointer."""
+        probe = None if self.picture.is_whole else self.picture.probe
+        return Viewing(None if self._saver.wants_whole else self.picture.wanted_size, probe=probe)
 
     @property
     def has_picture(self) -> bool:
@@ -58,7 +71,12 @@ class Viewer(QWidget):
 
     def show_preview(self, preview: Preview) -> None:
         """Show a new picture."""
-        self.picture.show_pixels(preview.pixels)
+        self.picture.show_pixels(preview.pixels, preview.shape)
+        if preview.probed is not None and self.picture.probe is not None:
+            self._show_pixel(preview.probed.x, preview.probed.y, preview.probed.value)
+        if self.picture.is_whole and self._saver.wants_whole:
+            self._saver.take(self.picture.picture())
+        self._tell_viewing()
         now_s = time.monotonic()
         self._rate.add(preview.frame, now_s)
         if now_s - self._drawn_s > _REFRESH_S:
@@ -69,13 +87,8 @@ class Viewer(QWidget):
             self._footer.show()
 
     def save_picture(self) -> None:
-        """Ask for a file and save the picture as it is now."""
-        image = self.picture.picture()
-        name, _ = QFileDialog.getSaveFileName(
-            self.window(), "Save picture", str(Path.home() / "picture.png"), "Images (*.png *.jpg *.bmp *.webp)"
-        )
-        if name and not image.save(name):
-            self.failed.emit(f"picture must be writable as an image: {name}")
+        """Ask for a file and save the picture as it is now, in full size."""
+        self._saver.save(self.picture.picture() if self.picture.is_whole else None)
 
     def set_hint(self, hint: str) -> None:
         """Say something else while there is no picture."""
@@ -113,12 +126,21 @@ class Viewer(QWidget):
 
     def _on_probed(self) -> None:
         point = self.picture.probe
-        colour = self.picture.pixel(*point) if point else None
-        if point is None or colour is None:
+        if point is None:
             self._probe.setText("")
-            return
+        elif (colour := self.picture.pixel(*point)) is not None:
+            self._show_pixel(*point, colour)
+        # Else it comes with the next picture; until then the text tells of the pixel before.
+        self._tell_viewing()
+
+    def _show_pixel(self, x: int, y: int, colour: tuple[int, int, int, int]) -> None:
         red, green, blue, alpha = colour
-        self._probe.setText(f"({point[0]}, {point[1]})  {red} {green} {blue} {alpha}")
+        self._probe.setText(f"({x}, {y})  {red} {green} {blue} {alpha}")
+
+    def _tell_viewing(self) -> None:
+        if self.viewing != self._told:
+            self._told = self.viewing
+            self.viewing_changed.emit()
 
     def _show_status(self) -> None:
         size = self.picture.picture_size

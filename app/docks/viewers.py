@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from app.docks.viewer import Viewer
-from engine.blocktypes.block import Block
-from engine.blocktypes.builder import describe
-from engine.patch.changes import Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
+from engine.blocktypes.displaying import shows_pictures
+from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
 from engine.patch.document import Patch
-from engine.runtime.messages import Preview
+from engine.runtime.messages import Preview, Viewing
 
 _NO_VIEWER = "Add a Viewer block and connect an image"
 _NO_IMAGE = "Connect an image to this viewer"
 _WAITING = "Waiting for the first picture …"
 
 
-@cache
-def shows_pictures(block_type: Callable[[], Block]) -> bool:
-    """True for a block type that shows a picture, as its defaults describe it."""
-    try:
-        return any(display.path is None for display in describe(block_type()).displays)
-    except Exception:  # noqa: BLE001  # a block's describe may fail in any way; the engine says so on the node
-        return False
-
-
 class ViewerDocks(QObject):
     """Keeps one dock a viewer node, tabbed together; without a viewer node one dock says how to get one."""
 
-    #: The viewers that can be seen changed: a frozenset of node ids.
-    visible_changed = Signal(frozenset)
+    #: Which viewers can be seen changed, or what of them: a dict of `Viewing` by node id.
+    visible_changed = Signal(dict)
     failed = Signal(str)
 
     def __init__(self, window: QMainWindow) -> None:
@@ -41,7 +31,7 @@ class ViewerDocks(QObject):
         self._window = window
         self._patch: Patch | None = None
         self._unsubscribe: Callable[[], None] | None = None
-        self._visible: frozenset[str] = frozenset()
+        self._visible: dict[str, Viewing] = {}
         self.empty = self._make_dock("viewer", "Viewer", Viewer(_NO_VIEWER))
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
         self.docks: dict[str, QDockWidget] = {}
@@ -86,15 +76,17 @@ class ViewerDocks(QObject):
     def _add(self, node: str) -> None:
         assert self._patch is not None
         block_type = self._patch.block_type(node)
-        if block_type is None or not shows_pictures(block_type):  # type: ignore[arg-type]  # a class is hashable
+        if block_type is None or not shows_pictures(block_type):
             return
-        dock = self._make_dock(f"viewer:{node}", self._patch.title(node), Viewer(self._hint(node)))
+        viewer = Viewer(self._hint(node))
+        viewer.viewing_changed.connect(partial(self._on_viewing, node))
+        dock = self._make_dock(f"viewer:{node}", self._patch.title(node), viewer)
         # Qt counts a tab behind another one as not visible, which is what is meant here.
         dock.visibilityChanged.connect(partial(self._set_seen, node))
         neighbour = next(iter(self.docks.values()), self.empty)
+        self.docks[node] = dock
         self._window.tabifyDockWidget(neighbour, dock)
         dock.setVisible(True)
-        self.docks[node] = dock
         self.empty.hide()
         dock.raise_()
 
@@ -121,10 +113,16 @@ class ViewerDocks(QObject):
         return _WAITING if fed else _NO_IMAGE
 
     def _set_seen(self, node: str, seen: bool) -> None:
-        visible = self._visible | {node} if seen else self._visible - {node}
-        if visible != self._visible:
-            self._visible = visible
-            self.visible_changed.emit(visible)
+        seen = seen and node in self.docks  # Qt tells of one that is being removed, too
+        if seen != (node in self._visible):
+            others = {other: viewing for other, viewing in self._visible.items() if other != node}
+            self._visible = {**others, node: self.viewer(node).viewing} if seen else others
+            self.visible_changed.emit(self._visible)
+
+    def _on_viewing(self, node: str) -> None:
+        if node in self._visible and node in self.docks:
+            self._visible = {**self._visible, node: self.viewer(node).viewing}
+            self.visible_changed.emit(self._visible)
 
     def _on_change(self, change: Change) -> None:
         match change:
@@ -136,3 +134,17 @@ class ViewerDocks(QObject):
                 self.docks[node].setWindowTitle(self._patch.title(node))
             case Connected(connection) | Disconnected(connection) if connection.target.node in self.docks:
                 self.viewer(connection.target.node).set_hint(self._hint(connection.target.node))
+            case BlockTypesChanged(types):
+                self._follow_types(types)
+
+    def _follow_types(self, types: frozenset[str]) -> None:
+        """Types may show pictures that did not before, and the other way round."""
+        assert self._patch is not None
+        for node in self._patch.nodes.values():
+            if node.type in types:
+                block_type = self._patch.block_type(node.id)
+                shows = block_type is not None and shows_pictures(block_type)
+                if shows and node.id not in self.docks:
+                    self._add(node.id)
+                elif block_type is not None and not shows and node.id in self.docks:
+                    self._remove(node.id)

@@ -113,6 +113,7 @@ _HUES = {
     "particles": 320,
     "simulation": 320,
     "tensor": 290,
+    "values": 300,
     "view": 235,
 }
 

@@ -15,6 +15,7 @@ ACTIONS = {
     "code": "mdi6.code-tags",
     "copy": "mdi6.content-copy",
     "delete": "mdi6.delete-outline",
+    "drive": "mdi6.sine-wave",
     "duplicate": "mdi6.content-duplicate",
     "error": "mdi6.alert-circle",
     "fit": "mdi6.fit-to-page-outline",
@@ -41,6 +42,7 @@ ACTIONS = {
     "step": "mdi6.skip-next",
     "stop": "mdi6.stop",
     "theme": "mdi6.theme-light-dark",
+    "to_start": "mdi6.skip-backward",
     "undo": "mdi6.undo",
     "view": "mdi6.eye-outline",
     "warning": "mdi6.alert",
@@ -55,6 +57,7 @@ CATEGORIES = {
     "particles": "mdi6.grain",
     "simulation": "mdi6.dots-hexagon",
     "tensor": "mdi6.matrix",
+    "values": "mdi6.sine-wave",
 }
 _OTHER_CATEGORY = "mdi6.cube-outline"
 

@@ -12,7 +12,7 @@ from app.theme.colours import Colours
 
 
 class Flow(StrEnum):
-    """What flows: the kind of a buffer's elements, and images apart from other vectors."""
+    """What flows: the kind of a buffer's elements, and images apart from other vectors; or a single value."""
 
     FLOAT = "float"
     INTEGER = "integer"
@@ -20,6 +20,13 @@ class Flow(StrEnum):
     STRUCT = "struct"
     IMAGE = "image"
     ANY = "any"
+    NUMBER = "number"
+    FLAG = "flag"
+
+    @property
+    def is_value(self) -> bool:
+        """True for a single value that the engine computes each frame, False for a buffer."""
+        return self in (Flow.NUMBER, Flow.FLAG)
 
 
 class Shape(StrEnum):
@@ -31,6 +38,8 @@ class Shape(StrEnum):
     HEXAGON = "hexagon"
     BAR = "bar"
     TRIANGLE = "triangle"
+    CHEVRON = "chevron"
+    PLUS = "plus"
 
 
 @dataclass(frozen=True)
@@ -54,4 +63,7 @@ FLOWS: dict[Flow, FlowStyle] = {
     Flow.STRUCT: FlowStyle("#e080c4", "#a32a80", Shape.HEXAGON, 2.4),
     Flow.IMAGE: FlowStyle("#cccccc", "#3c3c3c", Shape.BAR, 3.0),
     Flow.ANY: FlowStyle("#9a9a9a", "#6a6a6a", Shape.TRIANGLE, 1.6),
+    # Values are thin beside buffers: one number flows, not a million.
+    Flow.NUMBER: FlowStyle("#e2a6ea", "#87309a", Shape.CHEVRON, 1.2),
+    Flow.FLAG: FlowStyle("#a9c8e8", "#3f6d94", Shape.PLUS, 1.2),
 }

@@ -18,7 +18,10 @@ MIN_SCALE = 1 / 64
 
 @safe_overrides
 class PictureView(QWidget):
-    """Shows the newest picture; scales are screen pixels for each picture pixel."""
+    """Shows the newest picture; scales are screen pixels for each picture pixel.
+
+    What is shown may be a smaller version of the picture: places and sizes are those of the whole one all the same.
+    """
 
     #: `probe` changed: another pixel is under the pointer, or it has another value.
     probed = Signal()
@@ -32,6 +35,7 @@ class PictureView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._pixels: np.ndarray[Any, Any] | None = None  # QImage points into it
         self._image = QImage()
+        self._size = (0, 0)  # of the whole picture
         self._fitted = True
         self._scale = 1.0
         self._centre = QPointF()  # in picture pixels
@@ -44,8 +48,24 @@ class PictureView(QWidget):
 
     @property
     def picture_size(self) -> tuple[int, int] | None:
-        """Width and height in pixels; None without a picture."""
-        return None if self._pixels is None else (self._image.width(), self._image.height())
+        """Width and height of the whole picture in pixels; None without a picture."""
+        return None if self._pixels is None else self._size
+
+    @property
+    def is_whole(self) -> bool:
+        """True when every pixel of the picture is here."""
+        return self._pixels is not None and (self._image.width(), self._image.height()) == self._size
+
+    @property
+    def wanted_size(self) -> tuple[int, int] | None:
+        """Width and height of the place for the whole picture, in pixels of the screen; None when all of it is wanted.
+
+        A larger picture would not look better.
+        """
+        ratio = self.devicePixelRatioF()
+        if self._fitted or self._pixels is None:
+            return max(1, round(self.width() * ratio)), max(1, round(self.height() * ratio))
+        return self._shown_size() if self._scale < 1.0 else None
 
     @property
     def is_fitted(self) -> bool:
@@ -65,14 +85,21 @@ class PictureView(QWidget):
         if self._pixels is None:
             return 1.0
         ratio = self.devicePixelRatioF()
-        return min(self.width() * ratio / self._image.width(), self.height() * ratio / self._image.height())
+        return min(self.width() * ratio / self._size[0], self.height() * ratio / self._size[1])
 
-    def show_pixels(self, pixels: np.ndarray[Any, Any]) -> None:
-        """Show a picture of (height, width, 4) uint8, sRGB; its memory is drawn from, not copied."""
+    def show_pixels(self, pixels: np.ndarray[Any, Any], whole: tuple[int, int] | None = None) -> None:
+        """Show a picture of (height, width, 4) uint8, sRGB; its memory is drawn from, not copied.
+
+        `whole` is the height and width of the picture of which it is a smaller version.
+        """
         pixels = np.ascontiguousarray(pixels)
         height, width, _ = pixels.shape
-        if self.picture_size != (width, height):
-            self._centre = QPointF(width / 2, height / 2)
+        size = (width, height) if whole is None else (whole[1], whole[0])
+        if self.picture_size != size:
+            self._centre = QPointF(size[0] / 2, size[1] / 2)
+            self._size = size
+            if not self._fitted:
+                self.view_changed.emit()
         self._pixels = pixels
         # Alpha is ignored: what a patch computes as colour is to be seen, whatever its fourth component holds.
         self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
@@ -86,8 +113,8 @@ class PictureView(QWidget):
         self.update()
 
     def pixel(self, x: int, y: int) -> tuple[int, int, int, int] | None:
-        """Return a pixel's red, green, blue and alpha; None outside the picture."""
-        if self._pixels is None or not (0 <= y < self._pixels.shape[0] and 0 <= x < self._pixels.shape[1]):
+        """Return a pixel's red, green, blue and alpha; None outside the picture, and while that is not whole."""
+        if self._pixels is None or not self.is_whole or not (0 <= y < self._size[1] and 0 <= x < self._size[0]):
             return None
         red, green, blue, alpha = (int(value) for value in self._pixels[y, x])
         return red, green, blue, alpha
@@ -119,7 +146,7 @@ class PictureView(QWidget):
         if self._pixels is None:
             return
         # Enlarged, single pixels are what a person wants to see.
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1.0)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1.0 or not self.is_whole)
         painter.drawImage(self._target(), self._image)
         painter.end()
 
@@ -179,7 +206,7 @@ class PictureView(QWidget):
         return QPointF(self.width() / 2, self.height() / 2)
 
     def _fitted_centre(self) -> QPointF:
-        return QPointF(self._image.width() / 2, self._image.height() / 2)
+        return QPointF(self._size[0] / 2, self._size[1] / 2)
 
     def _to_picture(self, point: QPointF) -> QPointF:
         centre = self._fitted_centre() if self._fitted else self._centre
@@ -189,10 +216,20 @@ class PictureView(QWidget):
     def _target(self) -> QRectF:
         scale = self._widget_scale()
         centre = self._fitted_centre() if self._fitted else self._centre
-        size = QSizeF(self._image.width() * scale, self._image.height() * scale)
-        return QRectF(self._middle() - centre * scale, size)
+        corner = self._middle() - centre * scale
+        if self.is_whole:
+            return QRectF(corner, QSizeF(self._size[0] * scale, self._size[1] * scale))
+        # It was made for this many pixels of the screen: drawn exactly on them, it stays sharp.
+        ratio, (width, height) = self.devicePixelRatioF(), self._shown_size()
+        corner = QPointF(round(corner.x() * ratio) / ratio, round(corner.y() * ratio) / ratio)
+        return QRectF(corner, QSizeF(width / ratio, height / ratio))
+
+    def _shown_size(self) -> tuple[int, int]:
+        """Return the width and height of the whole picture in pixels of the screen."""
+        scale = self.scale
+        return max(1, round(self._size[0] * scale)), max(1, round(self._size[1] * scale))
 
     def _pixel_at(self, point: QPointF) -> tuple[int, int] | None:
         where = self._to_picture(point)
         x, y = int(where.x() // 1), int(where.y() // 1)
-        return (x, y) if self.pixel(x, y) is not None else None
+        return (x, y) if self._pixels is not None and 0 <= x < self._size[0] and 0 <= y < self._size[1] else None

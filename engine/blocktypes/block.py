@@ -12,9 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
 
+from engine.blocktypes.definitions import BlockDefinitionError as BlockDefinitionError
+from engine.blocktypes.definitions import check_free, define
+from engine.blocktypes.definitions import defined_blocks as defined_blocks
 from engine.blocktypes.parameters import TYPES, ParameterDeclaration, ParameterSpec
 from engine.blocktypes.ports import In, Out, PortDeclaration, PortSpec, count_name
 from engine.blocktypes.shape_rules import ShapeRuleError, check_rule
+from engine.blocktypes.value_ports import Value, ValueSpec
 from engine.diagnostics import PatchError
 from engine.types import DType, u32
 
@@ -22,16 +26,9 @@ if TYPE_CHECKING:
     from engine.blocktypes.builder import BlockBuilder
 
 
-class BlockDefinitionError(TypeError):
-    """A block class is declared wrongly; raised when the class is defined."""
-
-
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
 #: What `Block` and the keywords of `Patch.add` and `Patch.set` are called; `values` and `node` are set on each block.
 _RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture", "region"})
-
-#: Every block type defined so far, by id. The catalogue reads it.
-defined_blocks: dict[str, type[Block]] = {}
 
 
 class Block:
@@ -49,6 +46,11 @@ class Block:
     tags: ClassVar[tuple[str, ...]]
     ports: ClassVar[dict[str, PortSpec]]
     parameters: ClassVar[dict[str, ParameterSpec]]
+    #: True for blocks that compute numbers on the engine's thread (`engine.blocktypes.values`), and their outputs.
+    is_value: ClassVar[bool] = False
+    values_out: ClassVar[dict[str, ValueSpec]] = {}
+    #: Ids of the block types that a composite holds: its ports and parameters follow from theirs.
+    made_of: ClassVar[frozenset[str]] = frozenset()
     #: The scopes that a region block opens: ("",) for one body, ("", "else") for two branches, () for other blocks.
     regions: ClassVar[tuple[str, ...]] = ()
 
@@ -69,20 +71,14 @@ class Block:
             raise BlockDefinitionError(f"{cls.__name__}: id must be like 'category.name' in lower case, got {id!r}")
         if not (cls.__doc__ or "").strip():
             raise BlockDefinitionError(f"block {id} must have a docstring that says what it does, got none")
-        known = defined_blocks.get(id)
-        if known is not None and known.__module__ != cls.__module__:
-            raise BlockDefinitionError(
-                f"block id {id} must be unique, got it in {known.__module__} and {cls.__module__}"
-            )
+        check_free(id, cls)
         cls.id, cls.version, cls.tags = id, version, tags
         cls.category = category or id.split(".")[0].replace("_", " ").title()
         cls.title = title or re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])", " ", cls.__name__)
         cls.summary = inspect.cleandoc(cls.__doc__ or "").splitlines()[0]
         cls.regions = regions
-        cls.ports, cls.parameters = cls._declared()
-        if not cls.ports:
-            raise BlockDefinitionError(f"block {id} must have at least one port, got none")
-        defined_blocks[id] = cls
+        cls.declare()
+        define(cls)
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
         self.node = node
@@ -104,6 +100,14 @@ class Block:
             raise PatchError(f"{cls.id}: parameter must be one of {known}, got {name!r}") from None
 
     @classmethod
+    def declare(cls) -> None:
+        """Find the ports and parameters of the type; BlockDefinitionError when something is wrong with them."""
+        ports, parameters = cls._declared()
+        if not ports and not cls.is_value:
+            raise BlockDefinitionError(f"block {cls.id} must have at least one port, got none")
+        cls.ports, cls.parameters = ports, parameters
+
+    @classmethod
     def _declared(cls) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
         """Return the ports and parameters of the type; a composite adds what it exposes."""
         return _collect(cls)
@@ -114,12 +118,18 @@ class Block:
         raise NotImplementedError(f"block {self.id} must define describe")
 
     @classmethod
-    def source_folder(cls) -> Path | None:
-        """Folder of the file that defines the type, where its kernels may lie; None when it has no file."""
+    def source_file(cls) -> Path | None:
+        """The file that defines the type; None when it has none."""
         try:
-            return Path(inspect.getfile(cls)).parent
+            return Path(inspect.getfile(cls))
         except (TypeError, OSError):
             return None
+
+    @classmethod
+    def source_folder(cls) -> Path | None:
+        """Folder of the file that defines the type, where its kernels may lie; None when it has no file."""
+        file = cls.source_file()
+        return file.parent if file is not None else None
 
     @classmethod
     def inputs(cls) -> list[PortSpec]:
@@ -130,6 +140,11 @@ class Block:
     def outputs(cls) -> list[PortSpec]:
         """Output ports in order of declaration."""
         return [spec for spec in cls.ports.values() if not spec.is_input]
+
+    @classmethod
+    def value_outputs(cls) -> list[ValueSpec]:
+        """Value outputs in order of declaration; only value blocks have some."""
+        return list(cls.values_out.values())
 
 
 def _collect(cls: type[Block]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
@@ -145,6 +160,9 @@ def _collect(cls: type[Block]) -> tuple[dict[str, PortSpec], dict[str, Parameter
             raise BlockDefinitionError(
                 f"block {cls.id}: {name} must be declared with port(doc=...), got an annotation only"
             )
+        if get_origin(hint) is Value and not (cls.is_value and isinstance(vars(cls).get(name), Value)):
+            rule = "declared with value_port(doc=...)" if cls.is_value else "an output of a ValueBlock"
+            raise BlockDefinitionError(f"block {cls.id}: the value {name} must be {rule}, got something else")
     for name, declaration in vars(cls).items():
         if isinstance(declaration, (PortDeclaration, ParameterDeclaration)):
             check_name(cls, name)
@@ -227,7 +245,7 @@ def _parameter_spec(cls: type[Block], declaration: ParameterDeclaration, hint: A
     arguments = dict(declaration.arguments)
     if kind in ("str", "path", "array", "external"):
         arguments["structural"] = True
-    declaration.structural = arguments["structural"]
+    declaration.by_value = arguments["structural"]
     spec = ParameterSpec(name=declaration.name, type=kind, **arguments)
     if not spec.doc.strip():
         raise BlockDefinitionError(f"{where} must have a doc, got none")

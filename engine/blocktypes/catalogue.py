@@ -5,15 +5,25 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+import sys
+from concurrent.futures import TimeoutError as NotDoneYet
 from functools import cache
 from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
-from engine.blocktypes.block import Block, defined_blocks
-from engine.diagnostics import PatchError, WarploomError
+from platformdirs import user_config_path
+
+from engine.blocktypes import definitions
+from engine.blocktypes.block import Block
+from engine.blocktypes.definitions import LIBRARY, defined_blocks
+from engine.blocktypes.loading_folders import block_folders
+from engine.blocktypes.loading_text import FOLDER_NAME
+from engine.diagnostics import Diagnostic, PatchError, WarploomError
 
 ENTRY_POINT_GROUP = "warploom.blocks"
-#: The block library that ships with Warploom; it needs no installed metadata to be found.
-LIBRARY = "blocks"
+#: How long somebody waits for the files of a folder; what takes longer comes when it is ready.
+WAIT_S = 5.0
 
 
 class Catalogue:
@@ -21,13 +31,21 @@ class Catalogue:
 
     def get(self, type_id: str) -> type[Block] | None:
         """Return a block type, or None when there is none of this id."""
-        return defined_blocks.get(type_id)
+        return definitions.find(type_id)
+
+    def problem(self, type_id: str) -> Diagnostic | None:
+        """Return why a block type is not what its file says now, or None when it is."""
+        return definitions.problems.get(type_id)
+
+    def problems(self) -> list[Diagnostic]:
+        """Return why block files, of all folders, are not what they say now."""
+        return block_folders.problems()
 
     def require(self, type_id: str) -> type[Block]:
         """Return a block type; PatchError that suggests the nearest ids when there is none."""
         block_type = self.get(type_id)
         if block_type is None:
-            near = difflib.get_close_matches(type_id, defined_blocks, n=3)
+            near = difflib.get_close_matches(type_id, tuple(defined_blocks), n=3)
             hint = f"; did you mean {' or '.join(near)}?" if near else "; `warploom blocks` lists them"
             raise PatchError(f"block type must be in the catalogue, got {type_id!r}{hint}")
         return block_type
@@ -61,6 +79,25 @@ def _rank(block: type[Block], words: list[str]) -> int | None:
     return rank
 
 
+def _place_library() -> None:
+    """Have `import blocks` mean the shipped library: a folder of that name may lie where Python was started.
+
+    Such a folder is nobody's to run before it is trusted. WarploomError when it was imported already.
+    """
+    folder = Path(__file__).resolve().parents[2] / LIBRARY
+    known = sys.modules.get(LIBRARY)
+    if known is None:
+        spec = spec_from_file_location(LIBRARY, folder / "__init__.py", submodule_search_locations=[str(folder)])
+        assert spec is not None and spec.loader is not None
+        known = sys.modules[LIBRARY] = module_from_spec(spec)
+        spec.loader.exec_module(known)
+    if folder not in (Path(path).resolve() for path in known.__path__):
+        found = ", ".join(known.__path__)
+        raise WarploomError(
+            f"package {LIBRARY} must be Warploom's own, got {found}; import engine before it, or call it otherwise"
+        )
+
+
 def load_package(name: str) -> None:
     """Import a package and every module in it, which defines its block types; WarploomError names what failed."""
     try:
@@ -69,13 +106,65 @@ def load_package(name: str) -> None:
             importlib.import_module(module.name)
     except Exception as problem:  # a block file may fail in any way, and must not end the program
         raise WarploomError(f"block package {name} must import, got {type(problem).__name__}: {problem}") from problem
+    block_folders.add_package(package)
+
+
+def configured_folder() -> Path:
+    """Return the folder of the person's own blocks for all patches."""
+    return user_config_path("warploom") / FOLDER_NAME
+
+
+def folder_beside(patch_folder: Path) -> Path | None:
+    """Return the folder of blocks beside a patch, or None when there is none."""
+    folder = patch_folder / FOLDER_NAME
+    return folder.resolve() if folder.is_dir() else None
 
 
 @cache
 def default_catalogue() -> Catalogue:
-    """Return the catalogue of the shipped library and of every installed package in the entry-point group."""
+    """Return the catalogue of the shipped library, of installed packages, and of the person's configuration folder.
+
+    Packages are those in the entry-point group. Nothing beside a patch is run: that takes `trust_blocks`.
+    """
+    _place_library()
     load_package(LIBRARY)
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.value != LIBRARY:
             load_package(entry.value)
+    if configured_folder().is_dir():
+        _wait_for(configured_folder(), WAIT_S)
     return Catalogue()
+
+
+def trust_blocks(folder: Path | str, *, wait_s: float = WAIT_S) -> list[Diagnostic]:
+    """Run the block files of a folder and have their types in the catalogue from now on; an engine follows their saves.
+
+    The files may do whatever a program may. Returns why files do not hold, which keeps none of the others from being
+    there; WarploomError when there is no such folder. Files that take longer than `wait_s` come when they are done.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise WarploomError(f"folder of blocks must exist, got {path}")
+    default_catalogue()  # whose ids come first
+    _wait_for(path, wait_s)
+    return block_folders.problems(path)
+
+
+def forget_blocks(folder: Path | str) -> None:
+    """Take the block types of a folder that was trusted out of the catalogue; their nodes become placeholders.
+
+    Those of the person's configuration folder stay: they are for all patches.
+    """
+    path = Path(folder).resolve()
+    if path != configured_folder().resolve():
+        block_folders.remove(path)
+
+
+def _wait_for(folder: Path, wait_s: float) -> None:
+    added = block_folders.add(folder)
+    if block_folders.is_running_here:
+        return
+    try:
+        added.result(wait_s)
+    except NotDoneYet:
+        return  # listeners are told when it is

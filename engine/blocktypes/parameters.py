@@ -182,7 +182,8 @@ class ParameterDeclaration:
 
     arguments: dict[str, Any]
     name: str = ""
-    structural: bool = False
+    #: The block's code gets the value; of a live parameter of a block on the device it gets a handle.
+    by_value: bool = False
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -190,7 +191,7 @@ class ParameterDeclaration:
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
-        return instance.values[self.name] if self.structural else ParameterHandle(self.name)
+        return instance.values[self.name] if self.by_value else ParameterHandle(self.name)
 
 
 def param(

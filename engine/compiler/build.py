@@ -56,6 +56,8 @@ class BuiltGraph:
     handles: dict[int, Node] = field(default_factory=dict)
     events: dict[str, tuple[Node, Node]] = field(default_factory=dict)
     borrowed: set[str] = field(default_factory=set)
+    #: Labels of the other graph's spans that are borrowed, which may be called otherwise there.
+    lent: frozenset[str] = frozenset()
     labels: Mapping[int, str] = field(default_factory=dict)
     #: Operations whose kernel was swapped for another in the executable alone.
     swapped: set[int] = field(default_factory=set)

@@ -11,6 +11,7 @@ from engine.compiler.amending.rebuilding import amend_graph
 from engine.compiler.arguments import Address, Resources, TypedKernel
 from engine.compiler.buffers import Lifetime, kept_name
 from engine.compiler.build import BuiltGraph, Span, build_graph
+from engine.compiler.live_parameters import LiveParameters
 from engine.compiler.node_making import KernelNode
 from engine.compiler.operations import RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
@@ -65,15 +66,9 @@ class CompiledGraph:
     phase: int = 0  # the variant that was launched last, or is to be launched first
     _launched: bool = False
 
-    @cached_property
-    def _by_parameter(self) -> dict[tuple[str, str], list[tuple[Variant, KernelNode, int]]]:
-        found: dict[tuple[str, str], list[tuple[Variant, KernelNode, int]]] = {}
-        for variant in self.variants:
-            for kernel in variant.kernels:
-                for name, positions in kernel.parameters.items():
-                    targets = found.setdefault((kernel.node, name), [])
-                    targets += [(variant, kernel, position) for position in positions]
-        return found
+    def __post_init__(self) -> None:
+        #: Where the values of live parameters go.
+        self.live = LiveParameters(self.variants)
 
     @property
     def memory(self) -> Mapping[PortRef, Memory]:
@@ -95,28 +90,28 @@ class CompiledGraph:
         """True when a launch with nothing changed gives what the last one gave: no state, no frame uniforms."""
         changing = (Lifetime.STATE, Lifetime.EXTERNAL)
         has_state = any(buffer.lifetime in changing for buffer in self.plan.buffers.allocations.values())
-        return not has_state and not any(isinstance(o.entry, UploadFrame) for o in self.plan.operations)
+        return not has_state and not self.uses_frame
+
+    @cached_property
+    def uses_frame(self) -> bool:
+        """True when it reads the frame uniforms."""
+        return any(isinstance(operation.entry, UploadFrame) for operation in self.plan.operations)
 
     def set_parameters(self, values: Mapping[tuple[str, str], object]) -> int:
         """Write live parameters, by (node, name), and update each touched kernel node once; return how many.
 
         ArgumentError when a kernel can't take a value; all others are written nevertheless.
         """
-        touched: dict[int, tuple[Variant, KernelNode]] = {}
         refused: ArgumentError | None = None
         for key, value in values.items():
-            for variant, kernel, position in self._by_parameter.get(key, ()):
-                try:
-                    kernel.arguments.set(position, value)
-                except ArgumentError as problem:
-                    refused = problem
-                else:
-                    touched[id(kernel)] = variant, kernel
-        for variant, kernel in touched.values():
-            variant.update(kernel)
+            try:
+                self.live.find(key).write(value)
+            except ArgumentError as problem:
+                refused = problem
+        count = self.live.refresh()
         if refused is not None:
             raise refused
-        return len(touched)
+        return count
 
     def swap_kernels(self, kernels: Mapping[int, TypedKernel]) -> None:
         """Give kernel nodes, by operation index, another function with the same parameters."""
@@ -165,7 +160,8 @@ class CompiledGraph:
         if swaps:
             self._launched = old._launched
             self.phase = int(self.variants[0].memory[swaps[0]] is not now[swaps[0]])
-        to, moves = self.variants[self.next_phase].memory, []
+        shown, to = (self.variants[phase].memory for phase in (self.phase, self.next_phase))
+        moves = []
         for target in dict.fromkeys([*self.plan.buffers.swaps, *before.swaps]):
             if target in allocations:
                 layout = allocations[target].layout
@@ -174,15 +170,15 @@ class CompiledGraph:
                 source = following[target] if went_on else self.variants[0].memory[target]
                 if source is not to[target]:
                     moves.append((source, to[target], layout.size_bytes))
+                if went_on and shown[target] is not to[target] and shown[target] is not now[target]:
+                    moves.append((now[target], shown[target], layout.size_bytes))  # for a frame that is shown again
         return moves
 
     def take_over(self, old: CompiledGraph) -> None:
         """Own what both graphs use, so that the old one, which is launched no more, can be destroyed."""
-        events = {id(s.start) for v in self.variants for s in v.spans if s.label in v.built.borrowed}
-        for variant in self.variants:
-            variant.built.borrowed.clear()
-        for variant in old.variants if events else ():
-            variant.built.borrowed.update(span.label for span in variant.spans if id(span.start) in events)
+        for variant, before in zip(self.variants, old.variants, strict=False):  # only a single one borrows
+            before.built.borrowed, variant.built.borrowed = set(variant.built.lent), set()
+            variant.built.lent = frozenset()
         if old.status is self.status:
             old.status = None
 
@@ -209,10 +205,15 @@ class CompiledGraph:
 
     def launch(self, stream: Stream, *, advance: bool = True) -> None:
         """Launch the whole graph once; without `advance` it is the frame of the last launch over again."""
-        if advance:
+        if advance and not (self._launched and len(self.variants) == 1):
             self.phase = self.next_phase
             self._launched = True
         self.variants[self.phase].executable.launch(stream)
+
+    def upload(self, stream: Stream) -> None:
+        """Bring all to the device, so that the first launches take no longer than others."""
+        for variant in self.variants:
+            variant.executable.upload(stream)
 
     def span_intervals(self, origin: Event) -> dict[str, tuple[int, int]]:
         """Return start after `origin` and duration of every span of the last launch, in nanoseconds."""

@@ -10,6 +10,7 @@ from engine.blocktypes.entries import KernelEntry, Status
 from engine.compiler.amending.amend import amend
 from engine.compiler.amending.amendment import Amendment
 from engine.compiler.amending.extending import extend_placement
+from engine.compiler.amending.holding import hold_placement
 from engine.compiler.amending.placement import amend_placement
 from engine.compiler.buffers import BufferPlan, Lifetime, plan_buffers
 from engine.compiler.checking.check import Checked, check
@@ -119,7 +120,9 @@ def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[Por
     looked = _looked_at(description) if amended is None or previous is None else _looked_again(checked, previous)
     lasting = frozenset(buffers.places[port].owner for port in (pinned | looked) if port in buffers.places)
     placement, keep = None, previous.placement if previous is not None else None
-    if amended is not None and keep is not None:
+    if previous is not None and keep is not None and lasting.isdisjoint(keep.offsets) and scopes == previous.scopes:
+        placement = hold_placement(operations, previous.operations, buffers, previous.buffers, keep)
+    if placement is None and amended is not None and keep is not None:
         placement = extend_placement(operations, amended.amendment, buffers, lasting, keep)
         if placement is None:
             placement = amend_placement(operations, scopes, buffers, lasting, keep)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,10 @@ class ArgumentLayout:
                 pass  # as above
         self._write_packed(piece, index, value)
 
+    def writer(self, index: int) -> Callable[[Any], bytes]:
+        """Return what makes the bytes of one argument of a value; it may refuse values that `write_one` takes."""
+        return self._writers[index] or partial(pack, self.parameters[index])
+
     def _write_packed(self, piece: Piece, index: int, value: object) -> None:
         start = piece.offset + self.offsets[index]
         piece.memory[start : start + self.sizes[index]] = pack(self.parameters[index], value)
@@ -188,6 +193,32 @@ class KernelArguments:
         """Write one argument: a buffer (anything with `pointer`), a numpy scalar or a Python number."""
         self.layout.write_one(self._piece, index, value)
         self.version += 1
+
+    def place(self, index: int) -> ArgumentPlace:
+        """Return where one argument lies, to be written often."""
+        return ArgumentPlace(self, index, self._piece)
+
+
+class ArgumentPlace:
+    """One argument in its block, found once so that a new value costs no search for it."""
+
+    __slots__ = ("_arguments", "_index", "_memory", "_pack", "_span")
+
+    def __init__(self, arguments: KernelArguments, index: int, piece: Piece) -> None:
+        layout = arguments.layout
+        start = piece.offset + layout.offsets[index]
+        self._arguments, self._index, self._memory = arguments, index, piece.memory
+        self._span = slice(start, start + layout.sizes[index])
+        self._pack = layout.writer(index)
+
+    def write(self, value: object) -> None:
+        """Write a value, as `KernelArguments.set` does."""
+        arguments = self._arguments
+        try:
+            self._memory[self._span] = self._pack(value)  # not straight into the block, see `ArgumentLayout.write_one`
+            arguments.version += 1
+        except (struct.error, OverflowError):
+            arguments.set(self._index, value)  # which finds a way to write it, or says what is wrong
 
 
 def _code_of(parameter: KernelParameter, value: object) -> str | None:

@@ -6,7 +6,7 @@ are ordered by explicit dependencies, an executable is an instantiated graph who
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NewType, Protocol
@@ -57,6 +57,7 @@ class DeviceInfo:
     memory_bytes: int
     cores: int  # CPU threads used, or multiprocessors
     limits: MultiprocessorLimits | None = None  # what each multiprocessor has; None on the host
+    has_own_memory: bool = True  # False where it is the host's: to read back is a copy, and no transfer
 
 
 class ConditionalKind(Enum):
@@ -95,7 +96,7 @@ class Memory(Protocol):
 
 
 class PinnedArray(Protocol):
-    """A host array that a graph's copy node reads or writes at launch; write to `array` between launches."""
+    """A host array that a graph's copy node or a stream's copy reads or writes; write to `array` between those."""
 
     @property
     def array(self) -> np.ndarray[Any, Any]: ...
@@ -133,6 +134,15 @@ class Event(Protocol):
         """Nanoseconds from `since` to this event; both must have been recorded and reached."""
         ...
 
+    @property
+    def is_reached(self) -> bool:
+        """True when all work before the last record is done, and before the first one; asking never waits."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until it is reached."""
+        ...
+
     def destroy(self) -> None: ...
 
 
@@ -140,6 +150,20 @@ class Stream(Protocol):
     """Work in order. On the host device work is done when the call that gave it returns."""
 
     def record(self, event: Event) -> None: ...
+    def wait(self, event: Event) -> None:
+        """Have all work given later wait, on the device, for what `event` stands for now; the caller does not wait.
+
+        An event that was never recorded is not waited for.
+        """
+        ...
+
+    def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
+        """Copy the first bytes; returns at once, and both must stay as they are until the stream has come past it.
+
+        DeviceError when either has fewer bytes.
+        """
+        ...
+
     def synchronize(self) -> None: ...
     def destroy(self) -> None: ...
 
@@ -149,11 +173,19 @@ class Executable(Protocol):
 
     def launch(self, stream: Stream) -> None: ...
 
+    def upload(self, stream: Stream) -> None:
+        """Bring the graph to the device on `stream`, so that the first launch takes no longer than others."""
+        ...
+
     def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
         """Give a kernel node new arguments, a new launch or another function; takes effect at the next launch.
 
         The node may be one of a body, or of a child graph (`Graph.add_child` says how those are numbered).
         """
+        ...
+
+    def refresh(self, nodes: Iterable[Node]) -> None:
+        """Pass on what was written into the argument blocks of kernel nodes; takes effect at the next launch."""
         ...
 
     def update_from(self, graph: Graph) -> UpdateResult:

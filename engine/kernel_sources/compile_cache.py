@@ -18,6 +18,8 @@ from engine.kernel_sources.nvrtc import CompiledSource
 _log = logging.getLogger(__name__)
 _DIGEST_BYTES = 32
 _SUFFIX = ".compiled"
+#: Bytes in each folder when it was last looked through, with those of the entries that were made since.
+_sizes: dict[Path, int] = {}
 
 
 class CompileCache:
@@ -59,15 +61,25 @@ class CompileCache:
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(hashlib.sha256(body).digest() + body)
+                size_bytes = Path(name).stat().st_size
                 Path(name).replace(self.folder / (key + _SUFFIX))
             except OSError:
                 Path(name).unlink(missing_ok=True)
                 raise
-            self._trim()
+            self._count(size_bytes)
         except OSError as reason:
             _log.warning("compile cache %s cannot be written: %s", self.folder, reason)
 
-    def _trim(self) -> None:
+    def _count(self, size_bytes: int) -> None:
+        """Look at all entries only when they may be too many: there may be thousands."""
+        known = _sizes.get(self.folder)
+        if known is None or known + size_bytes > self.limit_bytes:
+            _sizes[self.folder] = self._trim()
+        else:
+            _sizes[self.folder] = known + size_bytes
+
+    def _trim(self) -> int:
+        """Drop what is too much; return the bytes that stay."""
         entries = []
         for path in self.folder.glob("*" + _SUFFIX):
             with contextlib.suppress(FileNotFoundError):  # another process trims too
@@ -76,9 +88,10 @@ class CompileCache:
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
             if total <= self.limit_bytes:
-                return
+                break
             path.unlink(missing_ok=True)
             total -= size
+        return total
 
 
 def cache_key(parts: Iterable[str | bytes]) -> str:

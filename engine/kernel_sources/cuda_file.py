@@ -10,13 +10,13 @@ from engine.kernel_sources.files import KERNELS_FOLDER, read_source
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.includes import find_includes
 from engine.kernel_sources.nvrtc import OPTIONS, CompiledSource, compile_cuda, nvrtc_version, toolkit_folders
-from engine.ptx import parse
+from engine.ptx import read_signatures
 
 
 def load_cuda_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
     """Compile `path` for `architecture`; KernelError with file and line when it has mistakes or no kernel."""
     compiled, dependencies = compile_source(read_source(path), path, architecture, cache)
-    signatures = parse(compiled.ptx).signatures
+    signatures = read_signatures(compiled.ptx)
     if not signatures:
         raise KernelError(
             f'{path.name} must define a kernel (extern "C" __global__ void name(...)), got none', file=str(path)

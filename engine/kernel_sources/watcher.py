@@ -1,4 +1,4 @@
-"""Tells when a kernel file's content changed on disk, however the editor saved it."""
+"""Tells when the content of a kernel or block file changed on disk, however the editor saved it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,50 +16,61 @@ from watchdog.observers import Observer
 from engine.diagnostics import KernelError
 
 _log = logging.getLogger(__name__)
-WATCHED_SUFFIXES = frozenset({".cu", ".cuh", ".h", ".ptx", ".json"})
-#: A save is several events (truncate, write, rename); they are reported together once it has been quiet for this long.
-QUIET_S = 0.06
-_CHANGES = frozenset({"created", "modified", "moved", "closed"})
+WATCHED_SUFFIXES = frozenset({".cu", ".cuh", ".h", ".ptx", ".json", ".py"})
+#: After an event of each kind, how long a file must rest before it counts as complete. One that was closed after
+#: writing, or moved into its place, is; the moment is for others that are saved with it. One that is being written is
+#: complete when it is closed, which some file systems do not tell; so most likely is one that is empty. One that has
+#: come may be still to be written.
+REST_S = {"closed": 0.006, "moved": 0.006, "created": 0.02, "modified": 0.06}
 
 
-class KernelWatcher:
-    """Watches folders and calls `on_change` with the files of each burst of saves, from its own thread.
+class SourceWatcher:
+    """Watches folders and calls `on_change` with the files that were saved together, from its own thread.
 
     A file is reported when its content differs from what was last seen; a save that changes nothing is not, nor is a
-    deletion: the last good kernel keeps running until there is a new one.
+    deletion: what was loaded last goes on until there is something new. `watch` may be called from any thread.
     """
 
     def __init__(self, on_change: Callable[[frozenset[Path]], None]) -> None:
         self._on_change = on_change
         self._known: dict[Path, bytes] = {}
-        self._touched: set[Path] = set()
+        self._due_s: dict[Path, float] = {}  # when each touched file is complete, unless it is touched again
+        self._complete: set[Path] = set()  # touched files that were closed or moved into place
+        self._emptied: set[Path] = set()  # files found empty once, which are given time to be filled
         self._folders: set[Path] = set()
         self._changed = threading.Condition()
         self._closing = False
         self._observer = Observer()
-        self._observer.name = "kernel-watcher-events"
+        self._observer.name = "source-watcher-events"
         self._observer.start()
-        self._reporter = threading.Thread(target=self._report, name="kernel-watcher", daemon=True)
+        self._reporter = threading.Thread(target=self._report, name="source-watcher", daemon=True)
         self._reporter.start()
 
-    def watch(self, folder: Path) -> None:
-        """Watch a folder and all below it; KernelError when it is not there. Watching it again changes nothing."""
+    def watch(self, folder: Path) -> bool:
+        """Watch a folder and all below it; KernelError when it is not there.
+
+        False when it is watched already, which changes nothing.
+        """
         folder = folder.resolve()
         if not folder.is_dir():
             raise KernelError(f"watched folder must exist, got {folder}")
-        if folder in self._folders:
-            return
-        # Watch first, look second: a kernel that is loaded after this call is never older than what was looked at.
+        with self._changed:
+            if self._closing or any(folder.is_relative_to(known) for known in self._folders):
+                return False
+            self._folders.add(folder)
+        # Watch first, look second: a file that is loaded after this call is never older than what was looked at.
         try:
             self._observer.schedule(_Handler(self._touch), str(folder), recursive=True)
         except OSError as reason:  # the system's limit of watches
+            with self._changed:
+                self._folders.discard(folder)
             raise KernelError(f"folder {folder} must be watchable, got: {reason}") from None
-        self._folders.add(folder)
         for root, _, names in os.walk(folder):
             for path in (Path(root, name) for name in names):
                 if path.suffix in WATCHED_SUFFIXES and (digest := _digest(path)) is not None:
                     with self._changed:
                         self._known.setdefault(path, digest)
+        return True
 
     def close(self) -> None:
         """Stop watching and wait for the threads to end; safe to call from `on_change` and more than once."""
@@ -71,58 +83,80 @@ class KernelWatcher:
         if self._reporter is not threading.current_thread():
             self._reporter.join()
 
-    def __enter__(self) -> KernelWatcher:
+    def __enter__(self) -> SourceWatcher:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _touch(self, path: Path) -> None:
+    def _touch(self, path: Path, kind: str) -> None:
         with self._changed:
-            self._touched.add(path)
+            if kind in ("closed", "moved"):
+                self._complete.add(path)
+            elif path in self._complete:
+                return  # editors set times and rights after the last word was written
+            self._due_s[path] = time.monotonic() + REST_S[kind]
             self._changed.notify()
 
     def _report(self) -> None:
-        while (touched := self._next_burst()) is not None:
-            changed = set()
-            for path in touched:
-                digest = _digest(path)
-                if digest is not None and digest != self._known.get(path):
-                    self._known[path] = digest
-                    changed.add(path)
+        while (complete := self._next_complete()) is not None:
+            changed = {path for path in complete if self._is_new(path)}
             if changed:
                 try:
                     self._on_change(frozenset(changed))
-                except Exception:  # noqa: BLE001 - one failed report must not end the watching of all kernels
+                except Exception:  # noqa: BLE001 - one failed report must not end the watching of all files
                     _log.exception("a change of %s could not be handled", ", ".join(sorted(map(str, changed))))
 
-    def _next_burst(self) -> set[Path] | None:
-        """Wait until something was touched and then nothing for `QUIET_S`; None when the watcher closes."""
+    def _next_complete(self) -> set[Path] | None:
+        """Wait until files are complete and return them; None when the watcher closes."""
         with self._changed:
-            self._changed.wait_for(lambda: self._touched or self._closing)
-            while not self._closing and self._changed.wait(QUIET_S):
-                pass
-            if self._closing:
-                return None
-            touched, self._touched = self._touched, set()
-            return touched
+            while not self._closing:
+                now_s = time.monotonic()
+                complete = {path for path, due_s in self._due_s.items() if due_s <= now_s}
+                # Files that are saved together are reported together: one that is nearly complete is waited for.
+                nearly = any(now_s < due_s <= now_s + REST_S["closed"] for due_s in self._due_s.values())
+                if complete and not nearly:
+                    self._complete -= complete
+                    for path in complete:
+                        del self._due_s[path]
+                    return complete
+                first_s = min((due_s for due_s in self._due_s.values() if due_s > now_s), default=None)
+                self._changed.wait(None if first_s is None else first_s - now_s)
+            return None
+
+    def _is_new(self, path: Path) -> bool:
+        content = _digest(path)
+        if content is None or content == self._known.get(path):
+            return False
+        if content == _EMPTY and self._known.get(path) is not None and path not in self._emptied:
+            self._emptied.add(path)
+            self._touch(path, "modified")
+            return False
+        self._emptied.discard(path)
+        self._known[path] = content
+        return True
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, touch: Callable[[Path], None]) -> None:
+    def __init__(self, touch: Callable[[Path, str], None]) -> None:
         self._touch = touch
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        if event.event_type not in _CHANGES:
+        if event.event_type not in REST_S:
             return
         for name in (event.src_path, event.dest_path):
             path = Path(os.fsdecode(name))
             if name and path.suffix in WATCHED_SUFFIXES:
-                self._touch(path)
+                self._touch(path, event.event_type)
 
 
 def _digest(path: Path) -> bytes | None:
     try:
+        if not path.is_file():  # reading a pipe would wait for whoever writes into it
+            return None
         return hashlib.sha256(path.read_bytes()).digest()
     except OSError:  # gone again, or not readable yet: the event that follows brings it back
         return None
+
+
+_EMPTY = hashlib.sha256(b"").digest()

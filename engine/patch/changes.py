@@ -107,9 +107,38 @@ class NodeRegionChanged(msgspec.Struct, frozen=True, tag=True):
     previous: str
 
 
+class BlockTypesChanged(msgspec.Struct, frozen=True, tag=True):
+    """Block types came, went or are others; the patch is as it was, so that this is never part of an edit.
+
+    Nodes of these types show and run the new version. `types` are ids.
+    """
+
+    types: frozenset[str]
+
+
 Change = (
-    NodeAdded | NodeRemoved | Connected | Disconnected | ParameterChanged | NodeMoved | NodeRenamed | NodeRegionChanged
+    NodeAdded
+    | NodeRemoved
+    | Connected
+    | Disconnected
+    | ParameterChanged
+    | NodeMoved
+    | NodeRenamed
+    | NodeRegionChanged
+    | BlockTypesChanged
 )
+
+
+def nodes_of(change: Change) -> tuple[str, ...]:
+    """Return the nodes that a change concerns; one of block types concerns none by itself."""
+    match change:
+        case NodeAdded(node) | NodeRemoved(node):
+            return (node.id,)
+        case Connected(connection) | Disconnected(connection):
+            return (connection.source.node, connection.target.node)
+        case BlockTypesChanged():
+            return ()
+    return (change.node,)
 
 
 def inverse(change: Change) -> Change:
@@ -131,6 +160,8 @@ def inverse(change: Change) -> Change:
             return NodeRenamed(node, previous, title)
         case NodeRegionChanged(node, region, previous):
             return NodeRegionChanged(node, previous, region)
+        case BlockTypesChanged():
+            return change  # the types are what they are
 
 
 def merge(first: Change, second: Change) -> Change | None:

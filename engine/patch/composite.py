@@ -60,12 +60,14 @@ class Composite(Block, abstract=True):
             raise BlockDefinitionError(
                 f"composite {cls.id}: parameter {live[0]} must be structural, or be exposed from a child"
             )
-        cls.ports, cls.parameters, cls._own = {}, own, frozenset(own)
+        if "ports" not in vars(cls):  # else they are declared again, while others look at those that they had
+            cls.ports, cls.parameters = {}, own
+        cls._own = frozenset(own)
         try:
             inner = cls()._composed()
         except PatchError as problem:
             raise BlockDefinitionError(f"composite {cls.id}: {problem}") from problem
-        cls.holds_regions = inner.holds_regions
+        cls.holds_regions, cls.made_of = inner.holds_regions, inner.made_of
         if cls.as_child_graph and inner.holds_regions:
             raise BlockDefinitionError(
                 f"composite {cls.id} must not be one child graph, since it holds a region, which CUDA allows in none"

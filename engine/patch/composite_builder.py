@@ -12,6 +12,7 @@ from engine.blocktypes.composition import Child, ChildPort, Composition
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
 from engine.diagnostics import PatchError, WarploomError
+from engine.patch import rules
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.exposing import OutputRules, input_spec, parameter_spec
@@ -41,6 +42,11 @@ class CompositeBuilder:
         types = [self._type(child) for child in self._patch.nodes]
         return any(t.regions or getattr(t, "holds_regions", False) for t in types)
 
+    @property
+    def made_of(self) -> frozenset[str]:
+        """Ids of the children's block types."""
+        return frozenset(self._patch.nodes[child].type for child in self._patch.nodes)
+
     def add_child(
         self,
         block_type: str | type[Block],
@@ -57,6 +63,11 @@ class CompositeBuilder:
         type_id = block_type if isinstance(block_type, str) else block_type.id
         if type_id == self._block.id:
             raise PatchError(f"composite must not hold itself, got a child {type_id}")
+        if self._patch.catalogue.require(type_id).is_value:
+            raise PatchError(
+                f"composite must hold blocks that run on the device, got the value block {type_id}; "
+                "expose the parameter and drive it from outside"
+            )
         return self._patch.add(type_id, node_id=name, region=region, **values)
 
     def connect_children(self, source: PortRef, target: PortRef) -> None:
@@ -150,7 +161,13 @@ class CompositeBuilder:
         return self._patch.catalogue.require(self._patch.nodes[child].type)
 
     def _port(self, ref: PortRef) -> PortSpec:
-        return self._type(self._patch[ref.node].id).ports[self._patch[ref.node][ref.port].port]
+        block_type = self._type(self._patch[ref.node].id)
+        spec = rules.require_end(ref.node, block_type, ref.port)
+        if not isinstance(spec, PortSpec):
+            raise rules.UnknownPort(
+                f"port of {ref.node} must be one of {', '.join(block_type.ports)}, got {ref.port!r}"
+            )
+        return spec
 
     def _output_spec(self, name: str, source: PortRef, doc: str | None) -> PortSpec:
         exposed = {ref: self.ports[port] for port, refs in self._inputs.items() for ref in refs}

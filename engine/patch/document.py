@@ -58,6 +58,8 @@ class Patch:
         #: Where the patch was loaded from or saved to; relative media paths start at its folder.
         self.path: Path | None = None
         self.extra: dict[str, Any] = {}
+        #: True while listeners hear of changes that take an edit back, or bring it back.
+        self.is_undoing = False
         self._by_target: dict[PortRef, Connection] = {}
         self._index = PatchIndex()
         self._listeners: list[Listener] = []
@@ -84,6 +86,11 @@ class Patch:
         connection = self._by_target.get(target)
         return connection.source if connection else None
 
+    def is_value_connection(self, connection: Connection) -> bool:
+        """True when a connection drives a parameter with a value, and so is nothing that the compiler sees."""
+        ends = self._type_of(connection.source.node), self._type_of(connection.target.node)
+        return rules.is_value_connection(connection, *ends)
+
     def connections_of(self, node_id: str) -> list[Connection]:
         """Return the connections that start or end at a node."""
         return list(self._index.touching(node_id))
@@ -93,11 +100,18 @@ class Patch:
         return self.catalogue.get(self._require(node_id).type)
 
     def value(self, node: NodeRef | str, parameter: str) -> Any:
-        """Return a parameter's value: what was set, or its default."""
+        """Return a parameter's value: what was set, or its default, which also stands in for what its type refuses."""
         found = self._require(_id(node))
-        if parameter in found.parameters:
+        if parameter not in found.parameters:
+            return self._parameter(found, parameter).default
+        block_type = self._type_of(found.id)
+        spec = block_type.parameters.get(parameter) if block_type is not None else None
+        if spec is None:
             return found.parameters[parameter]
-        return self._parameter(found, parameter).default
+        try:
+            return spec.coerce(found.parameters[parameter])
+        except PatchError:  # it was set when the type was another
+            return spec.default
 
     def title(self, node_id: str) -> str:
         """Return what the canvas calls a node."""
@@ -204,11 +218,13 @@ class Patch:
         source_type, target_type = self._known_type(source.node), self._known_type(target.node)
         rules.check_types(
             connection,
-            rules.require_port(source.node, source_type, source.port),
-            rules.require_port(target.node, target_type, target.port),
+            rules.require_end(source.node, source_type, source.port),
+            rules.require_end(target.node, target_type, target.port),
         )
         scopes = self.scopes
-        if self._orders(connection):
+        if rules.is_value_connection(connection, source_type, target_type):
+            rules.check_values_acyclic(connection, partial(self._values_feed, replaced=target))
+        elif self._orders(connection):
             rules.check_branches(connection, scopes)
             # What the connection replaces does not count.
             counts = partial(self._orders, replaced=target)
@@ -294,15 +310,15 @@ class Patch:
     def undo(self) -> str | None:
         """Take the last edit back; return its name, or None when there is none."""
         edit = self.history.take_undo()
-        for change in reversed(edit.changes) if edit else ():
-            self._apply(inverse(change))
+        if edit is not None:
+            self._repeat(list(map(inverse, reversed(edit.changes))))
         return edit.name if edit else None
 
     def redo(self) -> str | None:
         """Bring the last undone edit back; return its name, or None when there is none."""
         edit = self.history.take_redo()
-        for change in edit.changes if edit else ():
-            self._apply(change)
+        if edit is not None:
+            self._repeat(edit.changes)
         return edit.name if edit else None
 
     # Listening
@@ -317,6 +333,14 @@ class Patch:
         """Apply changes that are not an edit of a person: nothing to undo."""
         for change in changes:
             self._apply(change)
+
+    def _repeat(self, changes: list[Change]) -> None:
+        self.is_undoing = True
+        try:
+            for change in changes:
+                self._apply(change)
+        finally:
+            self.is_undoing = False
 
     def _do(self, name: str, *changes: Change, gesture: object = None) -> None:
         with self.edit(name, gesture=gesture):
@@ -342,13 +366,20 @@ class Patch:
         return scope
 
     def _orders(self, connection: Connection, replaced: PortRef | None = None) -> bool:
-        """True unless a connection goes to `replaced`, or to an input that is not needed in the same frame."""
-        if connection.target == replaced:
+        """True unless a connection goes to `replaced` or to an input not needed in the same frame, or is of values."""
+        if connection.target == replaced or self.is_value_connection(connection):
             return False
-        node = self.nodes.get(connection.target.node)
-        block_type = self.catalogue.get(node.type) if node else None
+        block_type = self._type_of(connection.target.node)
         spec = block_type.ports.get(connection.target.port) if block_type else None
         return spec is None or not spec.delayed
+
+    def _values_feed(self, node_id: str, replaced: PortRef) -> Iterator[str]:
+        """Give the blocks that the outputs of a value block lead to, without what feeds `replaced`."""
+        block_type = self._type_of(node_id)
+        if block_type is not None and block_type.is_value:
+            for connection in self._index.touching(node_id):
+                if connection.source.node == node_id and connection.target != replaced:
+                    yield connection.target.node
 
     def _require(self, node_id: str) -> Node:
         try:
@@ -356,6 +387,10 @@ class Patch:
         except KeyError:
             known = ", ".join(self.nodes) or "no nodes"
             raise PatchError(f"node must be one of {known}, got {node_id!r}") from None
+
+    def _type_of(self, node_id: str) -> type[Block] | None:
+        node = self.nodes.get(node_id)
+        return self.catalogue.get(node.type) if node else None
 
     def _known_type(self, node_id: str) -> type[Block]:
         return self.catalogue.require(self._require(node_id).type)

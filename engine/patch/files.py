@@ -17,6 +17,7 @@ import json
 import os
 import re
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
         if node.id in known:
             raise PatchError(f"{name}: node ids must differ, got {node.id!r} twice")
         known.add(node.id)
-        changes.append(NodeAdded(_checked(node, patch, name)))
+        changes.append(NodeAdded(_converted(node, patch)))
     _check_regions(nodes, name)
     targets: set[PortRef] = set()
     for index, item in enumerate(_list(document, "connections", name)):
@@ -214,17 +215,18 @@ def _parse_value(value: Any, where: str) -> Any:
     return value
 
 
-def _checked(node: Node, patch: Patch, name: str) -> Node:
-    """Bring parameter values to their declared types; a placeholder's values stay as they are."""
+def _converted(node: Node, patch: Patch) -> Node:
+    """Bring parameter values to their declared types.
+
+    What the type refuses stays as it is, like the values of a placeholder: block types change, and a patch must open so
+    that it can be mended. The engine says on the node what is wrong.
+    """
     block_type = patch.catalogue.get(node.type)
-    if block_type is None:
-        return node
-    for key, value in node.parameters.items():
-        if key in block_type.parameters:
-            try:
-                node.parameters[key] = block_type.parameters[key].coerce(value)
-            except PatchError as problem:
-                raise PatchError(f"{name}: node {node.id}: {problem}") from None
+    for key, value in node.parameters.items() if block_type is not None else ():
+        spec = block_type.parameters.get(key) if block_type is not None else None
+        if spec is not None:
+            with suppress(PatchError):
+                node.parameters[key] = spec.coerce(value)
     return node
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class NodeRef:
     """A handle on a node: `ref["port"]` is a port, `ref.id` the node's id, `ref.body` the scope inside a region block.
 
-    Where a scope is asked for, the handle of a region block stands for its body.
+    A parameter that a value is to drive is named like a port. Where a scope is asked for, the handle of a region block
+    stands for its body.
     """
 
     __slots__ = ("id", "patch")
@@ -27,7 +28,7 @@ class NodeRef:
     def __getitem__(self, port: str) -> PortRef:
         block_type = self.patch.block_type(self.id)
         if block_type is not None:
-            rules.require_port(self.id, block_type, port)
+            rules.require_end(self.id, block_type, port)
         return PortRef(self.id, port)
 
     @property

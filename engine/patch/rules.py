@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from engine.blocktypes.block import Block
+from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
+from engine.blocktypes.value_ports import ValueSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection
 from engine.patch.regions import Scopes
 
 #: Gives the nodes that come right after a node.
 Following = Callable[[str], Iterable[str]]
+#: What a connection may have at an end: a port, the value output of a value block, or a parameter that it drives.
+End = PortSpec | ValueSpec | ParameterSpec
+#: The types of the parameters that a value can drive.
+DRIVABLE = ("float", "int", "bool")
 
 
 class ConnectionRefused(PatchError):
@@ -30,6 +36,10 @@ class TypeMismatch(ConnectionRefused):
     """The element types differ."""
 
 
+class NotDrivable(ConnectionRefused):
+    """A parameter that no value can drive: it is text, or part of what is built."""
+
+
 class WouldCycle(ConnectionRefused):
     """The connection would make a block depend on itself."""
 
@@ -46,24 +56,57 @@ def check_node_id(node_id: str) -> None:
         raise PatchError(f"node id must not hold a slash, which leads to a block in a composite, got {node_id!r}")
 
 
-def require_port(node: str, block_type: type[Block], name: str) -> PortSpec:
-    """Return a port's declaration; UnknownPort that lists the ports when there is none."""
-    spec = block_type.ports.get(name)
+def require_end(node: str, block_type: type[Block], name: str) -> End:
+    """Return the declaration of a port, value output or parameter; UnknownPort that lists what there is instead."""
+    spec = block_type.ports.get(name) or block_type.values_out.get(name) or block_type.parameters.get(name)
     if spec is None:
-        raise UnknownPort(f"port of {node} must be one of {', '.join(block_type.ports)}, got {name!r}")
+        known = ", ".join((*block_type.ports, *block_type.values_out))
+        raise UnknownPort(f"port of {node} must be one of {known}, got {name!r}")
     return spec
 
 
-def check_types(connection: Connection, source: PortSpec, target: PortSpec) -> None:
-    """Raise unless `source` is an output whose elements `target` takes."""
-    if source.is_input:
+def check_types(connection: Connection, source: End, target: End) -> None:
+    """Raise unless `source` is an output that `target` takes: an input its elements, a parameter its value."""
+    if isinstance(source, ParameterSpec):
+        raise WrongDirection(f"source {connection.source} must be an output, got a parameter")
+    if isinstance(source, PortSpec) and source.is_input:
         raise WrongDirection(f"source {connection.source} must be an output, got an input")
-    if not target.is_input:
+    if isinstance(target, ValueSpec) or (isinstance(target, PortSpec) and not target.is_input):
         raise WrongDirection(f"target {connection.target} must be an input, got an output")
-    if "any" not in (source.dtype.kind, target.dtype.kind) and source.dtype != target.dtype:
+    if isinstance(target, ParameterSpec):
+        _check_drives(connection, source, target)
+    elif isinstance(source, ValueSpec):
+        raise TypeMismatch(
+            f"{connection.target} takes a buffer of {target.dtype}, got a single value from {connection.source}; "
+            "connect that to a parameter"
+        )
+    elif "any" not in (source.dtype.kind, target.dtype.kind) and source.dtype != target.dtype:
         raise TypeMismatch(
             f"{connection.target} takes elements of {target.dtype}, got {source.dtype} from {connection.source}"
         )
+
+
+def _check_drives(connection: Connection, source: PortSpec | ValueSpec, target: ParameterSpec) -> None:
+    if isinstance(source, PortSpec):
+        raise TypeMismatch(
+            f"parameter {connection.target} takes the value of a value block, got a buffer of {source.dtype} "
+            f"from {connection.source}"
+        )
+    if target.type not in DRIVABLE:
+        raise NotDrivable(
+            f"parameter {connection.target} must be a number or a boolean to be driven, got {target.type}"
+        )
+    if target.structural:
+        raise NotDrivable(
+            f"parameter {connection.target} must be live to be driven, got a structural one: "
+            "a change of it builds the graph anew"
+        )
+
+
+def is_value_connection(connection: Connection, source: type[Block] | None, target: type[Block] | None) -> bool:
+    """True when a connection drives a parameter, or was meant to; both block types may be unknown."""
+    drives = target is not None and connection.target.port in target.parameters
+    return drives or (source is not None and source.is_value)
 
 
 def find_way(following: Following, start: str, goal: str) -> list[str] | None:
@@ -138,6 +181,17 @@ def check_acyclic(connection: Connection, following: Following, scopes: Scopes) 
     path = find_way(following, b, a)
     if path is not None:
         way = " -> ".join([a, *path])
+        raise WouldCycle(f"connection {connection} must not close a cycle, got {way}")
+
+
+def check_values_acyclic(connection: Connection, following: Following) -> None:
+    """Raise WouldCycle when a value would be needed to compute itself; `following` gives the blocks that values feed.
+
+    Value blocks run before the graph, in whatever regions they lie.
+    """
+    path = find_way(following, connection.target.node, connection.source.node)
+    if path is not None:
+        way = " -> ".join([connection.source.node, *path])
         raise WouldCycle(f"connection {connection} must not close a cycle, got {way}")
 
 

@@ -2,7 +2,8 @@
 
 from engine.ptx.lexer import PtxSyntaxError
 from engine.ptx.parser import parse
+from engine.ptx.scanning import read_signatures
 from engine.ptx.signature import KernelParameter, KernelSignature
 from engine.ptx.tree import Function, PtxModule
 
-__all__ = ["Function", "KernelParameter", "KernelSignature", "PtxModule", "PtxSyntaxError", "parse"]
+__all__ = ["Function", "KernelParameter", "KernelSignature", "PtxModule", "PtxSyntaxError", "parse", "read_signatures"]

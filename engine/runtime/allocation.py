@@ -40,8 +40,7 @@ class GraphMemory:
 
     def take_over(self, old: GraphMemory) -> None:
         """Own what was used further, so that the rest of `old` can be released."""
-        old.borrowed |= self.borrowed
-        self.borrowed = set()
+        old.borrowed, self.borrowed = self.borrowed, set()  # what runs has borrowed nothing
 
     def exchange(self, owner: PortRef, memory: Memory) -> None:
         """Use another array of the user's own for `owner` from now on, and let go of the one before."""

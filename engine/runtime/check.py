@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from engine.blocktypes.entries import Kernel, KernelEntry
+from engine.blocktypes.values import ValueBlock
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import inline
 from engine.compiler.plan import Plan, make_plan
@@ -13,10 +14,13 @@ from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
 from engine.runtime.context import kernel_diagnostic
+from engine.runtime.dangling import without_dangling
 from engine.runtime.launch_checks import count_problems
 from engine.runtime.modules import ModuleCache
 from engine.runtime.registry import BlockRegistry
 from engine.runtime.requirements import element_problems
+from engine.values.steps import read_settings
+from engine.values.wiring import wire
 
 #: Kernels are compiled to PTX, as for the host: that needs no GPU.
 ARCHITECTURE = "compute_75"
@@ -39,11 +43,16 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
         for node_id, placed in registry.placed.items()
         if placed.description is not None
     ]
-    inlined = inline(GraphDescription(tuple(described), tuple(patch.connections)))
+    values, wiring_problems = plan_values(patch, registry)
+    found += wiring_problems
+    connections = tuple(c for c in patch.connections if not patch.is_value_connection(c))
+    connections, dangling = without_dangling({block.id: block for block in described}, connections)
+    found += [*registry.notices(), *dangling]
+    inlined = inline(GraphDescription(tuple(described), connections))
     description = inlined.description
     for block in description.nodes:
         found += _check_kernels(block)
-    undescribed = patch.nodes.keys() - {block.id for block in described}
+    undescribed = patch.nodes.keys() - {block.id for block in described} - values
     plan = None
     try:
         # What depends on a block that can't be described has no error of its own.
@@ -55,6 +64,14 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
     except GraphValidationError as problem:
         found += [*problem.errors, *problem.warnings]
     return plan, [inlined.shown(item) for item in found]
+
+
+def plan_values(patch: Patch, registry: BlockRegistry) -> tuple[frozenset[str], list[Diagnostic]]:
+    """Return the value blocks of a patch, and what is wrong with their connections and parameters."""
+    blocks = {node_id: placed.block for node_id, placed in registry.placed.items()}
+    values = {node_id: block for node_id, block in blocks.items() if isinstance(block, ValueBlock)}
+    found = wire(values, filter(patch.is_value_connection, patch.connections), blocks.get).problems
+    return frozenset(values), found + [told for block in values.values() if (told := read_settings(block)[1])]
 
 
 def _image(kernel: Kernel, folders: tuple[str, ...]) -> KernelImage:

@@ -24,6 +24,9 @@ class ConnectionGraph:
         del self._connections[connection]
         self._on_change(connection)
 
+    def __contains__(self, connection: Connection) -> bool:
+        return connection in self._connections
+
     def all(self) -> tuple[Connection, ...]:
         """Return every connection."""
         return tuple(self._connections)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from engine.blocktypes.block import Block
 from engine.blocktypes.catalogue import Catalogue
 from engine.blocktypes.entries import Kernel
 from engine.compiler.description import BlockNode, GraphDescription
@@ -15,8 +17,10 @@ from engine.compiler.frame import Frame
 from engine.device.protocol import Device
 from engine.diagnostics import Diagnostic, KernelError, error
 from engine.patch.changes import (
+    BlockTypesChanged,
     Change,
     Connected,
+    Connection,
     Disconnected,
     NodeAdded,
     NodeMoved,
@@ -25,16 +29,20 @@ from engine.patch.changes import (
     NodeRenamed,
     ParameterChanged,
 )
+from engine.patch.rules import is_value_connection
 from engine.runtime.connections import ConnectionGraph
+from engine.runtime.dangling import without_dangling
 from engine.runtime.dirty import DirtyTracker
+from engine.runtime.hot import HotParameters
 from engine.runtime.modules import ModuleCache
 from engine.runtime.pool import BufferPool
 from engine.runtime.registry import BlockRegistry
 from engine.runtime.states import StateStore
+from engine.values.value_graph import ValueGraph
 
 
 class CudaContext:
-    """Block registry, connection graph, dirty tracker, buffer pool, module cache and state of one device.
+    """Block registry, connection graph, value graph, dirty tracker, buffer pool, module cache and state of one device.
 
     The name is CUDA's because what it keeps is for one CUDA graph; the device may be the host. `folder` tells where
     the patch's relative paths start.
@@ -43,12 +51,20 @@ class CudaContext:
     def __init__(self, device: Device, catalogue: Catalogue, folder: Callable[[], Path]) -> None:
         self.device = device
         self.folder = folder
+        #: The nodes whose block came, went or is another since `take_changed_blocks` was called last.
+        self.changed_blocks: set[str] = set()
         self.dirty = DirtyTracker()
-        self.registry = BlockRegistry(catalogue, lambda node: self.dirty.mark_structure(f"block {node}"), folder)
-        self.connections = ConnectionGraph(lambda c: self.dirty.mark_structure(f"connection {c}"))
+        #: Live parameters that are being changed; whoever has a value asks it first.
+        self.hot = HotParameters()
+        self.registry = BlockRegistry(catalogue, self._block_changed, folder)
+        self._dangling: list[Diagnostic] = []
+        self.connections = ConnectionGraph(self._connection_changed)
+        self.value_graph = ValueGraph(self._block, self._drive)
         self.pool = BufferPool(device)
         self.modules = ModuleCache(device)
         self.states = StateStore(self.pool, device)
+        #: What is done beside the frames, by the worker.
+        self.side = device.create_stream()
         self.frame = device.pinned(np.zeros(1, Frame.numpy))
         self.frame_memory = self.pool.acquire(Frame.size_bytes)
 
@@ -60,35 +76,76 @@ class CudaContext:
             case NodeRemoved(node):
                 self.registry.unregister(node.id)
             case Connected(connection):
-                self.connections.connect(connection)
-            case Disconnected(connection):
-                self.connections.disconnect(connection)
-            case ParameterChanged(node_id, parameter, value):
-                self.registry.set_parameter(node_id, parameter, value)
-                block = self.registry.placed[node_id].block
-                if block is None or parameter not in block.parameters:
-                    return
-                if self.registry.is_live(node_id, parameter):
-                    self.dirty.mark_parameter(node_id, parameter, block.values[parameter])
+                if self._is_value_connection(connection):
+                    self.value_graph.connect(connection)
                 else:
-                    self.dirty.mark_structure(f"{parameter} of {node_id}")
+                    self.connections.connect(connection)
+            case Disconnected(connection):
+                if self.value_graph.has(connection):
+                    self.value_graph.disconnect(connection)
+                else:
+                    self.connections.disconnect(connection)
+            case ParameterChanged(node_id, parameter, value):
+                self._set_parameter(node_id, parameter, value)
             case NodeRegionChanged(node_id, region):
                 self.registry.set_region(node_id, region)
+            case BlockTypesChanged(types):
+                self._redefine(types)
             case NodeMoved() | NodeRenamed():
                 pass  # nothing to run differently
+
+    def settle(self) -> None:
+        """Follow on the engine's thread what describing did beside it: blocks that were succeeded by newer versions."""
+        succeeded = self.registry.take_succeeded()
+        if succeeded:
+            self.value_graph.rewire()
+            self._reroute()
+            self.value_graph.drive_again()  # values of the present frame have been computed already
+        for node_id, names in succeeded.items():
+            block = self._block(node_id)
+            assert block is not None  # the engine removes no block while others are described
+            for name in names:
+                self.dirty.mark_parameter(node_id, name, block.values[name])  # what drives it, or what the patch says
+
+    def take_changed_blocks(self) -> set[str]:
+        """Return the nodes whose block came, went or is another since the last call."""
+        taken, self.changed_blocks = self.changed_blocks, set()
+        return taken
+
+    def is_light(self, change: Change) -> bool:
+        """True for a change of nothing that is built, which may be followed while a build is under way."""
+        match change:
+            case ParameterChanged(node_id, parameter):
+                block = self._block(node_id)
+                return block is not None and (block.is_value or self.registry.is_live(node_id, parameter))
+            case Connected(connection):
+                there = self._block(connection.source.node) and self._block(connection.target.node)
+                return there is not None and self._is_value_connection(connection)
+            case Disconnected(connection):
+                return self.value_graph.has(connection)
+        return False
 
     def description(self) -> GraphDescription:
         """Return the graph as the described blocks and the connections make it.
 
         A block that could not be described is not among its nodes, but its connections are, so that what depends on
-        it is known.
+        it is known. Connections at ports that are gone are left out, which `notices` tells.
         """
         nodes = [
             BlockNode(node_id, placed.description, placed.node.region)
             for node_id, placed in self.registry.placed.items()
             if placed.description is not None
         ]
-        return GraphDescription(tuple(nodes), self.connections.all())
+        graph = GraphDescription(tuple(nodes), self.connections.all())
+        kept, self._dangling = without_dangling(graph.by_id, graph.connections)
+        return GraphDescription(graph.nodes, kept) if self._dangling else graph
+
+    def notices(self) -> list[Diagnostic]:
+        """Return what keeps newest versions of blocks, single values and connections out of what runs nevertheless.
+
+        Of connections as they were when `description` was last called.
+        """
+        return [*self.registry.notices(), *self._dangling]
 
     def values(self) -> Mapping[str, Mapping[str, object]]:
         """Return every block's parameter values by node and name."""
@@ -102,27 +159,86 @@ class CudaContext:
         `nodes` are the described blocks, those inside composites among them.
         """
         found = [problem for placed in self.registry.placed.values() for problem in placed.problems]
-        problem_of = cache(self._kernel_problem)
-        for node in nodes:
-            for kernel in node.description.kernels():
-                problem = problem_of(kernel, node.description.kernel_folders)
-                if problem is not None:
-                    found.append(kernel_diagnostic(node.id, problem))
-                    break
-        return found
+        problems = _kernel_problems(nodes, self._kernel_problem)
+        return found + [kernel_diagnostic(node.id, first) for node, (first, *_) in problems]
 
     def stale_kernels(self, nodes: Iterable[BlockNode]) -> list[Diagnostic]:
         """Return the errors of kernels whose newest version does not compile; their last good version runs."""
-        problem_of = cache(self._newest_problem)
-        kernels = ((node, kernel) for node in nodes for kernel in node.description.kernels())
-        problems = ((node, problem_of(kernel, node.description.kernel_folders)) for node, kernel in kernels)
-        return [kernel_diagnostic(node.id, problem) for node, problem in problems if problem is not None]
+        problems = _kernel_problems(nodes, self._newest_problem)
+        return [kernel_diagnostic(node.id, problem) for node, each in problems for problem in each]
 
     def close(self) -> None:
-        """Free everything on the device."""
-        self.frame.free()
-        self.modules.close()
-        self.pool.close()
+        """Free everything on the device, each part whatever it says of another."""
+        self.value_graph.close()
+        with ExitStack() as closing:  # the last first
+            for give_back in (self.pool.close, self.side.destroy, self.modules.close, self.frame.free):
+                closing.callback(give_back)
+
+    def _set_parameter(self, node_id: str, parameter: str, value: object) -> None:
+        block = self._block(node_id)
+        spec = block.parameters.get(parameter) if block is not None else None
+        if spec is not None and self.value_graph.is_driven(node_id, parameter):
+            with self.value_graph.undriven(node_id, parameter):
+                self.registry.set_parameter(node_id, parameter, value)
+            return
+        self.registry.set_parameter(node_id, parameter, value)
+        if block is None or spec is None:
+            return
+        if block.is_value:
+            self.value_graph.set_parameter(structural=spec.structural)
+        elif spec.structural:
+            self.dirty.mark_structure(f"{parameter} of {node_id}", nodes=(node_id,))
+        else:
+            self.hot.leave(node_id, parameter)
+            self.dirty.mark_parameter(node_id, parameter, block.values[parameter])
+
+    def _drive(self, node_id: str, parameter: str, value: object) -> None:
+        if not self.hot.drive(node_id, parameter, value):
+            self.dirty.mark_parameter(node_id, parameter, value)
+
+    def _block(self, node_id: str) -> Block | None:
+        placed = self.registry.placed.get(node_id)
+        return placed.block if placed is not None else None
+
+    def _block_changed(self, node_id: str) -> None:
+        """Follow a block that came, went, or is another now: values need no rebuild."""
+        self.changed_blocks.add(node_id)
+        block = self._block(node_id)
+        if block is not None and block.is_value:
+            self.value_graph.place(node_id)
+        elif not (self.value_graph.remove(node_id) and block is None):
+            self.value_graph.rewire(node_id)  # what drives its parameters has to find them again
+            gone = "" if node_id in self.registry.placed else "removed "
+            self.dirty.mark_structure(f"{gone}block {node_id}", nodes=(node_id,))
+
+    def _connection_changed(self, connection: Connection) -> None:
+        nodes = (connection.target.node, connection.source.node)
+        gone = "" if connection in self.connections else "removed "
+        self.dirty.mark_structure(f"{gone}connection {connection}", nodes=nodes)
+
+    def _redefine(self, types: frozenset[str]) -> None:
+        replaced, pending = self.registry.redefine(types, self.value_graph.said)
+        if replaced or pending:
+            self.dirty.mark_structure(f"new version of {', '.join(sorted(types))}", "block file")
+        for node_id in replaced:
+            self._block_changed(node_id)
+        if replaced:
+            self._reroute()
+
+    def _reroute(self) -> None:
+        """Have each connection be a value's or a buffer's, as the present types of its ends say."""
+        for connection in self.connections.all():
+            if self._is_value_connection(connection):
+                self.connections.disconnect(connection)
+                self.value_graph.connect(connection)
+        for connection in self.value_graph.connections:
+            if not self._is_value_connection(connection):
+                self.value_graph.disconnect(connection)
+                self.connections.connect(connection)
+
+    def _is_value_connection(self, connection: Connection) -> bool:
+        source, target = self._block(connection.source.node), self._block(connection.target.node)
+        return is_value_connection(connection, type(source) if source else None, type(target) if target else None)
 
     def _kernel_problem(self, kernel: Kernel, folders: tuple[str, ...]) -> KernelError | None:
         try:
@@ -136,6 +252,24 @@ class CudaContext:
             return self.modules.problems.get(self.modules.path(kernel, folders))
         except KernelError as problem:
             return problem
+
+
+def _kernel_problems(
+    nodes: Iterable[BlockNode], find: Callable[[Kernel, tuple[str, ...]], KernelError | None]
+) -> list[tuple[BlockNode, list[KernelError]]]:
+    """Return the blocks with kernels in which something is wrong; each kernel is looked at once."""
+    problem_of = cache(find)
+    by_description: dict[int, list[KernelError]] = {}  # which most blocks of a type share
+    found = []
+    for node in nodes:
+        description = node.description
+        problems = by_description.get(id(description))
+        if problems is None:
+            each = (problem_of(kernel, description.kernel_folders) for kernel in description.kernels())
+            problems = by_description[id(description)] = [problem for problem in each if problem is not None]
+        if problems:
+            found.append((node, problems))
+    return found
 
 
 def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:

@@ -8,41 +8,46 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from engine.blocktypes.catalogue import Catalogue
-from engine.compiler.inlining import owner
-from engine.device.protocol import Device
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, error
-from engine.patch.changes import PortRef
+from engine.compiler.frame import pack_frame
+from engine.compiler.instantiate import CompiledGraph
+from engine.device.protocol import Device, Memory
+from engine.diagnostics import DeviceError, Diagnostic
+from engine.patch.changes import ParameterChanged, PortRef
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.statistics import Average, SpanTimes
+from engine.runtime.clock import Clock
 from engine.runtime.context import CudaContext
 from engine.runtime.faults import fault_diagnostic
 from engine.runtime.messages import (
-    BufferReport,
-    EngineStatistics,
     FrameReport,
     KernelFilesChanged,
     Message,
-    NodeReport,
     Observe,
-    Preview,
     Reset,
     SaveOutputs,
+    SetInput,
+    SetPacing,
     SetProfiling,
     SetRunning,
+    Undone,
     UpdateLevel,
     UpdateRecord,
 )
 from engine.runtime.outbox import Outbox
-from engine.runtime.outputs import displays, read_buffer, save_outputs
+from engine.runtime.pacing import Pacing
 from engine.runtime.recomputing import read_port
-from engine.runtime.reporting import append_counts, buffer_reports, node_reports
-from engine.runtime.updates import REPORT_INTERVAL_NS, Updates
+from engine.runtime.reporter import Reporter
+from engine.runtime.saving import Saver
+from engine.runtime.snapshots import Snapshots
+from engine.runtime.updates import Updates
+
+_NO_RECORDS: tuple[UpdateRecord, ...] = ()
 
 
 class CudaEngine:
@@ -63,70 +68,110 @@ class CudaEngine:
         self.updates = Updates(self.context, profiling)
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
+        self.snapshots = Snapshots(device, self.context.pool, self.outbox)
         self.running = True
         self.frames_left: int | None = None
         self.fault: DeviceError | None = None
-        self.frame_index = 0
-        self._time_step_s = time_step_s
+        self.clock = Clock(time_step_s)
+        #: When frames of the engine's thread begin.
+        self.pacing = Pacing()
+        self._uniforms = self.context.frame.array.view(np.uint8).data
         self._stream = device.create_stream()
         #: Recorded where a measured launch begins, and when that was on the clock of `time.perf_counter_ns`.
         self.graph_start, self.launched_ns = device.create_event(), 0
         self._stop = device.create_event()
-        self._observed: frozenset[str] = frozenset()
         self._saves: deque[str | None] = deque()
+        self._saver = Saver(device, self.outbox)
         self._launches = 0
+        #: What a frame that is shown again must not change: memory, and what it held before.
+        self._kept: list[tuple[Memory, np.ndarray[Any, Any]]] = []
         self._is_current = False  # the last launch was of the graph and state as they are now
-        self._pictured: dict[str, int] = {}  # launch whose picture each viewer has
-        self._spans, self._launch_ns = SpanTimes(), Average()
-        self._nodes: dict[str, NodeReport] = {}
-        self._buffers: dict[str, BufferReport] = {}
-        self._statistics = EngineStatistics(device.info.name)
-        self._reported_ns = 0
-        self._told: tuple[Diagnostic, ...] = ()
+        self._reporter = Reporter(self.context, self.updates)
+
+    @property
+    def frame_index(self) -> int:
+        """The number of the present frame, or of the next one."""
+        return self.clock.moment.frame
+
+    @property
+    def has_work(self) -> bool:
+        """True when a frame is wanted: the engine plays, something changed, or a picture is on its way."""
+        return self.running or bool(self.inbox) or self.updates.pending or self.snapshots.has_work
 
     def post(self, message: Message) -> None:
         """Leave a message for the next frame; never waits."""
         self.inbox.append(message)
 
-    def frame(self, *, free_running: bool = False) -> FrameReport:
+    def frame(self, *, free_running: bool = False, real_time: bool = False) -> FrameReport:
         """Do one frame and return its report.
 
         A frame by hand finishes all preparations and always advances. A `free_running` one leaves preparations to the
         worker, and a launch that would give what the last one gave is left out. While the engine is paused it does not
-        advance: an edit is then shown by a launch with a time step of 0 at the same frame index. DeviceError when the
-        device fails.
+        advance: an edit is then shown by a launch with a time step of 0 at the same frame index. With `real_time` the
+        patch's time follows the wall's, see `Clock`. DeviceError when the device fails.
         """
         if self.fault is not None:
             raise self.fault
         start_ns = time.perf_counter_ns()
-        self.device.activate()
+        updates, clock, reporter = self.updates, self.clock, self._reporter
+        level, records = UpdateLevel.NONE, _NO_RECORDS
+        by_hand, is_told = not free_running, False
+        if by_hand:
+            self.device.activate()  # the engine's own thread has done so
         try:
-            self._read_inbox()
-            advance = self.running or not free_running
-            level = self.updates.run(self.frame_index, wait=not free_running)
-            records = self.updates.take_records()
-            if level is UpdateLevel.COLD:
-                self._spans.clear()
-            compiled = self.updates.compiled
+            if self.inbox:
+                self._read_inbox()
+            advance = self.running or by_hand
+            clock.begin(advance=advance, real=real_time)
+            if by_hand and updates.preparing:  # values are computed with everything that was edited
+                self.snapshots.before_update()
+                level = updates.catch_up(clock.moment.frame)
+            if not self.context.value_graph.is_empty:
+                goes_on = advance and free_running and self.frames_left is None
+                updates.update_values(clock.moment, fresh=not goes_on)
+            if self.context.hot.is_written:
+                level = max(level, updates.write_hot())
+            if updates.pending or level > UpdateLevel.HOT:
+                self.snapshots.before_update()
+                level = max(level, updates.run(clock.moment.frame, wait=by_hand))
+                records = updates.take_records()
+                if level is UpdateLevel.COLD:
+                    reporter.spans.clear()
+            compiled = updates.compiled
             is_same = free_running and level is UpdateLevel.NONE and self._is_current
-            if compiled is not None and not (is_same and (compiled.is_still or not advance)):
-                self._launch(advance)
-                self.updates.read_status(fresh=not free_running)
-            self._picture()
+            is_launched = compiled is not None and not (is_same and (compiled.is_still or not advance))
+            if compiled is not None and is_launched:
+                self._launch(compiled, advance)
+                is_told = free_running or not updates.profiling
+                if is_told:
+                    reporter.renew(level, now=by_hand)  # while the device works, which takes no time then
+                self._finish(compiled, advance)
+                if compiled.status is not None or updates.status:
+                    updates.read_status(fresh=by_hand)
+            if self.snapshots.is_watched:
+                self.snapshots.take(compiled, self._stream, self._launches, clock.moment.frame, by_hand=by_hand)
             # What was edited before the request counts: a new file name, a new value.
-            while self._saves and not self.updates.pending:
-                self._save(self._saves.popleft())
+            while self._saves and not updates.pending:
+                self._saver.save(compiled, self._saves.popleft(), self.context.folder(), wait=by_hand)
         except DeviceError as problem:
             self.fault = problem
-            self.fail(fault_diagnostic(problem, self.updates.compiled))
+            self.fail(fault_diagnostic(problem, updates.compiled))
             raise
-        finish_ns = time.perf_counter_ns()
-        report = self._report(level, finish_ns - start_ns, records, fresh=not free_running)
-        if advance and not (free_running and compiled is None):  # the first frame waits for the first build
-            self.frame_index += 1
-            if self.frames_left:
-                self.frames_left -= 1
-                self.running = self.frames_left > 0
+        time_ns = time.perf_counter_ns() - start_ns
+        if not is_told:
+            reporter.renew(level, now=by_hand)
+        for record in records:
+            self.outbox.put_event(record)
+        is_done = advance and (by_hand or compiled is not None)  # the first frame waits for the first build
+        if is_done and self.frames_left:
+            self.frames_left -= 1
+            self.running = self.frames_left > 0
+        report = reporter.report(clock.moment, level, time_ns, records, self.running)
+        self.outbox.put_report(report)
+        if is_done:
+            clock.end()
+        if not (is_done and self.running):
+            clock.hold()  # what passes until the next frame is not the patch's time
         return report
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
@@ -137,137 +182,89 @@ class CudaEngine:
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped; the device is not asked for anything."""
         diagnostics = (*self.updates.diagnostics, diagnostic)
-        report = FrameReport(
-            frame=self.frame_index,
-            update_level=UpdateLevel.NONE,
-            frame_time_ns=0,
-            nodes=node_reports(self.context, self.updates.compiled, diagnostics, {}),
-            buffers=self._buffers,
-            statistics=self._statistics,
-            diagnostics=diagnostics,
-            failed=True,
-        )
+        report = self._reporter.last_report(self.frame_index, diagnostics)
         self.outbox.put_report(report)
         self.outbox.put_event(diagnostic)
 
     def close(self) -> None:
-        """Give everything on the device back."""
-        self.device.activate()
-        self.updates.close()
-        for event in (self.graph_start, self._stop):
-            event.destroy()
-        self._stream.destroy()
-        self.context.close()
+        """Give everything on the device back: also what comes after something that the device refuses.
+
+        DeviceError, when all that has been done, unless the engine has failed before and said so.
+        """
+        try:
+            with ExitStack() as closing:  # the last first, and each whatever became of those before it
+                closing.callback(self.context.close)
+                for used in (self._stream, self._stop, self.graph_start):
+                    closing.callback(used.destroy)
+                for part in (self.updates, self._saver, self.snapshots):
+                    closing.callback(part.close)
+                closing.callback(self._stream.synchronize)
+                self.device.activate()
+        except DeviceError:
+            if self.fault is None:
+                raise
 
     def _read_inbox(self) -> None:
-        while self.inbox:
-            match self.inbox.popleft():
+        inbox, take = self.inbox, self.context.hot.take
+        while inbox:
+            message = inbox.popleft()
+            # First, for there may be a thousand a frame.
+            if type(message) is ParameterChanged and take(message):
+                continue
+            match message:
                 case KernelFilesChanged(paths):
                     self.context.dirty.mark_kernel_files(paths)
-                case Observe(nodes):
-                    self._observed = nodes
-                    self._pictured = {node: n for node, n in self._pictured.items() if node in nodes}
+                case Observe(viewers):
+                    self.snapshots.observe(viewers)
                 case SetRunning(running, frames):
                     self.running, self.frames_left = running and frames != 0, frames
+                case SetPacing(pacing):
+                    self.pacing = pacing
                 case SetProfiling(level):
                     self.updates.set_profiling(level)
                 case Reset():
+                    self.snapshots.before_update()
                     self.context.states.clear()
                     if self.updates.compiled is not None:
                         self.updates.compiled.begin_again()
-                    self.frame_index = 0
+                    self.context.value_graph.begin_again()
+                    self.clock.reset()
                     self._is_current = False
                 case SaveOutputs(node):
                     self._saves.append(node)
+                case SetInput(name, value):
+                    self.context.value_graph.inputs.post(name, value)
+                case Undone(change):
+                    self.updates.apply(change, "undo")
                 case change:
                     self.updates.apply(change)
 
-    def _launch(self, advance: bool) -> None:
-        compiled = self.updates.compiled
-        assert compiled is not None
-        uniforms = self.context.frame.array
-        step = self._time_step_s if advance else 0.0
-        uniforms[0] = (self.frame_index & 0xFFFFFFFF, self.frame_index * self._time_step_s, step, 0)
-        measured = self.updates.profiling >= ProfilingLevel.SUMMARY
-        if measured:
+    def _launch(self, compiled: CompiledGraph, advance: bool) -> None:
+        """Give the frame to the device, which may still be at it when this returns."""
+        now, stream = self.clock.moment, self._stream
+        if compiled.uses_frame:
+            pack_frame(self._uniforms, now.frame, now.time_s, now.time_step_s)
+        if not advance:
+            self._kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
+            for memory, contents in self._kept:
+                self.device.read(memory, contents)
+        self.snapshots.before_launch(stream)
+        if self.updates.profiling:
             self.launched_ns = time.perf_counter_ns()
-            self._stream.record(self.graph_start)
-        kept = [] if advance else [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
-        for memory, contents in kept:
-            self.device.read(memory, contents)
-        compiled.launch(self._stream, advance=advance)
-        if measured:
-            self._stream.record(self._stop)
+            stream.record(self.graph_start)
+            compiled.launch(stream, advance=advance)
+            stream.record(self._stop)
+        else:
+            compiled.launch(stream, advance=advance)
+
+    def _finish(self, compiled: CompiledGraph, advance: bool) -> None:
+        """Wait for what was launched, and take its times."""
         self._stream.synchronize()
-        for memory, contents in kept:
-            self.device.write(memory, contents)
+        if not advance:
+            for memory, contents in self._kept:
+                self.device.write(memory, contents)
         self._launches += 1
         self._is_current = True
-        if measured:
-            self._launch_ns.add(self._stop.elapsed_ns(self.graph_start))
-            self._spans.add(compiled.span_times())
-
-    def _picture(self) -> None:
-        """Read back what observed viewers show, unless they have it already or have not taken the last one."""
-        compiled = self.updates.compiled
-        if compiled is None or not self._observed:
-            return
-        for node, display in displays(compiled):
-            node_id, node = node, owner(node)
-            if node in self._observed and self._pictured.get(node) != self._launches and display.path is None:
-                if self.outbox.has_preview(node):
-                    continue
-                pixels = read_buffer(compiled, self.device, PortRef(node_id, display.buffer))
-                self.outbox.put_preview(Preview(node, self.frame_index, pixels))
-                self._pictured[node] = self._launches
-
-    def _save(self, node: str | None) -> None:
-        try:
-            if self.updates.compiled is None:
-                raise PatchError("outputs must come from a running patch, got one that has not been built")
-            base = self.context.folder()
-            for saved in save_outputs(self.updates.compiled, self.device, folder=None, base=base, node=node):
-                if saved.path:
-                    self.outbox.put_event(saved)
-        except PatchError as problem:
-            self.outbox.put_event(error(str(problem), node=node))
-
-    def _report(
-        self, level: UpdateLevel, time_ns: int, records: tuple[UpdateRecord, ...], *, fresh: bool
-    ) -> FrameReport:
-        now = time.perf_counter_ns()
-        diagnostics = self.updates.diagnostics
-        compiled = self.updates.compiled
-        structure = level > UpdateLevel.HOT or diagnostics is not self._told
-        measured = self.updates.profiling >= ProfilingLevel.SUMMARY
-        if structure or (measured and (fresh or now - self._reported_ns >= REPORT_INTERVAL_NS)):
-            self._reported_ns, self._told = now, diagnostics
-            self._nodes = node_reports(self.context, compiled, diagnostics, self._spans.by_node())
-            self._statistics = EngineStatistics(
-                device=self.device.info.name,
-                blocks=len(self.context.registry.placed),
-                kernels=len(compiled.kernels) if compiled else 0,
-                launch_ns=self._launch_ns.mean,
-                profiling=self.updates.profiling,
-                pool_used_bytes=self.context.pool.used_bytes,
-                pool_allocated_bytes=self.context.pool.allocated_bytes,
-            )
-        if structure:
-            self._buffers = buffer_reports(compiled)
-        for record in records:
-            self.outbox.put_event(record)
-        report = FrameReport(
-            frame=self.frame_index,
-            update_level=level,
-            frame_time_ns=time_ns,
-            nodes=self._nodes,
-            buffers=self._buffers,
-            statistics=self._statistics,
-            diagnostics=diagnostics,
-            updates=records,
-            running=self.running,
-            counts=append_counts(compiled, self.updates.status),
-            preparing=self.updates.preparing,
-        )
-        self.outbox.put_report(report)
-        return report
+        if self.updates.profiling:
+            self._reporter.launch_ns.add(self._stop.elapsed_ns(self.graph_start))
+            self._reporter.spans.add(compiled.span_times())

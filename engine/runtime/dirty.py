@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal, NamedTuple
 
+#: Who asks for an update: the person at the canvas, who may also take something back, or whatever followed by itself.
+Source = Literal["edit", "undo", "kernel file", "block file", "value", "engine"]
 FIRST_BUILD = "first build"
 #: A person who pastes a hundred blocks need not read a hundred names.
 CAUSES_TOLD = 4
+
+
+class Cause(NamedTuple):
+    """Why something is rebuilt: in words, who was the first to ask for it, and the nodes that it is about."""
+
+    text: str
+    source: Source
+    nodes: tuple[str, ...] = ()
 
 
 class DirtyTracker:
     """Starts with the structure dirty, so that the first frame builds.
 
     `parameters` holds live parameters by (node, name) with their newest value; `kernel_files` saved kernel sources;
-    `causes` what made the structure dirty, in words.
+    `causes` what made the structure dirty, in words, and who. `source` is whose changes are being followed.
     """
 
     def __init__(self) -> None:
         self.structure = True
         self.parameters: dict[tuple[str, str], object] = {}
         self.kernel_files: set[Path] = set()
-        self.causes: dict[str, None] = {FIRST_BUILD: None}
+        self.causes: dict[str, Cause] = {FIRST_BUILD: Cause(FIRST_BUILD, "engine")}
+        self.source: Source = "edit"
 
-    def mark_structure(self, cause: str) -> None:
+    def mark_structure(self, cause: str, source: Source | None = None, *, nodes: tuple[str, ...] = ()) -> None:
         """A rebuild is needed."""
         self.structure = True
         if FIRST_BUILD not in self.causes:
-            self.causes[cause] = None
+            self.causes.setdefault(cause, Cause(cause, source or self.source, nodes))
 
     def mark_parameter(self, node: str, name: str, value: object) -> None:
         """A live parameter has a new value."""
@@ -36,14 +48,16 @@ class DirtyTracker:
         """Kernel sources were saved."""
         self.kernel_files |= paths
 
-    def take_structure(self) -> str:
-        """Return the causes in words and count the structure as clean."""
+    def take_structure(self) -> Cause:
+        """Return the causes as one, and count the structure as clean."""
         told = list(self.causes)[:CAUSES_TOLD]
         more = len(self.causes) - len(told)
         text = ", ".join(told) + (f" and {more} more" if more else "")
+        source: Source = next((cause.source for cause in self.causes.values()), "engine")
+        nodes = dict.fromkeys(node for cause in self.causes.values() for node in cause.nodes)
         self.structure = False
         self.causes.clear()
-        return text
+        return Cause(text, source, tuple(nodes))
 
     def take_parameters(self) -> dict[tuple[str, str], object]:
         """Return the changed parameters and count them as clean."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.diagnostics import Diagnostic
+from engine.diagnostics import Diagnostic, WarploomError
 from engine.patch.changes import Change
 from engine.profiling.levels import ProfilingLevel as ProfilingLevel
+from engine.runtime.pacing import Pacing
 
 
 class UpdateLevel(IntEnum):
@@ -37,16 +39,41 @@ class NodeState(StrEnum):
 # Into the engine, besides the patch's changes.
 
 
+class Undone(msgspec.Struct, frozen=True):
+    """A change of the patch that takes an edit back, or brings it back; it is followed like any other."""
+
+    change: Change
+
+
 class KernelFilesChanged(msgspec.Struct, frozen=True):
     """Kernel sources were saved."""
 
     paths: frozenset[Path]
 
 
+class Viewing(msgspec.Struct, frozen=True):
+    """How somebody looks at a viewer.
+
+    `size` is (width, height) of the place that the whole picture has on the screen, in pixels: it need not be larger
+    than that; None asks for every pixel. `rate` is the most pictures a second, None for as many as are taken. `probe`
+    is (x, y) of the pixel of the whole picture whose value is wanted. WarploomError for no rate.
+    """
+
+    size: tuple[int, int] | None = None
+    rate: float | None = None
+    probe: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rate is not None and not (math.isfinite(self.rate) and self.rate > 0):
+            raise WarploomError(
+                f"viewer's rate must be a positive number of pictures a second, got {self.rate}; None takes them all"
+            )
+
+
 class Observe(msgspec.Struct, frozen=True):
     """The viewers somebody looks at, by node id: only their pictures are read back."""
 
-    nodes: frozenset[str]
+    viewers: dict[str, Viewing]
 
 
 class SetRunning(msgspec.Struct, frozen=True):
@@ -54,6 +81,12 @@ class SetRunning(msgspec.Struct, frozen=True):
 
     running: bool
     frames: int | None = None
+
+
+class SetPacing(msgspec.Struct, frozen=True):
+    """Begin frames at another rate, or as fast as they go."""
+
+    pacing: Pacing
 
 
 class SetProfiling(msgspec.Struct, frozen=True):
@@ -72,7 +105,25 @@ class SaveOutputs(msgspec.Struct, frozen=True):
     node: str | None = None
 
 
-Message = Change | KernelFilesChanged | Observe | SetRunning | SetProfiling | Reset | SaveOutputs
+class SetInput(msgspec.Struct, frozen=True):
+    """An input of a person has another value: "key.a", "mouse.x" and the like (`engine.values.inputs`)."""
+
+    name: str
+    value: float
+
+
+Message = (
+    Change
+    | Undone
+    | KernelFilesChanged
+    | Observe
+    | SetRunning
+    | SetPacing
+    | SetProfiling
+    | Reset
+    | SaveOutputs
+    | SetInput
+)
 
 
 # Out of the engine.
@@ -111,12 +162,21 @@ class EngineStatistics(msgspec.Struct, frozen=True):
 
 
 class UpdateRecord(msgspec.Struct, frozen=True):
-    """One update above HOT: what it was, why, and what it cost."""
+    """One update above HOT: what it was, why, and what it cost.
+
+    `source` says who: "edit", "undo", "kernel file", "block file", "value" or "engine". `cost_ns` is from when the work
+    began to when its result ran; of that `beside_ns` was spent beside the frames and `swap_ns` between two of them.
+    """
 
     level: UpdateLevel
     cause: str
     cost_ns: int
     frame: int
+    source: str = "edit"
+    beside_ns: int = 0
+    swap_ns: int = 0
+    #: The nodes that the cause is about, the first change's first.
+    nodes: tuple[str, ...] = ()
 
 
 class FrameReport(msgspec.Struct, frozen=True):
@@ -132,20 +192,43 @@ class FrameReport(msgspec.Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...] = ()
     updates: tuple[UpdateRecord, ...] = ()
     running: bool = False
+    #: The patch's time at the start of the frame, in seconds.
+    time_s: float = 0.0
     #: How many elements each append buffer holds, by "node.port".
     counts: dict[str, int] = {}
+    #: What every value output and driven parameter holds, by "node.port"; renewed at an interval that can be read.
+    values: dict[str, float] = {}
     #: Compilation is under way beside the running graph.
     preparing: bool = False
+    #: How many frames of this engine wrote parameters and needed nothing more.
+    hot_updates: int = 0
     #: The last report of an engine that has stopped: its diagnostics say why. Another engine has to be started.
     failed: bool = False
 
 
+class Probed(msgspec.Struct, frozen=True):
+    """A pixel of the whole picture: red, green, blue and alpha, 0 to 255, sRGB."""
+
+    x: int
+    y: int
+    value: tuple[int, int, int, int]
+
+
 class Preview(msgspec.Struct, frozen=True):
-    """A viewer's picture: `pixels` is (height, width, 4) of uint8, sRGB."""
+    """A viewer's picture: `pixels` is (height, width, 4) of uint8, sRGB, and may be smaller than the whole picture."""
 
     node: str
     frame: int
     pixels: np.ndarray[Any, Any]
+    #: Height and width of the whole picture; None when `pixels` is all of it.
+    whole: tuple[int, int] | None = None
+    #: The pixel that was asked for, when `pixels` does not hold it.
+    probed: Probed | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width of the whole picture."""
+        return self.whole or (self.pixels.shape[0], self.pixels.shape[1])
 
 
 class Saved(msgspec.Struct, frozen=True):

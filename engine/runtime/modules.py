@@ -50,18 +50,20 @@ class ModuleCache:
 
     def kernel(self, name: KernelName, folders: Iterable[str] = ()) -> TypedKernel:
         """Return a kernel, compiling and loading its file when needed; KernelError says what is wrong with it."""
-        path = self.path(name, folders)
         with self._lock:
-            loaded = self._loaded.get(path)
-            if loaded is None:
-                loaded = self._loaded[path] = self._load(path)
-            return loaded.kernel(name.entry)
+            return self._module(name, folders).kernel(name.entry)
 
     def image(self, name: KernelName, folders: Iterable[str] = ()) -> KernelImage:
         """Return the compiled file that a kernel comes from; KernelError as with `kernel`."""
-        self.kernel(name, folders)
         with self._lock:
-            return self._loaded[self.path(name, folders)].image
+            loaded = self._module(name, folders)
+            loaded.kernel(name.entry)
+            return loaded.image
+
+    def dependencies(self) -> frozenset[Path]:
+        """Return every file that a loaded kernel comes from or includes."""
+        with self._lock:
+            return frozenset(path for loaded in self._loaded.values() for path in loaded.image.dependencies)
 
     @staticmethod
     def path(name: KernelName, folders: Iterable[str] = ()) -> Path:
@@ -106,6 +108,13 @@ class ModuleCache:
         for loaded in self._loaded.values():
             loaded.module.unload()
         self._loaded.clear()
+
+    def _module(self, name: KernelName, folders: Iterable[str]) -> LoadedModule:
+        path = self.path(name, folders)
+        loaded = self._loaded.get(path)
+        if loaded is None:
+            loaded = self._loaded[path] = self._load(path)
+        return loaded
 
     def _load(self, path: Path) -> LoadedModule:
         architecture = self._device.info.architecture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from engine.diagnostics import Diagnostic
 from engine.runtime.messages import FrameReport, Preview, Saved, UpdateRecord
@@ -17,16 +18,20 @@ class Outbox:
 
     def __init__(self) -> None:
         self._report: deque[FrameReport] = deque(maxlen=1)
-        self._previews: dict[str, Preview] = {}
+        self._previews: dict[str, Callable[[], Preview]] = {}
         self._events: deque[Happening] = deque(maxlen=EVENT_LIMIT)
 
     def put_report(self, report: FrameReport) -> None:
         """Replace the report."""
         self._report.append(report)
 
-    def put_preview(self, preview: Preview) -> None:
-        """Replace a viewer's picture."""
-        self._previews[preview.node] = preview
+    def put_preview(self, node: str, make: Callable[[], Preview]) -> None:
+        """Offer a viewer's picture; whoever takes it calls `make`, so that its copy costs the engine nothing."""
+        self._previews[node] = make
+
+    def drop_preview(self, node: str) -> bool:
+        """Take an offer back; False when there is none, or somebody has taken it."""
+        return self._previews.pop(node, None) is not None
 
     def put_event(self, event: Happening) -> None:
         """Add something that happened."""
@@ -41,11 +46,8 @@ class Outbox:
 
     def take_preview(self, node: str) -> Preview | None:
         """Return a viewer's newest picture that was not taken yet."""
-        return self._previews.pop(node, None)
-
-    def has_preview(self, node: str) -> bool:
-        """True while a viewer's picture has not been taken."""
-        return node in self._previews
+        make = self._previews.pop(node, None)
+        return None if make is None else make()
 
     def take_events(self) -> list[Happening]:
         """Return what happened since the last call, oldest first."""

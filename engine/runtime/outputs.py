@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +69,32 @@ def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
     return sorted((port for port in ports if inlined.output(port) not in description.targets_of), key=str)
 
 
-def save_outputs(
+@dataclass(frozen=True)
+class Output:
+    """What a port held after a frame, and the file it is to go to; with no file nothing was read."""
+
+    node: str
+    port: str
+    dtype: str
+    shape: tuple[int, ...]
+    path: Path | None
+    contents: np.ndarray[Any, Any] | None
+
+    def save(self) -> Saved:
+        """Write the file; PatchError when that can't be done."""
+        if self.path is not None and self.contents is not None:
+            _write(self.path, self.contents, self.node)
+        return Saved(self.node, self.port, self.dtype, self.shape, str(self.path) if self.path else None)
+
+
+def read_outputs(
     compiled: CompiledGraph, device: Device, *, folder: Path | None, base: Path, node: str | None = None
-) -> list[Saved]:
-    """Save outputs and return them; those with no file to go to are listed with no path.
+) -> Iterator[Output]:
+    """Read outputs back, one by one.
 
     With `folder`, viewers, save blocks and unconnected outputs all go there, under names of their own. Without it only
-    save blocks are written, to their own paths, relative ones starting at `base`.
+    save blocks go to files, to their own paths, relative ones starting at `base`.
     """
-    saved = []
     taken: set[Path] = set()
     for node_id, display in displays(compiled, node):
         port = PortRef(node_id, display.buffer)
@@ -88,16 +106,13 @@ def save_outputs(
             if path in taken:  # two save blocks may have files of one name
                 path = folder / f"{name}.{display.buffer}{path.suffix}"
             taken.add(path)
-        if path is not None:
-            _write(path, read_buffer(compiled, device, port), node_id)
-        saved.append(Saved(node_id, display.buffer, str(layout.dtype), layout.shape, str(path) if path else None))
+        contents = read_buffer(compiled, device, port) if path is not None else None
+        yield Output(node_id, display.buffer, str(layout.dtype), layout.shape, path, contents)
     for port in leaf_outputs(compiled) if node is None else ():
         layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
         path = folder / f"{port.node}.{port.port}.npy" if folder else None
-        if path is not None:
-            _write(path, read_buffer(compiled, device, port), port.node)
-        saved.append(Saved(port.node, port.port, str(layout.dtype), layout.shape, str(path) if path else None))
-    return saved
+        contents = read_buffer(compiled, device, port) if path is not None else None
+        yield Output(port.node, port.port, str(layout.dtype), layout.shape, path, contents)
 
 
 def _target(node: str, display: Display, suffix: str, folder: Path | None, base: Path) -> Path | None:
@@ -118,7 +133,7 @@ def _write(path: Path, array: np.ndarray[Any, Any], node: str) -> None:
             image.convert("RGB").save(data, kind) if kind == "JPEG" else image.save(data, kind)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data.getvalue())
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, MemoryError) as problem:
         raise PatchError(
             f"node {node}: output must be writable as {path}, got {problem}; use a .png, .jpg or .npy name in a folder "
             "that exists"

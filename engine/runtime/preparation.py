@@ -1,27 +1,31 @@
-"""Preparation: from the context's blocks to a `CompiledGraph` that is ready to be swapped in.
+"""Preparation: from the context's blocks to what the running graph is to become: another graph, or itself, adjusted.
 
 It runs beside the old graph, which it does not touch. What it allocates belongs to the new graph until it is swapped
-in or abandoned.
+in or abandoned. Everything that can be known before the swap is found out here, since the swap holds up a frame.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
+from engine.compiler.amending.adjusting import Adjustment, adjust_graph, is_adjustable
 from engine.compiler.arguments import Resources
 from engine.compiler.description import BlockNode
-from engine.compiler.inlining import Inlined, inline
+from engine.compiler.inlining import Inlined, changed_values, inline
 from engine.compiler.instantiate import CompiledGraph, compile_plan
+from engine.compiler.node_making import KernelNode
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Diagnostic, GraphValidationError, WarploomError, error
 from engine.runtime.allocation import GraphMemory, allocate
 from engine.runtime.carrying import keep_memory
 from engine.runtime.context import CudaContext
 from engine.runtime.launch_checks import count_problems, launch_warnings
-from engine.runtime.messages import ProfilingLevel
+from engine.runtime.messages import BufferReport, ProfilingLevel
 from engine.runtime.modules import PlanKernels
-from engine.runtime.requirements import element_problems, require_memory
+from engine.runtime.node_states import GraphFacts, graph_facts
+from engine.runtime.reporting import buffer_reports
+from engine.runtime.requirements import MemoryRefused, element_problems, require_memory
 
 
 @dataclass
@@ -30,18 +34,41 @@ class Prepared:
 
     `refused` says that there was a plan, which a kernel or the device did not take. `same_graph` is the new plan of the
     graph that runs already, when nothing about its nodes is different; at most contents that blocks provide are then
-    to be uploaded again.
+    to be uploaded again. `adjustment` is what the graph that runs already needs, with the memory, to be the new one.
     """
 
     compiled: CompiledGraph | None
     inlined: Inlined
     same_graph: Plan | None = None
+    adjustment: Adjustment | None = None
     refused: bool = False
     diagnostics: list[Diagnostic] = field(default_factory=list)
-    #: What is to be said of the launches of `compiled`.
+    #: What is to be said of the launches of `compiled`, and kernels whose newest version does not compile.
     launch_warnings: list[Diagnostic] = field(default_factory=list)
+    stale: list[Diagnostic] = field(default_factory=list)
     idle: frozenset[str] = frozenset()
+    #: The blocks, and those inside composites, that are in the patch and not in the new graph.
+    left_out: frozenset[str] = frozenset()
     memory: GraphMemory | None = None
+    #: What every output port of the new graph holds, by "node.port".
+    buffers: dict[str, BufferReport] = field(default_factory=dict)
+    facts: GraphFacts | None = None
+
+    #: Numbers that an adjusted graph has to be told, by (node, name).
+    given: dict[tuple[str, str], object] = field(default_factory=dict)
+
+    def abandon(self, context: CudaContext) -> None:
+        """Give back the memory that was claimed, of what does not come to run after all."""
+        if self.memory is not None:
+            self.memory.abandon(context.pool, context.states)
+            self.memory = None
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of what is to run next; None when nothing else is."""
+        if self.compiled is not None:
+            return self.compiled.plan
+        return self.adjustment.plan if self.adjustment is not None else self.same_graph
 
 
 @dataclass(frozen=True)
@@ -55,8 +82,9 @@ class Current:
 def prepare(context: CudaContext, current: Current | None, profiling: ProfilingLevel, *, rebuild: bool) -> Prepared:
     """Describe, plan and build; errors of the patch come back as diagnostics, with no graph when none can run.
 
-    `current` may run on if the new plan turns out to be the same. Unless it is to be a `rebuild`, only what changed is
-    built; the new graph is then to `take_over` the rest, and so is its memory.
+    `current` may run on if the new plan turns out to be the same, or to differ in what can be changed in place. Unless
+    it is to be a `rebuild`, only what changed is built; the new graph is then to `take_over` the rest, and so is its
+    memory.
     """
     context.device.activate()
     running = current.compiled.nodes if current is not None else frozenset[str]()
@@ -65,23 +93,33 @@ def prepare(context: CudaContext, current: Current | None, profiling: ProfilingL
     inlined = inline(context.description())
     problems = context.block_problems(inlined.description.nodes)
     partial = plan_what_can_run(inlined, problems, running, previous=previous)
-    prepared = Prepared(None, inlined, diagnostics=list(partial.diagnostics), idle=partial.idle)
+    found = [*context.notices(), *partial.diagnostics]
+    prepared = Prepared(None, inlined, diagnostics=found, idle=partial.idle)
+    prepared.stale = context.stale_kernels(inlined.description.nodes)
     if partial.plan is None:
         return prepared
     if previous is not None and not rebuild and same_structure(previous, partial.plan):
         prepared.same_graph = partial.plan
         return prepared
+    kept = current if not rebuild else None
     try:
-        prepared.compiled, prepared.memory = _realise(
-            context, partial.plan, profiling, current if not rebuild else None
-        )
-        prepared.launch_warnings = launch_warnings(prepared.compiled.kernels, context.device.info)
+        try:
+            _realise(prepared, context, partial.plan, profiling, kept)
+        except MemoryRefused:
+            if previous is None:
+                raise
+            # Placed anew, it needs no room for buffers that may grow again, nor that which they had to grow.
+            anew = plan_what_can_run(inlined, problems, running).plan
+            assert anew is not None
+            _realise(prepared, context, anew, profiling, kept)
     except GraphValidationError as problem:
         prepared.refused = True
         prepared.diagnostics += problem.errors
     except WarploomError as problem:
         prepared.refused = True
         prepared.diagnostics.append(error(str(problem), remedy="make the buffers smaller or close other programs"))
+    else:
+        _look_ahead(prepared, context)
     return prepared
 
 
@@ -102,8 +140,9 @@ def _same_block(a: BlockNode, b: BlockNode) -> bool:
 
 
 def _realise(
-    context: CudaContext, plan: Plan, profiling: ProfilingLevel, current: Current | None
-) -> tuple[CompiledGraph, GraphMemory]:
+    prepared: Prepared, context: CudaContext, plan: Plan, profiling: ProfilingLevel, current: Current | None
+) -> None:
+    """Build a plan, or find out how the current graph becomes what it says; nothing stays claimed when that fails."""
     image_of = cache(context.modules.image)  # which looks for the kernel's file
     only = _renewed(plan, current)
     if problems := [*element_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
@@ -123,10 +162,42 @@ def _realise(
             memory.status,
             memory.swapped,
         )
-        return compile_plan(plan, device, resources, spans(plan, profiling), running), memory
+        if running is not None and is_adjustable(plan, running.plan):
+            prepared.adjustment = adjust_graph(plan, device, resources, running)
+        if prepared.adjustment is None:
+            prepared.compiled = compile_plan(plan, device, resources, spans(plan, profiling), running)
     except BaseException:
         memory.abandon(pool, states)
         raise
+    prepared.memory = memory
+
+
+def _look_ahead(prepared: Prepared, context: CudaContext) -> None:
+    """Find out what the swap and the frames after it need to know of the new graph."""
+    plan, compiled, memory = prepared.plan, prepared.compiled, prepared.memory
+    assert plan is not None and memory is not None
+    if compiled is not None:
+        kernels = compiled.kernels
+        _ = compiled.live, compiled.is_still  # which are found once
+        compiled.upload(context.side)
+        context.side.synchronize()
+    else:
+        assert prepared.adjustment is not None
+        kernels = _adjusted_kernels(prepared.adjustment)
+        prepared.given = changed_values(prepared.adjustment.running.plan.inlined.values, plan.inlined.values)
+    prepared.launch_warnings = launch_warnings(kernels, context.device.info)
+    prepared.buffers = buffer_reports(plan, memory.by_owner)
+    prepared.facts = graph_facts(compiled) if compiled is not None else None
+    described = prepared.inlined.description.by_id.keys() - plan.description.by_id.keys()
+    undescribed = {node for node, placed in context.registry.placed.items() if not placed.description}
+    prepared.left_out = frozenset(described | undescribed)
+
+
+def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
+    """Return the kernel nodes as they are going to be."""
+    configs = {change.node.operation: change.config for change in adjustment.changes}
+    kernels = adjustment.running.kernels
+    return [replace(n, config=configs[n.operation]) if n.operation in configs else n for n in kernels]
 
 
 def _renewed(plan: Plan, current: Current | None) -> frozenset[int] | None:

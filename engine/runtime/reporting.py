@@ -2,60 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from engine.blocktypes.entries import StatusKind
-from engine.compiler.inlining import owner
+from engine.compiler.buffers import Lifetime
 from engine.compiler.instantiate import CompiledGraph
-from engine.diagnostics import Diagnostic, Severity
+from engine.compiler.plan import Plan
+from engine.device.protocol import Memory
 from engine.patch.changes import PortRef
-from engine.runtime.context import CudaContext
-from engine.runtime.messages import BufferReport, NodeReport, NodeState
+from engine.runtime.messages import BufferReport
 from engine.types import element_count
 
 
-def node_reports(
-    context: CudaContext,
-    compiled: CompiledGraph | None,
-    diagnostics: Iterable[Diagnostic],
-    times_ns: Mapping[str, int],
-) -> dict[str, NodeReport]:
-    """Return every node's state: an error or warning of its own, else idle when it is not in the running graph."""
-    own: dict[str, list[Diagnostic]] = {}
-    for item in diagnostics:
-        if item.node:
-            own.setdefault(item.node, []).append(item)
-    running = frozenset(owner(node) for node in compiled.nodes) if compiled else frozenset()
-    kernels = Counter(owner(kernel.node) for kernel in compiled.kernels) if compiled else Counter[str]()
-    reports = {}
-    for node_id, placed in context.registry.placed.items():
-        items = own.get(node_id, [])
-        if any(item.severity is Severity.ERROR for item in items):
-            state = NodeState.ERROR
-        elif items:
-            state = NodeState.WARNING
-        else:
-            state = NodeState.OK if node_id in running else NodeState.IDLE
-        message = "\n".join(_text(item) for item in items)
-        if state is NodeState.IDLE:
-            message = "not running: a block before it is not ready"
-        reports[node_id] = NodeReport(placed.node.type, state, message, times_ns.get(node_id), kernels.get(node_id, 0))
-    return reports
-
-
-def _text(item: Diagnostic) -> str:
-    """Return message and remedy; a compiler's message ends with a line of code, where nothing may be appended."""
-    if not item.remedy:
-        return item.message
-    return f"{item.message}\n({item.remedy})" if "\n" in item.message else f"{item.message} ({item.remedy})"
-
-
-def buffer_reports(compiled: CompiledGraph | None) -> dict[str, BufferReport]:
-    """Return what every output port of the patch's running nodes holds, by "node.port"."""
-    if compiled is None:
-        return {}
-    plan = compiled.plan
+def buffer_reports(plan: Plan, memory: Mapping[PortRef, Memory]) -> dict[str, BufferReport]:
+    """Return what every output port of the patch's nodes in a plan holds, by "node.port"; `memory` is by owner."""
     ports = {
         port: port
         for node in plan.description.nodes
@@ -66,16 +26,17 @@ def buffer_reports(compiled: CompiledGraph | None) -> dict[str, BufferReport]:
     ports |= {
         outer: inner for outer, inner in plan.inlined.outputs.items() if "/" not in outer.node and inner in plan.layouts
     }
+    layouts, places, allocations = plan.layouts, plan.buffers.places, plan.buffers.allocations
+    known: dict[tuple[int, int, Lifetime], BufferReport] = {}  # most ports hold what many others do
     reports: dict[str, BufferReport] = {}
     for shown, port in ports.items():
-        layout, place = plan.layouts[port], plan.buffers.places[port]
-        reports[str(shown)] = BufferReport(
-            str(layout.dtype),
-            layout.shape,
-            layout.size_bytes,
-            compiled.memory[place.owner].size_bytes,
-            str(plan.buffers.allocations[place.owner].lifetime),
-        )
+        layout, whole = layouts[port], places[port].owner
+        allocated, lifetime = memory[whole].size_bytes, allocations[whole].lifetime
+        report = known.get(key := (id(layout), allocated, lifetime))
+        if report is None:
+            report = BufferReport(str(layout.dtype), layout.shape, layout.size_bytes, allocated, str(lifetime))
+            known[key] = report
+        reports[str(shown)] = report
     return reports
 
 

@@ -23,6 +23,10 @@ from engine.types import DType
 ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
 
 
+class MemoryRefused(GraphValidationError):
+    """A plan needs more memory than there is."""
+
+
 def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
     """Return an error for each buffer whose elements are not of the size of the struct that a kernel takes them for.
 
@@ -56,7 +60,7 @@ def _mismatches(image: KernelImage, kernel: Kernel, types: tuple[tuple[str, DTyp
 def require_memory(
     plan: Plan, device: Device, pool: BufferPool, kept: AbstractSet[PortRef], *, has_arena: bool = False
 ) -> None:
-    """Raise GraphValidationError at the largest buffer when the plan needs more memory than there is.
+    """Raise MemoryRefused at the largest buffer when the plan needs more memory than there is.
 
     `kept` are the buffers that are there already; with `has_arena` so is what the others share.
     """
@@ -85,7 +89,7 @@ def require_memory(
         found=_text(total),
         remedy=remedy,
     )
-    raise GraphValidationError([found])
+    raise MemoryRefused([found])
 
 
 def _text(size_bytes: int) -> str:

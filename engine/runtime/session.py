@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,22 +12,27 @@ from typing import Any
 
 import numpy as np
 
+from engine.blocktypes import definitions
+from engine.blocktypes.loading_folders import block_folders
 from engine.device.open import open_device
 from engine.device.protocol import Device
-from engine.diagnostics import PatchError, WarploomError
+from engine.diagnostics import KernelError, PatchError, WarploomError
 from engine.kernel_sources.files import KERNELS_FOLDER
-from engine.kernel_sources.watcher import KernelWatcher
-from engine.patch.changes import PortRef
+from engine.kernel_sources.watcher import SourceWatcher
+from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import Slice
+from engine.runtime.cost import Asked, EditCost, cost_of
 from engine.runtime.cuda_engine import CudaEngine
 from engine.runtime.loop import EngineLoop
-from engine.runtime.messages import FrameReport, KernelFilesChanged, Message, Preview, Saved
+from engine.runtime.messages import FrameReport, KernelFilesChanged, Message, Preview, Saved, Undone
 from engine.runtime.outbox import Happening
-from engine.runtime.outputs import save_outputs
+from engine.runtime.outputs import read_outputs
+from engine.runtime.pacing import Pacing
 from engine.runtime.tracing import trace_frames
 
+_log = logging.getLogger(__name__)
 #: How long closing waits for the frame under way before it interrupts the device.
 PATIENCE_S = 0.4
 
@@ -55,11 +61,12 @@ class Engine:
         )
         self._lock = threading.RLock()
         self._loop: EngineLoop | None = None
-        self._watcher: KernelWatcher | None = None
+        self._watcher: SourceWatcher | None = None
         self._closed = False
         for change in patch.as_changes():
             self._engine.post(change)
-        self._unsubscribe = patch.subscribe(self._engine.post)
+        self._unsubscribe = patch.subscribe(self._follow)
+        self._forget_types = definitions.subscribe(self._follow_types)
 
     def __enter__(self) -> Engine:
         return self
@@ -69,11 +76,15 @@ class Engine:
     ) -> None:
         self.close()
 
-    def step(self) -> FrameReport:
-        """Do one frame now, with everything that was edited, and return its report."""
+    def step(self, *, real_time: bool = False) -> FrameReport:
+        """Do one frame now, with everything that was edited, and return its report.
+
+        The patch's time goes on by one `time_step_s`, so that the same edits give the same frames on every run; with
+        `real_time` it goes on by what has passed since the step before.
+        """
         with self._lock:
             self._require_open()
-            return self._engine.frame()
+            return self._engine.frame(real_time=real_time)
 
     def trace(self, frames: int) -> list[Slice]:
         """Do some frames with every kernel timed and return what took time; see `engine.profiling.trace`."""
@@ -81,11 +92,18 @@ class Engine:
             self._require_open()
             return trace_frames(self._engine, frames)
 
-    def start(self, *, rate: float | None = 60.0) -> None:
-        """Run frames on a thread of the engine's own, at most `rate` a second; None means as fast as they go."""
+    def start(self, *, rate: float | None = 60.0, pacing: Pacing | None = None, deterministic: bool = False) -> None:
+        """Run frames on a thread of the engine's own, `rate` a second; None means as fast as they go.
+
+        `pacing` says the same and more, in place of `rate`; `SetPacing` changes it later. The patch's time follows the
+        wall's, or goes on by one `time_step_s` a frame when it is to be `deterministic`: for recordings.
+        """
         self._require_open()
+        if pacing is None:
+            pacing = Pacing.free() if rate is None else Pacing.fixed(rate)
         if self._loop is None or not self._loop.is_alive:
-            self._loop = EngineLoop(self._engine, self._lock, rate)
+            self._engine.pacing = pacing
+            self._loop = EngineLoop(self._engine, self._lock, real_time=not deterministic)
 
     def stop(self) -> None:
         """End the thread; the graph and its state stay."""
@@ -96,7 +114,8 @@ class Engine:
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
         """Return a copy of what a port holds after the last frame; the first frame is done when there was none.
 
-        An array of the port's element type and shape; vectors have an axis of their own, last.
+        An array of the port's element type and shape; vectors have an axis of their own, last. A value output and a
+        driven parameter give an array without dimensions.
         """
         with self._lock:
             self._require_open()
@@ -104,6 +123,9 @@ class Engine:
             if compiled is None and self._loop is None:
                 self._engine.frame()
                 compiled = self._engine.updates.compiled
+            value = self._engine.context.value_graph.value(port)
+            if value is not None:
+                return np.array(value)
             if compiled is None or compiled.plan.inlined.output(port) not in compiled.plan.layouts:
                 reasons = "; ".join(str(item) for item in self._engine.updates.diagnostics)
                 raise PatchError(f"port {port} must be part of the running graph{': ' + reasons if reasons else ''}")
@@ -115,19 +137,31 @@ class Engine:
             self._require_open()
             if self._engine.updates.compiled is None:
                 raise PatchError("outputs must come from a running patch; step it first")
-            return save_outputs(self._engine.updates.compiled, self.device, folder=folder, base=self.patch.folder)
+            compiled, base = self._engine.updates.compiled, self.patch.folder
+            return [output.save() for output in read_outputs(compiled, self.device, folder=folder, base=base)]
 
-    def watch_kernels(self, folders: Iterable[Path] = ()) -> None:
-        """Follow saves of kernel files in Warploom's kernel folder, beside the block library and in `folders`."""
+    def watch_files(self, folders: Iterable[Path] = ()) -> None:
+        """Follow saves of kernel and block files: Warploom's, those beside block types, and those in `folders`.
+
+        Block files count where `trust_blocks` or the catalogue have loaded them from.
+        """
         if self._watcher is None:
-            self._watcher = KernelWatcher(lambda paths: self._engine.post(KernelFilesChanged(paths)))
-        used = {block.source_folder() for block in self.patch.catalogue.all()}
-        for folder in {KERNELS_FOLDER, *(f for f in used if f is not None and f.is_dir()), *folders}:
+            self._watcher = SourceWatcher(self._on_saved)
+        self._watch_sources(self._watcher)
+        for folder in folders:
             self._watcher.watch(folder)
 
     def post(self, message: Message) -> None:
         """Leave a message for the next frame."""
         self._engine.post(message)
+
+    def cost_of(self, asked: Asked | Iterable[Asked]) -> EditCost:
+        """Return what one or several changes would cost, made at once to the patch as it is; nothing is done.
+
+        It never waits, and belongs to the patch's thread: what it knows of the running graph is what the last update
+        has left.
+        """
+        return cost_of(asked, self.patch, self._engine.updates.published)
 
     def take_report(self) -> FrameReport | None:
         """Return the newest report that was not taken yet."""
@@ -142,19 +176,56 @@ class Engine:
         return self._engine.outbox.take_events()
 
     def close(self) -> None:
-        """Stop and give everything back; safe to call again."""
+        """Stop and give everything back; safe to call again. DeviceError when the device fails only now."""
         if self._closed:
             return
         self._closed = True
         self._unsubscribe()
+        self._forget_types()
         if self._watcher is not None:
             self._watcher.close()
-        with self._impatience():
-            self.stop()
-            with self._lock:
-                self._engine.close()
-        if self._own_device is not None:
-            self._own_device.close()
+        try:
+            with self._impatience():
+                self.stop()
+                with self._lock:
+                    self._engine.close()
+        finally:
+            if self._own_device is not None:
+                self._own_device.close()
+
+    def _follow(self, change: Change) -> None:
+        if not isinstance(change, BlockTypesChanged):  # of which the engine hears without the patch
+            self._engine.post(Undone(change) if self.patch.is_undoing else change)
+
+    def _follow_types(self, types: frozenset[str]) -> None:
+        """Hear, on the thread that loads block files, that types are others."""
+        self._engine.post(BlockTypesChanged(types))
+        if self._watcher is not None:
+            self._watch_sources(self._watcher)
+
+    def _watch_sources(self, watcher: SourceWatcher) -> None:
+        is_more = False
+        for folder in self._source_folders():
+            try:
+                is_more |= watcher.watch(folder)
+            except KernelError as problem:  # without it saves are not followed, and all else is as it should be
+                _log.warning("%s", problem)
+        if is_more:
+            block_folders.catch_up()  # with what was saved since it was loaded, while nobody watched
+
+    def _source_folders(self) -> set[Path]:
+        used = {block.source_folder() for block in self.patch.catalogue.all()}
+        return {KERNELS_FOLDER, *(f for f in (*block_folders.paths, *used) if f is not None and f.is_dir())}
+
+    def _on_saved(self, files: frozenset[Path]) -> None:
+        blocks = frozenset(path for path in files if path.suffix == ".py")
+        kernels = files - blocks
+        # A kernel that is saved with its block goes by the block's new description.
+        loaded = block_folders.reload(blocks) if blocks else None
+        if kernels and loaded is not None:
+            loaded.add_done_callback(lambda _: self._engine.post(KernelFilesChanged(kernels)))
+        elif kernels:
+            self._engine.post(KernelFilesChanged(kernels))
 
     @contextmanager
     def _impatience(self) -> Iterator[None]:

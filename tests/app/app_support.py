@@ -16,7 +16,9 @@ from engine.api import Block, BlockBuilder, In, Out, f32, float4, param, port, u
 from engine.device.protocol import DeviceInfo
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
+from engine.runtime.cost import EditCost
 from engine.runtime.messages import EngineStatistics, FrameReport, Preview, UpdateLevel
+from engine.runtime.pacing import Pacing
 
 #: How long a test waits for a real engine.
 PATIENCE_MS = 20_000
@@ -73,14 +75,19 @@ class FakeEngine:
         self.closed = threading.Event()
         self.device = SimpleNamespace(info=DeviceInfo("host", "A test's device", "none", 0, 1))
 
-    def start(self) -> None:
+    def start(self, *, pacing: Pacing) -> None:
         """Nothing to start."""
+        self.pacing = pacing
 
-    def watch_kernels(self) -> None:
+    def watch_files(self) -> None:
         """No kernels to watch."""
 
     def post(self, message: Any) -> None:
         self.posted.append(message)
+
+    def cost_of(self, asked: Any) -> EditCost:
+        """A rebuild, whatever is asked."""
+        return EditCost(UpdateLevel.COLD, "a test", 3_100_000)
 
     def take_report(self) -> FrameReport | None:
         return self.reports.pop() if self.reports else None

@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from app import dialogs
 from app.dialogs import Answer
+from app.trust import Trust
 from engine.patch.document import Patch
 from tests.app.app_support import FakeEngine
 
@@ -26,6 +27,7 @@ class Asked:
 
     about_changes: Answer = Answer.DISCARD
     recover: bool = True
+    trust: Trust = Trust.NO
     path: Path | None = None
     shown: list[str] = field(default_factory=list)
 
@@ -41,6 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
     monkeypatch.setattr(dialogs, "ask_about_changes", lambda _, name: remember(name, answers.about_changes))
     monkeypatch.setattr(dialogs, "ask_to_recover", lambda _, name: remember(name, answers.recover))
+    monkeypatch.setattr(dialogs, "ask_to_trust", lambda _, folder, names: remember(str(folder), answers.trust))
     monkeypatch.setattr(dialogs, "ask_open", lambda *_: answers.path)
     monkeypatch.setattr(dialogs, "ask_save", lambda *_: answers.path)
     monkeypatch.setattr(dialogs, "show_error", lambda _, title, text: remember(f"{title}: {text}", None))

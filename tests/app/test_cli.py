@@ -303,7 +303,7 @@ def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: P
 
 def test_an_unexpected_error_is_one_line(warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No traceback reaches a person; it is in the file that the line names."""
-    monkeypatch.setattr("app.headless.load_patch", lambda path: 1 / 0)
+    monkeypatch.setattr("app.headless.open_patch", lambda path, **_: 1 / 0)
     result = warploom("run", saxpy_file)
     assert result.status == 1
     assert result.err.startswith("error: Unexpected ZeroDivisionError: division by zero.")

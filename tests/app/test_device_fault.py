@@ -75,7 +75,7 @@ def test_an_engine_that_cannot_start_is_told_in_the_same_place(
     """The banner stays until a start succeeds."""
     from engine.diagnostics import DeviceError
 
-    def refuse(self: FakeEngine) -> None:
+    def refuse(self: FakeEngine, **_: object) -> None:
         raise DeviceError("cuda:0 is busy")
 
     with monkeypatch.context() as broken:

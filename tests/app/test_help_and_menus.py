@@ -117,4 +117,4 @@ def test_the_viewer_has_the_largest_share_of_the_docks(opened: MainWindow, qtbot
     qtbot.waitUntil(lambda: viewer.width() > 0.34 * opened.width())
     assert viewer.height() > 0.35 * opened.height()
     assert opened.docks["inspector"].height() > 0.3 * opened.height()
-    assert opened.docks["problems"].height() < 160
+    assert opened.docks["problems"].height() < 0.25 * opened.height()

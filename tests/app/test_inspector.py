@@ -214,8 +214,7 @@ def test_an_array_is_summarised(inspector: Inspector, patch: Patch) -> None:
 
 def test_reset_gives_the_default_back(inspector: Inspector, patch: Patch) -> None:
     """The reset button is there only for a value that was set, and one click removes that value."""
-    row = inspector.editor("gain").parentWidget()
-    reset = row.reset  # type: ignore[union-attr]  # the editor lies in its row
+    reset = inspector.row("gain").reset
     assert reset.isHidden()
     patch.set("a", gain=5.0)
     assert not reset.isHidden()

@@ -1,4 +1,4 @@
-"""Problems lead to their node; the log tells what happened and what it cost."""
+"""Problems lead to their node; the log tells what happened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.docks.problems import Problems
 from app.widgets.problem_count import count_text
 from engine.diagnostics import error, warning
 from engine.patch.document import Patch
-from engine.runtime.messages import Saved, UpdateLevel, UpdateRecord
+from engine.runtime.messages import Saved
 
 
 def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Patch) -> None:
@@ -91,18 +91,16 @@ def test_count_text() -> None:
     assert count_text(2, 1) == "2 errors, 1 warning"
 
 
-def test_the_log_tells_level_cause_and_cost(qtbot: QtBot) -> None:
-    """An update, a saved file and an error each make a line."""
+def test_the_log_tells_of_files_and_faults(qtbot: QtBot) -> None:
+    """A saved file and an error each make a line."""
     log = Log()
     qtbot.addWidget(log)
     assert log.currentIndex() == 0
-    log.add_update(UpdateRecord(UpdateLevel.COLD, "blur was connected", 3_000_000, 17))
     log.add_saved(Saved("save", "pixels", "uchar4", (2, 3), "/tmp/a.png"))
     log.add_diagnostic(error("disk must have space", node="save"))
-    assert [(entry.label, entry.text, entry.cost) for entry in log.entries] == [
-        ("COLD", "blur was connected", "3.00 ms"),
-        ("Saved", "/tmp/a.png (save.pixels, uchar4 2 × 3)", ""),
-        ("Error", "save: disk must have space", ""),
+    assert [(entry.label, entry.text) for entry in log.entries] == [
+        ("Saved", "/tmp/a.png (save.pixels, uchar4 2 × 3)"),
+        ("Error", "save: disk must have space"),
     ]
 
 

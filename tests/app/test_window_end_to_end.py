@@ -70,7 +70,7 @@ def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: Main
     assert patch is not None
     first = wait_for_picture(qtbot, window)
     qtbot.waitUntil(lambda: not np.array_equal(first, picture(window)), timeout=PATIENCE_MS)
-    updates = [entry for entry in window.log.entries if entry.cost]
+    updates = list(window.updates.rows.rows)
     window.canvas.select(["forces"])
     name = next(name for name in window.inspector._rows if "gravity" in name)
     editor = window.inspector.editor(name)
@@ -84,6 +84,6 @@ def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: Main
     editor.slider.setSliderDown(False)
     assert patch.value("forces", name) != before
     assert len(patch.history.names) == 1
-    assert [entry for entry in window.log.entries if entry.cost] == updates
+    assert window.updates.rows.rows == updates
     window.session.undo()
     assert patch.value("forces", name) == before

@@ -36,7 +36,7 @@ def test_block_explains_itself(block: type[Block]) -> None:
     text = block.__doc__ or ""
     assert block.summary.endswith(".") and len(block.summary) < 110
     assert len(text) > len(block.summary) + 60, "help must go beyond the summary"
-    for name, spec in (block.ports | block.parameters).items():
+    for name, spec in (block.ports | block.parameters | block.values_out).items():
         assert spec.doc.endswith(".") and len(spec.doc) > 8, name
 
 

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from blocks.io.decode_image import load_linear
-from engine import Engine
+from engine import Engine, UpdateLevel
 from engine.patch.files import dump_patch, load_patch
+from engine.runtime.messages import Reset, SetInput
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "resources" / "examples"
 
 
-@pytest.mark.parametrize("name", ["particles", "photo"])
+@pytest.mark.parametrize("name", ["particles", "photo", "values"])
 def test_example_is_what_its_script_writes(name: str) -> None:
     """tools/make_examples.py and the file agree."""
     script: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "make_examples.py"))
@@ -37,6 +38,28 @@ def test_fountain_fills_with_light() -> None:
     bright = (image[..., :3].max(2) > 0.25).mean()
     assert 0.005 < bright < 0.5
     assert np.isfinite(image).all() and image.min() >= 0 and image.max() <= 1
+
+
+def test_values_lead_the_particles() -> None:
+    """What drives a parameter is what its closed form says, and the mouse blows the particles to its side."""
+    patch = load_patch(EXAMPLES / "values.loom")
+    patch.set("emitter", count=3000, rate=1500.0)
+    middles = []
+    with Engine(patch, device="host") as engine:
+        for x in (0.0, 1.0):
+            engine.post(Reset())
+            engine.post(SetInput("mouse.x", x))
+            for frame in range(60):
+                report = engine.step()
+                assert not report.diagnostics and report.update_level in (UpdateLevel.COLD, UpdateLevel.HOT)
+                t = frame / 60
+                assert report.values["emitter.lean"] == pytest.approx(24 + 20 * np.sin(2 * np.pi * 0.15 * t))
+                assert report.values["emitter.speed"] == pytest.approx(4.5 + 3 * abs(np.sin(np.pi * 0.6 * t)))
+            assert report.values["forces.wind_x"] == pytest.approx(-14 if x == 0 else 14)
+            particles = engine.read(patch["integrate"]["out"])
+            middles.append(particles["position"][particles["life"] > 0][:, 0].mean())
+        assert engine.read(patch["render"]["image"]).std() > 0.01
+    assert middles[0] < -0.3 < 0.3 < middles[1]
 
 
 def test_photograph_becomes_outlines(tmp_path: Path) -> None:

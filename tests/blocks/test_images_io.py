@@ -13,7 +13,7 @@ from PIL import Image
 from blocks.io.decode_image import load_linear
 from engine import Engine, Patch
 from engine.diagnostics import PatchError
-from engine.runtime.messages import Observe
+from engine.runtime.messages import Observe, Viewing
 
 
 def _encode(linear: Any) -> Any:
@@ -136,7 +136,7 @@ def _shown(image: Any, **parameters: Any) -> Any:
     viewer = patch.add("io.viewer", **parameters)
     patch.connect(patch.add("io.image_array", data=image)["out"], viewer["image"])
     with Engine(patch, device="host") as engine:
-        engine.post(Observe(frozenset({viewer.id})))
+        engine.post(Observe({viewer.id: Viewing()}))
         engine.step()
         preview = engine.take_preview(viewer.id)
     assert preview is not None

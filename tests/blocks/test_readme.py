@@ -12,22 +12,45 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch
+from engine.runtime.messages import Reset
 
 README = Path(__file__).parents[2] / "blocks" / "README.md"
+
+
+def printed(text: str, language: str, part: str) -> str:
+    """Return the code of a language that holds `part`."""
+    found = re.findall(rf"^ *```{language}\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    return next(textwrap.dedent(code) for code in found if part in code)
+
+
+def load(path: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a module and run it."""
+    path.write_text(code)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, path.stem, module)
+    spec.loader.exec_module(module)
+
+
+def test_the_value_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 240 beats a minute and 60 frames a second it ticks in every 15th frame, and again after a reset."""
+    load(tmp_path / "metronome.py", printed(README.read_text("utf-8"), "python", "class Metronome"), monkeypatch)
+    patch = Patch()
+    node = patch.add("value.metronome", tempo=240.001)
+    with Engine(patch, device="host") as engine:
+        for _ in range(2):
+            reports = [engine.step().values for _ in range(61)]
+            ticks = [frame for frame, values in enumerate(reports) if values[str(node["tick"])]]
+            assert ticks == [15, 30, 45, 60] and reports[-1][str(node["beats"])] == 4
+            engine.post(Reset())
 
 
 def test_the_block_of_the_readme_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its two files, as they are printed there, make a block that thresholds."""
     text = README.read_text("utf-8")
-    for language, name in (("cuda", "threshold.cu"), ("python", "threshold.py")):
-        match = re.search(rf"^ *```{language}\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
-        assert match
-        (tmp_path / name).write_text(textwrap.dedent(match[1]))
-    spec = importlib.util.spec_from_file_location("threshold", tmp_path / "threshold.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "threshold", module)
-    spec.loader.exec_module(module)
+    (tmp_path / "threshold.cu").write_text(printed(text, "cuda", "threshold"))
+    load(tmp_path / "threshold.py", printed(text, "python", "class Threshold"), monkeypatch)
     x = np.linspace(0, 1, 999, dtype=np.float32)
     patch = Patch()
     node = patch.add("math.threshold", level=0.25)

@@ -177,8 +177,13 @@ class FakeExecutable:
 
     def launch(self, stream: Any) -> None: ...
 
+    def upload(self, stream: Any) -> None: ...
+
     def update_kernel(self, *what: Any) -> None:
         self.updates.append(what)
+
+    def refresh(self, nodes: Any) -> None:
+        self.updates += [(node,) for node in nodes]
 
     def destroy(self) -> None:
         self.destroyed = True

@@ -11,7 +11,8 @@ from engine.patch.changes import Connection, PortRef
 from tests.compiler import patch_blocks as blocks
 from tests.compiler.random_patches import RandomPatch
 
-_KINDS = ("rewire", "rewire", "rewire", "add", "add", "insert", "remove", "bypass", "describe", "resize", "two")
+_KINDS = ("rewire", "rewire", "rewire", "add", "add", "insert", "remove", "bypass", "describe")
+_KINDS += ("resize", "resize", "resize", "reorder", "two")
 
 
 def random_edit(chance: random.Random, patch: RandomPatch, plan: Plan) -> RandomPatch:
@@ -129,9 +130,20 @@ class _Editor:
         self._nodes[number] = BlockNode(node.id, replace(node.description))
 
     def _resize(self) -> None:
-        """Give a block that makes numbers another size; not everything behind it may take that."""
+        """Give a block that makes numbers another size; not everything behind it may take that.
+
+        Either any other, or one row more or less: what lies within the same allocation, and what just does not.
+        """
         made = [n for n, node in enumerate(self._nodes) if not node.description.inputs and node.description.entries]
         if made:
             number = self._chance.choice(made)
             rows, columns, seed = (self._chance.randint(1, 64) for _ in range(3))
+            layout = self._plan.layouts.get(PortRef(self._nodes[number].id, "out"))
+            if layout is not None and len(layout.shape) == 2 and self._chance.random() < 0.5:
+                rows, columns = max(layout.shape[0] + self._chance.choice((-1, 1)), 1), layout.shape[1]
             self._nodes[number] = BlockNode(self._nodes[number].id, blocks.fresh(rows, columns, seed))
+
+    def _reorder(self) -> None:
+        """List the same blocks and connections in another order, as a file or an undo may."""
+        self._chance.shuffle(self._nodes)
+        self._chance.shuffle(self._connections)

@@ -315,6 +315,9 @@ def test_pinned_arrays_are_read_at_every_launch(device: Device) -> None:
     copied = graph.add_copy(middle, source, 28, [])
     graph.add_copy(target, middle, 28, [copied])
     executable, stream = graph.instantiate(), device.create_stream()
+    executable.upload(stream)  # which does nothing that a launch would not
+    stream.synchronize()
+    assert not target.array.any()
     for offset in (0, 10):
         source.array[:] = np.arange(7) + offset
         executable.launch(stream)

@@ -27,10 +27,10 @@ EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "32"))
 STEPS = 4
 
 
-@pytest.fixture
-def device() -> Iterator[Device]:
-    """One device for all engines of a test."""
-    opened = open_device("host")
+@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """One device for all engines of a test, each in turn."""
+    opened = open_device(request.param)
     yield opened
     opened.close()
 

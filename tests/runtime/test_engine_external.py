@@ -126,7 +126,7 @@ def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
     "other",
     [floats(1, 2, 3, 4), np.array([1, 2, 3], np.float64), np.zeros((1, 3), np.float32), floats(1, 9, 2, 9, 3)[::2]],
 )
-def test_an_array_of_another_layout_is_cold(other: Array) -> None:
+def test_an_array_of_another_layout_is_taken_in_place(other: Array) -> None:
     """Another size, element type, rank or strides; and back."""
     mine = floats(7, 8, 9)
     patch = Patch()
@@ -138,7 +138,7 @@ def test_an_array_of_another_layout_is_cold(other: Array) -> None:
         for which, wanted in ((1, other), (0, mine)):
             patch.set(source, which=str(which))
             report = engine.step()
-            assert report.update_level is UpdateLevel.COLD and not report.diagnostics
+            assert report.update_level is UpdateLevel.WARM and not report.diagnostics
             assert engine.read(copy["out"]).dtype == wanted.dtype
             np.testing.assert_array_equal(engine.read(copy["out"]), wanted)
             np.testing.assert_array_equal(engine.read(source["out"]), wanted)

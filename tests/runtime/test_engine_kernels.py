@@ -156,11 +156,11 @@ def test_a_deleted_kernel_file_does_not_stop_the_engine(patch: Patch, kernels: K
 
 
 def test_saves_reach_a_watching_engine(patch: Patch, kernels: Kernels) -> None:
-    """With `watch_kernels` nobody has to say that a file was saved."""
+    """With `watch_files` nobody has to say that a file was saved."""
     import time
 
     with Engine(patch, device="host") as engine:
-        engine.watch_kernels([kernels.folder])
+        engine.watch_files([kernels.folder])
         engine.step()
         kernels.write("scale.cu", SCALE.replace("x[i] * factor", "-x[i]"))
         deadline = time.monotonic() + 10

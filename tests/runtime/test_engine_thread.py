@@ -15,7 +15,7 @@ from engine import Engine, Patch, UpdateLevel
 from engine.diagnostics import DeviceError, Diagnostic, PatchError
 from engine.patch.changes import PortRef
 from engine.runtime import updates
-from engine.runtime.messages import FrameReport, Observe, Reset, Saved, SaveOutputs, SetRunning
+from engine.runtime.messages import FrameReport, Observe, Reset, Saved, SaveOutputs, SetRunning, Viewing
 from engine.runtime.preparation import prepare
 from tests.runtime.conftest import SCALE, Kernels
 
@@ -185,7 +185,7 @@ def test_pictures_come_only_from_viewers_that_somebody_looks_at(pictured: Patch)
     with Engine(pictured, device="host") as engine:
         engine.step()
         assert engine.take_preview("left") is None
-        engine.post(Observe(frozenset({"left"})))
+        engine.post(Observe({"left": Viewing()}))
         engine.step()
         preview = engine.take_preview("left")
         assert preview is not None
@@ -200,7 +200,7 @@ def test_pictures_come_only_from_viewers_that_somebody_looks_at(pictured: Patch)
         assert engine.take_preview("right") is None
         engine.step()
         engine.take_preview("left")
-        engine.post(Observe(frozenset()))
+        engine.post(Observe({}))
         engine.step()
         assert engine.take_preview("left") is None
 
@@ -210,7 +210,7 @@ def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -
     with Engine(pictured, device="host") as engine:
         engine.start(rate=200)
         report(engine, lambda r: r.buffers)
-        engine.post(Observe(frozenset({"right"})))
+        engine.post(Observe({"right": Viewing()}))
         until(lambda: engine.take_preview("right") is not None)
         time.sleep(0.05)
         assert engine.take_preview("right") is None
@@ -306,7 +306,7 @@ def test_any_other_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch
         engine.step()
         engine.take_events()
         with monkeypatch.context() as broken:
-            broken.setattr(type(engine._engine.updates), "run", lambda *_, **__: 1 / 0)
+            broken.setattr(type(engine._engine), "_launch", lambda *_, **__: 1 / 0)
             engine.start(rate=None)
             until(lambda: "warploom-engine" not in [t.name for t in threading.enumerate()])
         (event,) = engine.take_events()

@@ -191,14 +191,14 @@ def test_dirt_is_taken_once() -> None:
     """The first frame builds; then each change counts once, parameters with their newest value."""
     dirty = DirtyTracker()
     assert dirty.structure
-    assert dirty.take_structure() == "first build"
-    dirty.mark_structure("connection a")
-    dirty.mark_structure("block b")
-    dirty.mark_structure("connection a")
-    assert dirty.take_structure() == "connection a, block b"
+    assert dirty.take_structure() == ("first build", "engine", ())
+    dirty.mark_structure("connection a", nodes=("y", "x"))
+    dirty.mark_structure("block b", nodes=("b", "x"))
+    dirty.mark_structure("connection a", nodes=("y", "x"))
+    assert dirty.take_structure() == ("connection a, block b", "edit", ("y", "x", "b"))
     for number in range(100):
-        dirty.mark_structure(f"block {number}")
-    assert dirty.take_structure() == "block 0, block 1, block 2, block 3 and 96 more"
+        dirty.mark_structure(f"block {number}", "block file")
+    assert dirty.take_structure() == ("block 0, block 1, block 2, block 3 and 96 more", "block file", ())
     assert not dirty.structure
     for value in (1.0, 2.0):
         dirty.mark_parameter("n", "a", value)

@@ -34,9 +34,10 @@ def extend_placement(
         now, then = operations[index], base[index]
         if now.writes != then.writes or not then.reads <= now.reads or not set(then.after) <= set(now.after):
             return None
-        readers += [(owner, index) for owner in now.reads - then.reads if owner in previous.offsets]
-    if any(previous.sizes[owner] < buffers.places[owner].size_bytes for owner, _ in readers):
-        return None
+        touched = [owner for owner in now.reads | now.writes if owner in previous.offsets]
+        if any(previous.sizes[owner] < buffers.places[owner].size_bytes for owner in touched):
+            return None
+        readers += [(owner, index) for owner in touched if owner not in then.reads and owner in now.reads]
     neighbours = previous.neighbours
     evicted = {
         owner

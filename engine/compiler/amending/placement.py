@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
 from engine.compiler.buffers import BufferPlan
-from engine.compiler.memory.placement import Neighbours, Placement, aligned, sharable
+from engine.compiler.memory.placement import Neighbours, Placement, aligned, room_for, sharable
 from engine.compiler.operations import Operation, Scope
 from engine.patch.changes import PortRef
 
@@ -35,17 +35,25 @@ def amend_placement(
     for owner in found:
         size_bytes = places[owner].size_bytes
         size = rounded.get(size_bytes) or rounded.setdefault(size_bytes, aligned(size_bytes))
-        if owner in offsets and known[owner] == size:
-            sizes[owner] = size
+        if owner in offsets and size <= known[owner] == room_for(size, known[owner]):
+            sizes[owner] = known[owner]
         else:
             beside += size
     neighbours = without(previous.neighbours, offsets.keys() - sizes.keys(), previous)
     order = _Order(operations, users)
-    refused = {owner for owner, earlier in neighbours.items() if not order.allows(owner, earlier)}
+    refused = [owner for owner, earlier in neighbours.items() if not order.allows(owner, earlier)]
+    met: set[PortRef] = set()
     while refused:
-        beside += sum(sizes.pop(owner) for owner in refused)
-        before, neighbours = neighbours, without(neighbours, refused, previous)
-        refused = {o for o, earlier in neighbours.items() if earlier is not before[o] and not order.allows(o, earlier)}
+        # One of two has to leave. A buffer that is read for longer than before is in the way of all that come after it:
+        # the earlier one leaves. One that is written sooner meets the next earlier one then, and leaves itself.
+        leaving: set[PortRef] = set()
+        for owner in refused:
+            in_the_way = [other for other in neighbours[owner] if not order.allows(owner, (other,))]
+            leaving.update((owner,) if owner in met else in_the_way)
+            met.update((owner, *in_the_way))
+        beside += sum(sizes.pop(owner) for owner in leaving)
+        before, neighbours = neighbours, without(neighbours, leaving, previous)
+        refused = [o for o, earlier in neighbours.items() if earlier is not before[o] and not order.allows(o, earlier)]
     unshared = sum(sizes.values())
     if beside > max(previous.size_bytes // 10, LITTLE_BYTES):
         return None

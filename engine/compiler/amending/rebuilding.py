@@ -7,7 +7,6 @@ events of spans that stay.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from engine.blocktypes.entries import KernelEntry
 from engine.compiler.amending.amendment import Amendment
@@ -157,7 +156,8 @@ class _Rebuilding:
             span = spans[known]
             built.spans.append(span if label == known else Span(label, span.start, span.stop))
             built.events[label] = running.events[known]
-            built.borrowed.add(label)
+        built.borrowed = set(self._earlier_label)
+        built.lent = frozenset(self._earlier_label.values())
 
     def _change(self) -> dict[int, KernelNode]:
         """Change the nodes that are other than before; return the kernels that are made anew, by operation."""
@@ -229,7 +229,8 @@ class _Rebuilding:
                 if old in swapped:
                     built.graph.set_kernel(kernel.handle, kernel.kernel.kernel, kernel.config, kernel.arguments)
                 if old != index:
-                    kernel = replace(kernel, operation=index)
+                    k = kernel
+                    kernel = KernelNode(k.node, index, k.handle, k.kernel, k.config, k.arguments, k.parameters)
             built.kernels.append(kernel)
 
 

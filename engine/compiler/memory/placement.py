@@ -21,6 +21,10 @@ from engine.compiler.memory.uses import buffer_uses, may_miss_a_turn, spans
 from engine.compiler.operations import Operation, Scope
 from engine.patch.changes import PortRef
 
+#: A buffer up to this size that grows gets room to double, a larger one a quarter, or this much.
+MOST_DOUBLED_BYTES = 16 << 20
+#: How many times what is needed may be held in case that sizes grow again.
+MOST_SPARE = 4
 _NONE: frozenset[PortRef] = frozenset()
 #: By buffer, others that lie at some of its bytes.
 Neighbours = dict[PortRef, tuple[PortRef, ...]]
@@ -30,7 +34,8 @@ Neighbours = dict[PortRef, tuple[PortRef, ...]]
 class Placement:
     """Offsets in the arena, in bytes and by owner; every other buffer has memory of its own.
 
-    `sizes` are in bytes, as the arena counts them. `unshared_bytes` is what the same buffers need without sharing,
+    `sizes` are in bytes, as the arena counts them: what a buffer may grow to where it lies.
+    `unshared_bytes` is what the same buffers need without sharing,
     `peak_bytes` what no placement can undercut: the most that are in use at once, in each group of buffers that share.
     `lasting` buffers hold something from before the frame: state, the user's arrays, what is read before it is written.
     """
@@ -103,6 +108,8 @@ def place_buffers(
     plain = [buffers.places[owner].size_bytes for owner in found]
     rounded = {size: aligned(size) for size in set(plain)}
     sizes = [rounded[size] for size in plain]
+    if keep is not None:
+        sizes = [room_for(size, keep.sizes.get(owner)) for owner, size in zip(found, sizes, strict=True)]
     order = succession(operations, scopes, touched)
     groups = sharing_groups(order, sizes, spans(operations, scopes, touched))
     peak = sum(group.peak_bytes for group in groups)
@@ -154,6 +161,24 @@ def sharable(
 def aligned(size_bytes: int) -> int:
     """Return how many bytes of the arena a buffer takes."""
     return -(-max(size_bytes, 1) // ALLOCATION_ALIGNMENT) * ALLOCATION_ALIGNMENT
+
+
+def room_for(size_bytes: int, known_bytes: int | None) -> int:
+    """Return how much of the arena a buffer gets that had `known_bytes` of it before, or None.
+
+    Somebody who drags a size changes it again: a buffer that has grown gets more than it needs, one that has shrunk
+    keeps what it has, so that the next change needs no other placement. Both within limits (`wastes`).
+    """
+    if known_bytes is None or size_bytes == known_bytes:
+        return size_bytes
+    if size_bytes < known_bytes:
+        return size_bytes if wastes(known_bytes, size_bytes) else known_bytes
+    return aligned(size_bytes + max(size_bytes // 4, min(size_bytes, MOST_DOUBLED_BYTES)))
+
+
+def wastes(held_bytes: int, needed_bytes: int) -> bool:
+    """True when so much more memory is held than needed that it is worth placing buffers anew."""
+    return held_bytes > max(MOST_SPARE * needed_bytes, 4 * MOST_DOUBLED_BYTES)
 
 
 def _still_there(numbers: dict[PortRef, int], sizes: list[int], keep: Placement) -> dict[int, int]:

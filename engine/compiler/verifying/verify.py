@@ -149,7 +149,7 @@ def _place_problems(plan: Plan) -> list[str]:
             if not same:
                 problems.append(f"{port} must lie where what it shows lies, got {places.get(port)}")
     for owner, offset in plan.placement.offsets.items():
-        end = offset + allocations[owner].layout.size_bytes
+        end = offset + max(allocations[owner].layout.size_bytes, plan.placement.sizes[owner])
         if offset % ALLOCATION_ALIGNMENT or not 0 <= offset <= end <= plan.placement.size_bytes:
             problems.append(f"{owner} must lie aligned in the arena of {plan.placement.size_bytes} bytes, got {offset}")
     return problems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cuda.bindings import driver
@@ -18,6 +19,8 @@ from engine.device.protocol import Graph, Kernel, LaunchConfig, Node, Stream, Up
 from engine.device.tree import ROOT
 from engine.diagnostics import DeviceError
 
+_launch, _set_params = driver.cuGraphLaunch, driver.cuGraphExecKernelNodeSetParams
+
 
 class CudaExecutable:
     """An instantiated graph, with prepared launch parameters for each kernel node that was updated once."""
@@ -30,7 +33,8 @@ class CudaExecutable:
         self._resources = assembly.resources
         self._token = self._resources.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
         self._records = tuple(assembly.tree.nodes)
-        self._prepared: dict[Node, NativeLaunch] = {}
+        #: The driver's name of a kernel node, its launch, and what the driver reads of that.
+        self._prepared: dict[Node, tuple[Any, NativeLaunch, Any]] = {}
         self._images = assembly.images.copy()
         self._destroyed = False
 
@@ -38,7 +42,15 @@ class CudaExecutable:
         """Start the graph on `stream`; returns at once."""
         if self._destroyed:
             raise DeviceError("executable must be launched before it is destroyed")
-        check(driver.cuGraphLaunch(self._handle, own_stream(stream).handle), "launching a graph")
+        result = _launch(self._handle, own_stream(stream).handle)
+        if result[0]:
+            check(result, "launching a graph")
+
+    def upload(self, stream: Stream) -> None:
+        """Bring the graph to the device on `stream`, so that the first launch takes no longer than others."""
+        if self._destroyed:
+            raise DeviceError("executable must be uploaded before it is destroyed")
+        check(driver.cuGraphUpload(self._handle, own_stream(stream).handle), "uploading a graph")
 
     def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
         """Give a kernel node new arguments, a new launch or another function; DeviceError, and no change, if unfit.
@@ -46,21 +58,28 @@ class CudaExecutable:
         With the kernel, argument block and launch that it had before it costs one driver call: that is the way to
         pass on values that were written into the block.
         """
-        prepared = self._prepared.get(node) or self._prepare(node)
-        (name,) = self._native.nodes_of(node)
+        name, prepared, _ = self._prepared.get(node) or self._prepare(node)
         before = prepared.kernel
         assert before is not None
         same_launch = config is prepared.config or config == prepared.config
         if same_launch and kernel is before and arguments is prepared.arguments:
-            result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, prepared.native)
-            check(result, "updating a kernel node")
+            self.refresh((node,))
             return
         own, changed = own_kernel(kernel), NativeLaunch()
         result = driver.cuGraphExecKernelNodeSetParams(self._handle, name, changed.set(own, config, arguments))
         check(result, f"changing a kernel node from {before.name} to {own.name}")
-        self._prepared[node] = changed
+        self._prepared[node] = name, changed, changed.native
         self._images.hold(own.image)
         self._images.drop(before.image)
+
+    def refresh(self, nodes: Iterable[Node]) -> None:
+        """Pass on what was written into the argument blocks of kernel nodes: one driver call for each."""
+        prepared, handle = self._prepared, self._handle
+        for node in nodes:
+            name, _, native = prepared.get(node) or self._prepare(node)
+            result = _set_params(handle, name, native)
+            if result[0]:
+                check(result, "updating a kernel node")
 
     def update_from(self, graph: Graph) -> UpdateResult:
         """Give every node what its twin in `graph` does, or say why not; the graph is not needed afterwards."""
@@ -93,12 +112,13 @@ class CudaExecutable:
             self._images.clear()
             self._prepared.clear()
 
-    def _prepare(self, node: Node) -> NativeLaunch:
+    def _prepare(self, node: Node) -> tuple[Any, NativeLaunch, Any]:
         """Make a node's parameters on its first update: most nodes of a patch are never updated."""
         work = self._records[node].work if 0 <= node < len(self._records) else None
         if self._destroyed or not isinstance(work, KernelWork):
             raise DeviceError(f"node {node} must be a kernel node of a live executable")
         prepared = NativeLaunch()
         prepared.set(own_kernel(work.kernel), work.config, work.arguments)
-        self._prepared[node] = prepared
-        return prepared
+        (name,) = self._native.nodes_of(node)
+        self._prepared[node] = found = name, prepared, prepared.native
+        return found

@@ -11,6 +11,7 @@ from cuda.bindings import driver
 from engine.device.cuda.errors import check
 from engine.device.cuda.ownership import Resources
 from engine.device.external import ExternalArray, writable_bytes
+from engine.device.protocol import Memory, PinnedArray
 from engine.diagnostics import DeviceError
 
 _Attribute = driver.CUpointer_attribute
@@ -122,3 +123,17 @@ class CudaPinnedArray:
     def free(self) -> None:
         """Give it back; a second call does nothing."""
         self._resources.release(self._token)
+
+
+def copy_address(end: Memory | PinnedArray, size_bytes: int, role: str) -> int:
+    """Return the address of one end of a copy; DeviceError when it has fewer bytes or is another device's array."""
+    if isinstance(end, CudaPinnedArray):
+        address, size = end.address, int(end.array.nbytes)
+    else:
+        pointer = getattr(end, "pointer", None)
+        if pointer is None:
+            raise DeviceError(f"{role} must be memory of the CUDA device, got {type(end).__name__}")
+        address, size = int(pointer), end.size_bytes  # type: ignore[union-attr]  # what has a pointer is a Memory
+    if not 0 <= size_bytes <= size:
+        raise DeviceError(f"{role} must hold {size_bytes} bytes, got {size}")
+    return address

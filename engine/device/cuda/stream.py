@@ -5,9 +5,12 @@ from __future__ import annotations
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
+from engine.device.cuda.memory import copy_address
 from engine.device.cuda.ownership import Resources
-from engine.device.protocol import Event, Stream
+from engine.device.protocol import Event, Memory, PinnedArray, Stream
 from engine.diagnostics import DeviceError
+
+_synchronize = driver.cuStreamSynchronize
 
 
 class CudaEvent:
@@ -30,6 +33,19 @@ class CudaEvent:
             raise DeviceError("event must be recorded before its time is read, got one that never was")
         return int(check(result, "cuEventElapsedTime") * 1e6)
 
+    @property
+    def is_reached(self) -> bool:
+        """True when all work before the last record is done, and before the first one; asking never waits."""
+        (code,) = driver.cuEventQuery(self.handle)
+        if code == driver.CUresult.CUDA_ERROR_NOT_READY:
+            return False
+        check((code,), "looking at an event")
+        return True
+
+    def synchronize(self) -> None:
+        """Wait until it is reached."""
+        check(driver.cuEventSynchronize(self.handle), "waiting for an event")
+
     def destroy(self) -> None:
         """Give it back; no graph that records it may be launched afterwards."""
         self._resources.release(self._token)
@@ -50,9 +66,21 @@ class CudaStream:
         """Record `event` after the work given so far."""
         check(driver.cuEventRecord(own_event(event).handle, self.handle), "cuEventRecord")
 
+    def wait(self, event: Event) -> None:
+        """Have all work given later wait on the GPU for the last record of `event`; the caller does not wait."""
+        check(driver.cuStreamWaitEvent(self.handle, own_event(event).handle, 0), "having a stream wait for an event")
+
+    def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
+        """Copy the first bytes in the stream's order; DeviceError when either has fewer."""
+        to, at = copy_address(target, size_bytes, "copy target"), copy_address(source, size_bytes, "copy source")
+        if size_bytes:
+            check(driver.cuMemcpyAsync(to, at, size_bytes, self.handle), f"copy of {size_bytes} bytes")
+
     def synchronize(self) -> None:
         """Wait until all work given so far is done."""
-        check(driver.cuStreamSynchronize(self.handle), "waiting for a stream")
+        result = _synchronize(self.handle)
+        if result[0]:
+            check(result, "waiting for a stream")
 
     def destroy(self) -> None:
         """Give it back; work given before is still done."""

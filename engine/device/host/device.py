@@ -54,7 +54,7 @@ class HostDevice:
         self.pool = Pool(cores, self.watchdog)
         self.table = AllocationTable()
         self._is_open = True
-        self._info = DeviceInfo("host", _title(), "compute_75", _memory_bytes(), self.pool.cores)
+        self._info = DeviceInfo("host", _title(), "compute_75", _memory_bytes(), self.pool.cores, has_own_memory=False)
 
     @property
     def info(self) -> DeviceInfo:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from engine.device.protocol import Event
+from engine.device.host.memory import bytes_of, copy
+from engine.device.protocol import Event, Memory, PinnedArray
 from engine.diagnostics import DeviceError
 
 
@@ -25,6 +26,14 @@ class HostEvent:
             raise DeviceError("host: event must be recorded before its time is read")
         return self.time_ns - since.time_ns
 
+    @property
+    def is_reached(self) -> bool:
+        """True: what was recorded is done."""
+        return True
+
+    def synchronize(self) -> None:
+        """Return at once: nothing is pending."""
+
     def destroy(self) -> None:
         """Forget the time."""
         self.time_ns = None
@@ -37,6 +46,14 @@ class HostStream:
         """Take the event's time now."""
         assert isinstance(event, HostEvent)
         event.reach()
+
+    def wait(self, event: Event) -> None:
+        """Return at once: what an event stands for is done."""
+        assert isinstance(event, HostEvent)
+
+    def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
+        """Copy the first bytes now; DeviceError when either has fewer."""
+        copy(bytes_of(target, size_bytes, "copy target"), bytes_of(source, size_bytes, "copy source"))
 
     def synchronize(self) -> None:
         """Return at once: nothing is pending."""

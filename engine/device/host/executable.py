@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from engine.device.arguments import KernelArguments
 from engine.device.difference import difference
 from engine.device.host.assembly import HostAssembly, own_assembly
@@ -34,6 +36,10 @@ class HostExecutable:
             finally:
                 self._watchdog.leave()
 
+    def upload(self, stream: Stream) -> None:
+        """Do nothing: a graph of the host is ready when it has been made."""
+        self._live()
+
     def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
         """Give a kernel node new arguments, a new launch or another function."""
         program = self._live()[1].program
@@ -43,6 +49,14 @@ class HostExecutable:
         if launch.kernel is not kernel or launch.arguments is not arguments or launch.config != config:
             launch = Launch(own_kernel(kernel), config, arguments)
         program.replace(node, launch)
+
+    def refresh(self, nodes: Iterable[Node]) -> None:
+        """Take notice that other values were written into argument blocks, which are read where they are."""
+        program = self._live()[1].program
+        for node in nodes:
+            if program.launch_of(node) is None:
+                raise DeviceError(f"host: updated node must be a kernel node of this graph, got {node}")
+            program.revalue(node)
 
     def update_from(self, graph: Graph) -> UpdateResult:
         """Give every node what its twin in `graph` does, or say why not; the graph is not needed afterwards."""

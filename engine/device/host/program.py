@@ -7,6 +7,7 @@ tells how long it takes, and by native code from then on when that is little.
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,8 @@ from engine.device.protocol import Node
 
 #: Longer fills and copies are called from Python: beside them a microsecond is nothing.
 MOST_BYTES = 1 << 20
+#: How long kernels whose values change all the time are taken to be as fast as they were.
+REMEASURE_NS = 20_000_000
 #: What the launch records of all kernels of a program have in common.
 _SHARED_FIELDS = (abi.ALLOCATIONS, abi.ALLOCATION_COUNT, abi.STOP, abi.SERVICES)
 #: One field of an instruction, and those of a kernel from the third on.
@@ -50,6 +53,8 @@ class Program:
         self._places: dict[Node, int] = {}
         #: Places of kernels that call Python, which prints for one kernel at a time.
         self._callers: set[int] = set()
+        #: When the next kernel may be measured because its values changed.
+        self._measure_ns = 0
         #: Places of kernels for which there will be better code.
         self._unsettled: set[int] = set()
         self._pairs: np.ndarray[Any, Any] | None = None
@@ -78,11 +83,22 @@ class Program:
         place = self._places.get(node)
         return None if place is None else self.launches[place]
 
+    def revalue(self, node: Node) -> None:
+        """Follow other values in the argument block of a kernel node.
+
+        They are read where they are; but the kernel may run longer with them. Values that are dragged change in every
+        frame, and most make no difference, so the time is taken again only now and then, of one kernel.
+        """
+        now_ns = time.perf_counter_ns()
+        if now_ns >= self._measure_ns:
+            self._measure_ns = now_ns + REMEASURE_NS
+            self.measure(self._places[node])
+
     def replace(self, node: Node, launch: Launch) -> None:
         """Give a kernel node another launch, or the same one with other arguments."""
         place = self._places[node]
         if self.launches[place] is launch:
-            self.measure(place)
+            self.revalue(node)
             return
         self.launches[place] = launch
         self._callers.discard(place)

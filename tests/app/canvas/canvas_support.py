@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app.canvas import Canvas
 from app.canvas.graph_scene import GraphScene
 from app.canvas.view import GraphView
+from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.ports import In, Out, port
@@ -86,11 +87,55 @@ class Show(_Still, Block, id="test_canvas.show", category="Test canvas"):
     out: Out[any_type] = port(doc="The same.", dtype="same(x)")
 
 
+class Blend(_Still, Block, id="test_canvas.blend", category="Test canvas"):
+    """Wombat with parameters."""
+
+    x: In[f32] = port(doc="Samples.", optional=True)
+    out: Out[f32] = port(doc="Samples.", shape="[size]")
+    amount: float = param(0.25, min=0, max=1, doc="How much.")
+    steps: int = param(3, min=1, max=9, unit="px", doc="How many.")
+    on: bool = param(True, doc="Whether at all.")
+    size: int = param(64, min=1, max=4096, structural=True, doc="How large.")
+    label: str = param("", doc="A text.")
+
+
+class Wave(ValueBlock, id="test_canvas.wave", category="Test values"):
+    """Bilby that swings."""
+
+    value: Value[float] = value_port(doc="The number.", unit="m")
+    up: Value[bool] = value_port(doc="Whether it rises.")
+    speed: float = param(1.0, min=0, max=10, doc="How fast.")
+    hold: bool = param(False, doc="Whether it stands.")
+
+    def update(self, now: Moment) -> None:
+        """Do nothing: no engine runs in these tests."""
+
+
+class Dial(ValueBlock, id="test_canvas.dial", category="Test values"):
+    """Bilby that a person sets."""
+
+    handle = "turn"
+
+    value: Value[float] = value_port(doc="The number set.")
+    turn: float = param(0.5, min=0, max=2, doc="How far it is turned.")
+
+    @classmethod
+    def spanning(cls, low: float, high: float, value: float) -> dict[str, float]:
+        """Stand at the value, which may be more than it can be turned to."""
+        return {"turn": value}
+
+    def update(self, now: Moment) -> None:
+        """Do nothing: no engine runs in these tests."""
+
+
 def make_report(
-    nodes: dict[str, NodeReport] | None = None, buffers: dict[str, BufferReport] | None = None
+    nodes: dict[str, NodeReport] | None = None,
+    buffers: dict[str, BufferReport] | None = None,
+    values: dict[str, float] | None = None,
 ) -> FrameReport:
-    """Return a frame report about some nodes and buffers."""
-    return FrameReport(1, UpdateLevel.NONE, 1_000_000, nodes or {}, buffers or {}, EngineStatistics("host"))
+    """Return a frame report about some nodes, buffers and values."""
+    statistics = EngineStatistics("host")
+    return FrameReport(1, UpdateLevel.NONE, 1_000_000, nodes or {}, buffers or {}, statistics, values=values or {})
 
 
 def make_node_report(state: NodeState = NodeState.OK, time_ns: int | None = None, message: str = "") -> NodeReport:

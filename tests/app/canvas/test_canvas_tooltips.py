@@ -53,11 +53,11 @@ def test_a_connection_tells_dtype_shape_and_bytes(patch: Patch) -> None:
     """A connection says what flows through it, from the buffer of its source port."""
     connection = Connection(PortRef("source", "out"), PortRef("scale", "x"))
     report = make_report(buffers={"source.out": BufferReport("Particle", (100_000,), 3_200_000, 4_000_000)})
-    assert connection_tooltip(connection, report).splitlines() == [
+    assert connection_tooltip(patch, connection, report).splitlines() == [
         "source.out → scale.x",
         "Particle, 100,000 elements, 3.05 MB (3.81 MB allocated)",
     ]
-    assert connection_tooltip(connection, None).endswith("Nothing flows yet.")
+    assert connection_tooltip(patch, connection, None).endswith("Nothing flows yet.")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,104 @@
+"""What becomes of a dragged connection: what is said while it is dragged, and the edit when it is dropped."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QPoint, QPointF, Signal
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.canvas import editing
+from app.canvas.connecting import ends, fitting_ports, refusal
+from app.canvas.connection_drag import Drop
+from app.canvas.cost_text import Costing, cost_text
+from app.canvas.offers import Offer, parameter_offers
+from engine.diagnostics import PatchError
+from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
+from engine.patch.document import Patch
+
+
+class ConnectionEdits(QObject):
+    """Edits the connections of `patch`; `cost` says what a change would cost, as soon as somebody knows."""
+
+    refused = Signal(str)  # why something is not done
+    dropped_on_nothing = Signal(QPointF, PortRef)  # a connection from this port, at a point of the scene
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._room = parent
+        self.patch: Patch | None = None
+        self.cost: Costing | None = None
+        self._explained: tuple[PortRef, PortRef] | None = None
+        self._explanation: tuple[str, bool] = ("", False)
+
+    def fitting(self, start: PortRef) -> set[PortRef]:
+        """Return what a connection from a port may end at."""
+        self._explained = None
+        return fitting_ports(self.patch, start) if self.patch is not None else set()
+
+    def offers(self, start: PortRef, node: str) -> list[Offer]:
+        """Return the parameters that a node offers to a connection from a port."""
+        return parameter_offers(self.patch, start, node) if self.patch is not None else []
+
+    def explain(self, start: PortRef, end: PortRef) -> tuple[str, bool]:
+        """Return what a drop at `end` would do and cost, or why it is refused; and whether it is."""
+        if self._explained != (start, end) and self.patch is not None:
+            self._explained = (start, end)
+            reason = refusal(self.patch, start, end)
+            self._explanation = (reason, True) if reason else (self._promise(self.patch, start, end), False)
+        return self._explanation
+
+    def explain_node(self, node: str) -> str:
+        """Return what a drop on a node that offers several parameters does."""
+        return f"Drop on a parameter of {self.patch.title(node)}" if self.patch is not None else ""
+
+    def drop(self, drop: Drop, position: QPoint) -> None:
+        """Do what a drop means; `position` is where it was on the screen."""
+        assert self.patch is not None
+        if drop.end is not None:
+            self._connect(drop, drop.end)
+        elif drop.node is not None:
+            self._choose(drop, drop.node, position)
+        elif drop.picked_up is not None:
+            self.patch.disconnect(drop.picked_up)
+        else:
+            self.dropped_on_nothing.emit(drop.point, drop.start)
+
+    def _connect(self, drop: Drop, end: PortRef) -> None:
+        assert self.patch is not None
+        try:
+            editing.connect(self.patch, drop.start, end, drop.picked_up)
+        except PatchError as problem:
+            self.refused.emit(str(problem))
+
+    def _choose(self, drop: Drop, node: str, position: QPoint) -> None:
+        """Ask which parameter of a node is meant."""
+        assert self.patch is not None
+        offers = self.offers(drop.start, node)
+        open_ones = [offer for offer in offers if offer.reason is None]
+        if len(open_ones) == 1:
+            self._connect(drop, open_ones[0].ref)
+        elif not open_ones:
+            self.refused.emit(offers[0].reason or "" if offers else f"{node} has no parameter that a value can drive")
+        else:
+            menu = QMenu(self._room)
+            menu.addSection(f"Drive a parameter of {self.patch.title(node)}")
+            for offer in open_ones:
+                action = menu.addAction(f"{offer.ref.port.replace('_', ' ')}\t{offer.state}".replace("&", "&&"))
+                action.setData(offer.ref)
+            menu.triggered.connect(lambda action: self._connect(drop, action.data()))
+            menu.aboutToHide.connect(menu.deleteLater)
+            menu.popup(position)
+
+    def _promise(self, patch: Patch, start: PortRef, end: PortRef) -> str:
+        connection = Connection(*ends(patch, start, end))
+        text = f"{connection.source} → {connection.target}"
+        cost = self.cost(connecting(patch, connection)) if self.cost is not None else None
+        return f"{text}\n{cost_text(cost)}" if cost is not None else text
+
+
+def connecting(patch: Patch, connection: Connection) -> list[Change]:
+    """Return the changes that making a connection consists of."""
+    before = patch.source_of(connection.target)
+    if before == connection.source:
+        return []
+    replaced: list[Change] = [] if before is None else [Disconnected(Connection(before, connection.target))]
+    return [*replaced, Connected(connection)]

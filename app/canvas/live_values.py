@@ -1,0 +1,42 @@
+"""The numbers that value blocks put out and parameters take, as the canvas and the inspector write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: As wide as any number that `number_text` writes with a sign, but for very large ones.
+WIDEST = "-0000.0"
+#: What stands for a number that has not been reported.
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class LiveValue:
+    """Where a number is found in the reports: `key` is a value output or a driven parameter, as "node.port".
+
+    `type` is float, int or bool.
+    """
+
+    key: str
+    type: str
+
+    def text(self, values: Mapping[str, float]) -> str:
+        """Return the number of a report as it is shown."""
+        value = values.get(self.key)
+        return NOTHING if value is None else number_text(value, self.type)
+
+
+def number_text(value: float, type: str) -> str:
+    """Return a number in few digits, as many for all of about one size, so that it stands still while it changes."""
+    if type == "bool":
+        return "on" if value else "off"
+    if not math.isfinite(value):
+        return str(value)
+    size = abs(value)
+    if size >= 999_999.5:
+        return f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
+    digits = 0 if type == "int" else 3 if size < 9.9995 else 2 if size < 99.995 else 1 if size < 9999.95 else 0
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if not any(digit in "123456789" for digit in text) else text

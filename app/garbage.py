@@ -1,0 +1,36 @@
+"""Python's garbage collection in the editor: in the UI's thread only, and between the engine's frames."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer
+
+from engine.runtime.collector import COLLECTOR
+
+_BUSY_MS, _QUIET_MS = 20, 500
+
+
+class GarbageTimer(QObject):
+    """Collects now and then, when the engines' next frames leave the time; `close` gives collection back to Python.
+
+    Qt objects in a reference cycle end where they are collected. In the engine's thread that would be a timer stopped,
+    or a widget destroyed, in a thread that is not its own: Qt says so, and then hangs or crashes.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._is_open = True
+        self._timer = QTimer(self, interval=_QUIET_MS)
+        self._timer.timeout.connect(COLLECTOR.collect)
+        COLLECTOR.adopt()
+        self._timer.start()
+
+    def set_busy(self, busy: bool) -> None:
+        """Look more often while an engine runs, since its worker may make much."""
+        self._timer.setInterval(_BUSY_MS if busy else _QUIET_MS)
+
+    def close(self) -> None:
+        """Leave collection to Python; safe to call again."""
+        if self._is_open:
+            self._is_open = False
+            self._timer.stop()
+            COLLECTOR.disown()

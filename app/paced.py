@@ -1,0 +1,41 @@
+"""Doing something at most so often, and once more for what came in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer
+
+
+class Paced(QObject):
+    """Calls `act` at once, or as soon as `interval_ms` have passed since it was last called."""
+
+    def __init__(self, act: Callable[[], None], interval_ms: int, parent: QObject) -> None:
+        super().__init__(parent)
+        self._act = act
+        self._is_wanted = False
+        self._rest = QTimer(self, singleShot=True, interval=interval_ms)
+        self._rest.timeout.connect(self._act_late)
+
+    def ask(self) -> None:
+        """Call it, now or soon."""
+        if self._rest.isActive():
+            self._is_wanted = True
+        else:
+            self._is_wanted = False
+            self._rest.start()
+            self._act()
+
+    def slow_to(self, interval_ms: int) -> None:
+        """Let so much pass from one call to the next, from now on."""
+        if interval_ms != self._rest.interval():
+            self._rest.setInterval(interval_ms)
+
+    def stop(self) -> None:
+        """Forget what was asked for."""
+        self._rest.stop()
+        self._is_wanted = False
+
+    def _act_late(self) -> None:
+        if self._is_wanted:
+            self.ask()

@@ -1,0 +1,65 @@
+"""Which folders of blocks the person trusts: for good, which is kept in the state folder, or until the program ends."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+
+import msgspec
+
+from engine.blocktypes.catalogue import folder_beside, trust_blocks
+from engine.patch.document import Patch
+from engine.patch.files import load_patch, write_atomically
+
+_FILE = "trusted_blocks.json"
+
+
+class Trust(Enum):
+    """An answer to whether the files of a folder may run."""
+
+    NO = "no"
+    ONCE = "once"
+    ALWAYS = "always"
+
+
+class TrustedFolders:
+    """The decisions about folders, by path; `state_folder` keeps those for good."""
+
+    def __init__(self, state_folder: Path) -> None:
+        self._file = state_folder / _FILE
+        self._decided: dict[Path, bool] = {}
+
+    def decision(self, folder: Path) -> bool | None:
+        """Return whether a folder is trusted; None when nobody has said so yet."""
+        path = folder.resolve()
+        return True if str(path) in self._always() else self._decided.get(path)
+
+    def decide(self, folder: Path, answer: Trust) -> None:
+        """Remember an answer; OSError when one for good can't be written."""
+        path = folder.resolve()
+        self._decided[path] = answer is not Trust.NO
+        always = [name for name in self._always() if name != str(path)]
+        if answer is Trust.ALWAYS:
+            always.append(str(path))
+        if always != self._always():
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._file, msgspec.json.encode(always))
+
+    def _always(self) -> list[str]:
+        try:
+            return msgspec.json.decode(self._file.read_bytes(), type=list[str])
+        except (OSError, msgspec.DecodeError):  # nobody was trusted yet, or nobody knows any more
+            return []
+
+
+def open_patch(path: Path, *, trust: bool) -> Patch:
+    """Read a patch for a run without a window; blocks beside it are run when `trust` or an earlier answer says so.
+
+    Otherwise their nodes are placeholders, which say what to do. PatchError when it is no patch.
+    """
+    from platformdirs import user_state_path
+
+    beside = folder_beside(path.resolve().parent)
+    if beside is not None and (trust or TrustedFolders(user_state_path("warploom")).decision(beside)):
+        trust_blocks(beside)
+    return load_patch(path)

@@ -1,0 +1,45 @@
+"""value.expression: a line of arithmetic."""
+
+from __future__ import annotations
+
+from blocks.value.arithmetic import Arithmetic
+from engine.api import Moment, Value, ValueBlock, param, value_port
+
+NAMES = ("a", "b", "c", "d", "t", "dt", "frame")
+
+
+class Expression(
+    ValueBlock, id="value.expression", version=1, category="Values", tags=("formula", "math", "calculate", "arithmetic")
+):
+    """Compute a line of arithmetic from numbers and the time.
+
+    Its names are `a`, `b`, `c` and `d`, the time `t` and the time step `dt` in seconds, and the number of the `frame`.
+    Write it as in Python: 0.5 + 0.5 * sin(tau * t), a if b > 0.5 else c, a ** 2 % 1. A comparison is 1 when it holds,
+    else 0; pi, tau and e are numbers. Functions are sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, exp, log,
+    log2, log10, sqrt, hypot, pow, abs, sign, floor, ceil, round, fract, min, max, clamp(x, low, high), mix(a, b, part),
+    step(edge, x), smoothstep(low, high, x), degrees and radians.
+    """
+
+    value: Value[float] = value_port(doc="What the line comes to.")
+    text: str = param("a * sin(t)", doc="The line of arithmetic.")
+    a: float = param(1.0, min=-1e9, max=1e9, doc="The number a.")
+    b: float = param(0.0, min=-1e9, max=1e9, doc="The number b.")
+    c: float = param(0.0, min=-1e9, max=1e9, doc="The number c.")
+    d: float = param(0.0, min=-1e9, max=1e9, doc="The number d.")
+
+    arithmetic: Arithmetic | None = None
+
+    def check(self) -> None:
+        """Compile the line once."""
+        if self.arithmetic is None or self.arithmetic.text != self.text:
+            self.arithmetic = None
+            self.arithmetic = Arithmetic(self.text, NAMES)
+
+    def update(self, now: Moment) -> None:
+        """Compute it."""
+        arithmetic, values = self.arithmetic, self.values
+        assert arithmetic is not None  # `check` has been called
+        names = arithmetic.names
+        names["a"], names["b"], names["c"], names["d"] = values["a"], values["b"], values["c"], values["d"]
+        names["t"], names["dt"], names["frame"] = now.time_s, now.time_step_s, float(now.frame)
+        self.value = arithmetic.value()

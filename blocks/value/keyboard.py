@@ -1,0 +1,47 @@
+"""value.keyboard: one key."""
+
+from __future__ import annotations
+
+from engine.api import Moment, Value, ValueBlock, param, value_port
+
+
+class Keyboard(
+    ValueBlock, id="value.keyboard", version=1, category="Values", tags=("key", "button", "toggle", "input", "press")
+):
+    """Tell whether a key is down, was just pressed, and how it has switched.
+
+    Keys are called by their lower-case name: a, 7, space, left, f1. Keys count while the window with the canvas or a
+    viewer is in front and no text is being typed.
+    """
+
+    hears = ("key",)
+
+    down: Value[bool] = value_port(doc="True while the key is held.")
+    pressed: Value[bool] = value_port(doc="True in the frame in which it went down.")
+    toggle: Value[bool] = value_port(doc="Changes with every press, from false on.")
+    presses: Value[int] = value_port(doc="How often it went down.")
+    key: str = param("space", doc="Name of the key, in lower case.")
+
+    name: str = ""
+    count_name: str = ""
+    counted: float | None = None
+
+    def start(self) -> None:
+        """Count presses from now on."""
+        self.counted, self.presses, self.toggle = None, 0, False
+
+    def check(self) -> None:
+        """Look the key's names up once; what another key did does not count."""
+        name = f"key.{self.key.strip().lower() or 'space'}"
+        if name != self.name:
+            self.name, self.count_name, self.counted = name, f"{name}#", None
+
+    def update(self, now: Moment) -> None:
+        """Compare how often the key went down with the frame before, so that no short tap is missed."""
+        count = self.controls.get(self.count_name, 0.0)
+        new = 0 if self.counted is None else round(count - self.counted)
+        self.counted = count
+        self.down = self.controls.get(self.name, 0.0) > 0
+        self.pressed = new > 0
+        self.presses += new
+        self.toggle = self.presses % 2 == 1

@@ -1,0 +1,40 @@
+"""value.mouse: where the mouse is, and its buttons."""
+
+from __future__ import annotations
+
+from engine.api import Moment, Value, ValueBlock, param, value_port
+
+
+class Mouse(ValueBlock, id="value.mouse", version=1, category="Values", tags=("pointer", "cursor", "button", "wheel")):
+    """Tell where the mouse is over the canvas or a viewer, and which buttons are down.
+
+    `x` goes from 0 at the left to 1 at the right, `y` from 0 at the top to 1 at the bottom. Outside it stays where it
+    was last; before it came in it is in the middle.
+    """
+
+    hears = ("mouse",)
+
+    x: Value[float] = value_port(doc="From left (0) to right (1).")
+    y: Value[float] = value_port(doc="From top (0) to bottom (1).")
+    left: Value[bool] = value_port(doc="True while the left button is down.")
+    middle: Value[bool] = value_port(doc="True while the middle button is down.")
+    right: Value[bool] = value_port(doc="True while the right button is down.")
+    wheel: Value[float] = value_port(doc="How far the wheel was turned, away from you being more.")
+    wheel_step: float = param(0.1, min=-1000, max=1000, doc="What one notch of the wheel adds.")
+
+    counted: float | None = None
+
+    def start(self) -> None:
+        """Count the wheel from now on."""
+        self.counted, self.wheel = None, 0.0
+
+    def update(self, now: Moment) -> None:
+        """Read the table of inputs."""
+        read = self.controls.get
+        self.x, self.y = read("mouse.x", 0.5), read("mouse.y", 0.5)
+        self.left, self.right = read("mouse.left", 0.0) > 0, read("mouse.right", 0.0) > 0
+        self.middle = read("mouse.middle", 0.0) > 0
+        turned = read("mouse.wheel", 0.0)
+        if self.counted is not None:
+            self.wheel += (turned - self.counted) * self.wheel_step
+        self.counted = turned

@@ -1,0 +1,53 @@
+"""value.smooth: a number that follows another one softly."""
+
+from __future__ import annotations
+
+import math
+
+from engine.api import Moment, Value, ValueBlock, param, value_port
+
+#: No frame is as short; with still shorter times numbers would no longer be finite.
+_AT_ONCE_S = 1e-9
+
+
+class Smooth(
+    ValueBlock, id="value.smooth", version=1, category="Values", tags=("damp", "lag", "filter", "ease", "follow")
+):
+    """Follow `input` softly, in the same time at any frame rate.
+
+    exponential turns to a new input at once and comes ever slower: after `time` 63 % of the way are done, after three
+    times as long 95 %. damped also begins slowly, as a critically damped spring does, and from rest never overshoots
+    a target that stands still; it needs about as long.
+    """
+
+    value: Value[float] = value_port(doc="The smoothed number.")
+    speed: Value[float] = value_port(unit="1/s", doc="How fast it changes.")
+    input: float = param(0.0, min=-1e9, max=1e9, doc="The number to follow.")
+    time: float = param(0.3, min=0, max=3600, unit="s", doc="How long it takes; 0 follows at once.")
+    mode: str = param("exponential", choices=("exponential", "damped"), doc="How it sets out: at once or softly.")
+
+    at: float | None = None
+    velocity: float = 0.0
+
+    def start(self) -> None:
+        """Begin at the input."""
+        self.at, self.velocity = None, 0.0
+
+    def update(self, now: Moment) -> None:
+        """Go on as the exact solution for an input that stays what it is does, which is the same in any steps."""
+        target, time_s, elapsed_s = self.input, self.time, self.elapsed_s(now)
+        at = target if self.at is None else self.at
+        if time_s < _AT_ONCE_S:
+            at, self.velocity = target, 0.0
+        elif self.mode == "exponential":
+            at = target + (at - target) * math.exp(-elapsed_s / time_s)
+            self.velocity = (target - at) / time_s
+        elif elapsed_s > 0:
+            rate = 2.0 / time_s
+            away = at - target
+            push = (self.velocity + rate * away) * elapsed_s
+            left = math.exp(-rate * elapsed_s)
+            at = target + (away + push) * left
+            self.velocity = (self.velocity - rate * push) * left
+        self.value = self.at = at
+        self.speed = self.velocity

@@ -1,0 +1,41 @@
+"""Holding: the earlier placement once more, when blocks only have other sizes and each buffer fits where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.compiler.amending.amendment import is_same_node
+from engine.compiler.buffers import BufferPlan
+from engine.compiler.memory.placement import Placement, wastes
+from engine.compiler.operations import Operation
+
+
+def hold_placement(
+    operations: Sequence[Operation],
+    base: Sequence[Operation],
+    buffers: BufferPlan,
+    before: BufferPlan,
+    previous: Placement,
+) -> Placement | None:
+    """Return the earlier placement, of `base` and the buffers `before`, or None unless it is right as it is.
+
+    It is when the same operations touch the same buffers and wait for the same others: then whoever shared memory may
+    go on doing so. A buffer that lay in memory of its own goes on doing so too.
+    """
+    if len(operations) != len(base) or not all(map(is_same_node, operations, base)):
+        return None
+    now, then, places, offsets = buffers.allocations, before.allocations, buffers.places, previous.offsets
+    if now is not then:
+        if now.keys() != then.keys():
+            return None
+        for owner, buffer in now.items():
+            old = then[owner]
+            if buffer is not old and buffer.lifetime is not old.lifetime:
+                return None
+    sizes, needed = previous.sizes, 0
+    for owner in offsets:
+        size = places[owner].size_bytes
+        if size > sizes[owner]:
+            return None
+        needed += size
+    return None if wastes(sum(sizes.values()), needed) else previous

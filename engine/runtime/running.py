@@ -1,0 +1,135 @@
+"""The running graph with its memory, and how it becomes another between two frames.
+
+What happens here holds up a frame. So it is only what must happen then: everything else was prepared before, and what
+is used no more is given back afterwards, by the worker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from engine.compiler.inlining import changed_values
+from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.plan import Plan
+from engine.diagnostics import Diagnostic, GraphValidationError
+from engine.patch.changes import PortRef
+from engine.runtime.allocation import GraphMemory, adopt
+from engine.runtime.code import PreparedCode
+from engine.runtime.context import CudaContext
+from engine.runtime.preparation import Prepared
+from engine.runtime.states import move
+
+
+@dataclass(frozen=True)
+class Retired:
+    """What an update has put out of use: a graph, memory, and the kernel files that were replaced."""
+
+    context: CudaContext
+    graph: CompiledGraph | None = None
+    memory: GraphMemory | None = None
+
+    def release(self) -> None:
+        """Give it back; DeviceError when the device fails."""
+        self.context.device.activate()
+        if self.graph is not None:
+            self.graph.destroy()
+        if self.memory is not None:
+            self.memory.release(self.context.pool)
+        self.context.modules.unload_replaced()
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What became of a graph whose nodes stay: contents or arrays that were replaced, and what else is to be done."""
+
+    changed: bool
+    #: Numbers that the graph has to be told, by (node, name).
+    values: dict[tuple[str, str], object]
+    problems: list[Diagnostic]
+    #: Why a rebuild is needed all the same.
+    rebuild: str = ""
+
+
+class RunningGraph:
+    """The graph of one context that is launched, once there is one, and where its buffers lie."""
+
+    def __init__(self, context: CudaContext) -> None:
+        self._context = context
+        self.compiled: CompiledGraph | None = None
+        self.memory: GraphMemory | None = None
+
+    def replace(self, prepared: Prepared) -> Retired:
+        """Run the graph that was prepared from now on, which goes on where the old one stopped."""
+        assert prepared.compiled is not None and prepared.memory is not None
+        old, old_memory = self.compiled, self.memory
+        self.compiled, self.memory = prepared.compiled, prepared.memory
+        self._context.states.commit(prepared.memory.states, prepared.left_out)
+        if old is not None:
+            move(self._context.device, self.compiled.follow(old))
+            self.compiled.take_over(old)
+        if old_memory is not None:
+            prepared.memory.take_over(old_memory)
+        return Retired(self._context, old, old_memory)
+
+    def adjust(self, prepared: Prepared) -> Retired:
+        """Change launches and addresses in place; DeviceError when the device refuses, and then nothing has changed."""
+        assert self.compiled is not None and self.memory is not None
+        assert prepared.adjustment is not None and prepared.memory is not None
+        prepared.adjustment.apply()
+        self._context.states.commit(prepared.memory.states, prepared.left_out)
+        prepared.memory.take_over(self.memory)
+        old_memory, self.memory = self.memory, prepared.memory
+        return Retired(self._context, memory=old_memory)
+
+    def refresh(self, plan: Plan) -> Refreshed:
+        """Follow a plan of the same graph: upload contents anew, use other arrays of the user's own."""
+        assert self.compiled is not None and self.memory is not None
+        before = self.compiled.plan
+        old = before.description.by_id
+        changed, rebuild = False, ""
+        problems: list[Diagnostic] = []
+        for node in plan.description.nodes:
+            then, now = old[node.id].description, node.description
+            if then is now:
+                continue
+            for name, contents in now.contents.items():
+                if then.contents[name] is not contents:
+                    self._context.device.write(self.compiled.memory[PortRef(node.id, name)], contents)
+                    changed = True
+            for name, array in now.externals.items():
+                if then.externals[name] is not array:
+                    try:
+                        if not self._rebind(plan, PortRef(node.id, name)):
+                            rebuild = f"another array for {PortRef(node.id, name)}"
+                        changed = True
+                    except GraphValidationError as problem:
+                        problems += problem.errors
+        given = changed_values(before.inlined.values, plan.inlined.values)
+        # Nothing may hold on to arrays that are used no more.
+        self.compiled.plan = replace(before, description=plan.description, inlined=plan.inlined, checked=plan.checked)
+        return Refreshed(changed, given, problems, rebuild)
+
+    def swap_code(self, prepared: PreparedCode) -> Retired:
+        """Give kernel nodes other functions; DeviceError when the device refuses one."""
+        assert self.compiled is not None
+        self.compiled.swap_kernels(prepared.kernels)
+        return Retired(self._context)
+
+    def give_up(self) -> Retired:
+        """Run nothing any more."""
+        old, self.compiled = self.compiled, None
+        memory, self.memory = self.memory, None
+        return Retired(self._context, old, memory)
+
+    def _rebind(self, plan: Plan, owner: PortRef) -> bool:
+        """Let a buffer be the array that its block names now; False when only a rebuild does that.
+
+        GraphValidationError when the array can't be used.
+        """
+        assert self.compiled is not None and self.memory is not None
+        memory = adopt(plan, self._context.device, owner)
+        if self.compiled.rebind(owner, memory):
+            self.memory.exchange(owner, memory)
+            return True
+        memory.free()
+        return False

@@ -1,0 +1,75 @@
+"""MIDI: controllers, notes and pitch bend of one device, each under a name of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.values.listening import RETRY_S, Listener, Unavailable
+
+_INSTALL = "pip install 'warploom[midi]'"
+
+
+def midi_name(kind: str, channel: int, number: int | None = None, source: str = "") -> str:
+    """Return the name of a value: kind is "cc", "note", "strikes" or "pitch"; channel 0 is any of 1 to 16."""
+    part = "" if number is None else f":{number}"
+    return f"midi:{kind}:{channel}{part}" + (f"@{source.removeprefix('midi:')}" if source else "")
+
+
+class MidiListener(Listener):
+    """Listens to one MIDI device; a source is "midi:NAME" with a part of its name, or "midi:" for the first one.
+
+    Values are as MIDI has them: 0 to 127 of controllers and of a note's velocity, which is 0 while the note is up;
+    -8192 to 8191 of pitch bend. "strikes" counts how often a note went down.
+    """
+
+    def listen(self) -> None:
+        """Receive messages until `close`; Unavailable without the library, or without such a device."""
+        try:
+            import mido
+
+            names = mido.get_input_names()
+        except ImportError as problem:
+            text = f"MIDI must have the libraries mido and python-rtmidi, got none ({problem})"
+            raise Unavailable(text, _INSTALL) from problem
+        except Exception as problem:  # the driver's own error types, which only the library knows
+            text = f"MIDI must be there on this machine, got {type(problem).__name__}: {problem}"
+            raise Unavailable(text, "it is tried again every half minute", is_lasting=True) from problem
+        part = self.source.removeprefix("midi:")
+        found = next((name for name in names if part.lower() in name.lower()), None)
+        if found is None:
+            wanted = f"a device called {part!r}" if part else "a device"
+            there = ", ".join(names) or "none"
+            raise Unavailable(
+                f"MIDI must have {wanted} to listen to, got {there}", "connect it; it is then found by itself"
+            )
+        try:
+            port = mido.open_input(found, callback=self._note)
+        except Exception as problem:  # as above
+            text = f"MIDI device {found} must be free, got {type(problem).__name__}: {problem}"
+            raise Unavailable(text, "close the program that uses it; it is then found by itself") from problem
+        with port:
+            self.ready()
+            while not self.stopping.wait(RETRY_S):
+                if found not in mido.get_input_names():
+                    raise Unavailable(f"MIDI device {found} must be connected, got it unplugged", "connect it again")
+
+    def _note(self, message: Any) -> None:
+        """Note one message; the library calls it on a thread of its own."""
+        match message.type:
+            case "control_change":
+                self._set("cc", message.channel, message.control, message.value)
+            case "note_on" | "note_off":
+                down = message.type == "note_on" and message.velocity > 0
+                self._set("note", message.channel, message.note, message.velocity if down else 0)
+                if down:
+                    for name in self._names("strikes", message.channel, message.note):
+                        self.inputs.add(name, 1)
+            case "pitchwheel":
+                self._set("pitch", message.channel, None, message.pitch)
+
+    def _set(self, kind: str, channel: int, number: int | None, value: float) -> None:
+        for name in self._names(kind, channel, number):
+            self.inputs.set(name, value)
+
+    def _names(self, kind: str, channel: int, number: int | None) -> list[str]:
+        return [midi_name(kind, c, number, source) for c in (0, channel + 1) for source in ("", self.source)]

@@ -1,0 +1,73 @@
+"""OSC: messages over UDP, each argument under the name of its address."""
+
+from __future__ import annotations
+
+import select
+import socket
+from typing import Any
+
+from engine.values.inputs import Inputs
+from engine.values.listening import Listener, Unavailable
+
+#: The largest UDP datagram.
+_MOST_BYTES = 65_536
+
+
+def osc_name(address: str, index: int | str = 0, source: str = "") -> str:
+    """Return the name of a message's argument; index "count" is how many messages came; `source` as in the listener."""
+    return f"osc:{address}/{index}" + (f"@{source.removeprefix('osc:')}" if source else "")
+
+
+class OscListener(Listener):
+    """Listens to one UDP port; a source is "osc:HOST:PORT", the host being the address to listen at.
+
+    Numbers and booleans are noted, texts and blobs left out. What is no OSC is left out without a word, since anybody
+    may send it. The messages of a bundle count when they come, whatever time they carry.
+    """
+
+    def __init__(self, source: str, inputs: Inputs) -> None:
+        super().__init__(source, inputs)
+        self._wake_read, self._wake_write = socket.socketpair()
+
+    def listen(self) -> None:
+        """Receive datagrams until `close`; Unavailable without python-osc, or when the port is taken."""
+        try:
+            from pythonosc.osc_packet import OscPacket, ParseError
+        except ImportError as problem:
+            raise Unavailable("OSC must have the library python-osc, got none", "pip install python-osc") from problem
+        host, _, port = self.source.removeprefix("osc:").rpartition(":")
+        if not (host and port.isdigit()):  # without a host, sockets would listen to the whole network
+            text = f"OSC must be listened to at a host and port such as osc:127.0.0.1:9000, got {self.source}"
+            raise Unavailable(text, "mend the block's source")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+            try:
+                server.bind((host, int(port)))
+            except OSError as problem:
+                text = f"OSC must be able to listen at {host}, port {port}, got: {problem.strerror or problem}"
+                raise Unavailable(text, "close the program that uses the port, or choose another one") from problem
+            self.ready()
+            while not self.stopping.is_set():
+                readable, _, _ = select.select([server, self._wake_read], [], [])
+                if server in readable:
+                    try:
+                        packet = OscPacket(server.recv(_MOST_BYTES))
+                    except (ParseError, OSError, ValueError, UnicodeError):
+                        continue  # as the docstring says
+                    for timed in packet.messages:
+                        self._note(timed.message.address, timed.message.params)
+
+    def wake(self) -> None:
+        """End the wait for datagrams."""
+        self._wake_write.send(b"x")
+
+    def release(self) -> None:
+        """Give the sockets back that end the wait."""
+        self._wake_read.close()
+        self._wake_write.close()
+
+    def _note(self, address: str, arguments: list[Any]) -> None:
+        for source in ("", self.source):
+            for index, value in enumerate(arguments):
+                if isinstance(value, (bool, int, float)):
+                    self.inputs.set(osc_name(address, index, source), value)
+            self.inputs.add(osc_name(address, "count", source), 1)

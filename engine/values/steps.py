@@ -1,0 +1,158 @@
+"""Steps: one value block of the running value graph, with its outputs and what they drive."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import traceback
+from typing import Any
+
+from engine.blocktypes.moment import Moment
+from engine.blocktypes.value_ports import ZEROS
+from engine.blocktypes.values import ValueBlock
+from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
+from engine.values.driving import Drive
+from engine.values.listening import Listener
+
+_CONVERT: dict[str, Any] = {"float": float, "int": int, "bool": bool}
+
+
+class Output:
+    """A value output: its last good value, and the parameters that it drives."""
+
+    __slots__ = ("drives", "kind", "name", "value")
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name = name
+        self.kind: type = _CONVERT[kind]
+        self.value: float = ZEROS[kind]
+        self.drives: tuple[Drive, ...] = ()
+
+
+class Step:
+    """A value block's turn in each frame.
+
+    What its code raises is kept as `problem` for as long as it lasts; its outputs keep their last values meanwhile.
+    """
+
+    def __init__(self, block: ValueBlock) -> None:
+        self.block = block
+        self.outputs = [Output(spec.name, spec.type) for spec in block.value_outputs()]
+        #: What has to be listened to for the block, and what does so.
+        self.source = ""
+        self.listener: Listener | None = None
+        self.problem: Diagnostic | None = None
+        self._start_problem: Diagnostic | None = None
+        self._settings_problem: Diagnostic | None = None
+        self._has_run = False
+        self._is_rewired = True
+
+    def begin(self) -> None:
+        """Have the block forget its past."""
+        self._start_problem = None
+        try:
+            self.block.begin()
+        except Exception as problem:  # noqa: BLE001 - a block's code may raise anything
+            self._start_problem = failure(self.block, "start", problem)
+
+    def check(self) -> None:
+        """Have the block look at its parameters; it does not run until it finds them good."""
+        self.source, self._settings_problem = read_settings(self.block)
+
+    def rewire(self) -> None:
+        """Bring all outputs on in the next run, whether they change or not: what they drive is another."""
+        self._is_rewired = True
+
+    def drive_again(self) -> None:
+        """Bring all outputs on as they are."""
+        if self._has_run:
+            for output in self.outputs:
+                for drive in output.drives:
+                    drive.put(output.value)
+
+    def run(self, now: Moment) -> bool:
+        """Update the block and bring its outputs on; return whether what is to be said of it has changed."""
+        problem, changed = self._start_problem or self._settings_problem, False
+        if problem is None:
+            try:
+                self.block.update(now)
+                changed = self._bring_on()
+            except Exception as raised:  # noqa: BLE001 - a block's code may raise anything
+                problem = failure(self.block, "update", raised)
+            else:
+                self._has_run = True
+                if self.listener is not None:
+                    problem = self.listener.problem_at(self.block.node)
+        if problem is not None:
+            changed |= self._restore()
+        self._is_rewired = False
+        if problem == self.problem:
+            return changed
+        self.problem = problem
+        return True
+
+    def _bring_on(self) -> bool:
+        attributes: dict[str, Any] = self.block.__dict__
+        changed = False
+        for output in self.outputs:
+            value = attributes[output.name]
+            is_as_declared = type(value) is output.kind
+            if not is_as_declared:
+                attributes[output.name] = _converted(output, value)
+            elif not math.isfinite(value):
+                raise PatchError(f"output {output.name} must be a finite number, got {value}")
+        for output in self.outputs:  # once all of them are good
+            value = attributes[output.name]
+            if value != output.value or self._is_rewired:
+                output.value = value
+                for drive in output.drives:
+                    changed |= drive.put(value)
+        return changed
+
+    def _restore(self) -> bool:
+        """Give the outputs their last good values; what is newly driven gets them too."""
+        changed = False
+        for output in self.outputs:
+            self.block.__dict__[output.name] = output.value
+            if self._is_rewired and self._has_run:
+                for drive in output.drives:
+                    changed |= drive.put(output.value)
+        return changed
+
+
+def read_settings(block: ValueBlock) -> tuple[str, Diagnostic | None]:
+    """Return what must be listened to for a value block, and what it finds wrong with its parameters, or None."""
+    try:
+        block.check()
+        source: Any = block.source()
+        if not isinstance(source, str):
+            raise PatchError(f"source of {block.id} must be a text such as 'osc:127.0.0.1:9000', got {source!r}")
+    except Exception as problem:  # noqa: BLE001 - a block's code may raise anything
+        return "", failure(block, "check", problem)
+    return source, None
+
+
+def failure(block: ValueBlock, method: str, problem: Exception) -> Diagnostic:
+    """Return what a block's code raised as an error on its node, with the line where it happened."""
+    if isinstance(problem, WarploomError):
+        return error(str(problem), node=block.node)
+    text = f"{method} of {block.id} raised {type(problem).__name__}: {problem}"
+    frames = traceback.extract_tb(problem.__traceback__)
+    try:
+        own = inspect.getfile(type(block))
+    except (TypeError, OSError):  # its class was not read from a file
+        own = ""
+    place = next((frame for frame in reversed(frames) if frame.filename == own), frames[-1])
+    return error(text, node=block.node, remedy="mend the block's code", file=place.filename, line=place.lineno)
+
+
+def _converted(output: Output, value: Any) -> float:
+    """Return a value that is of another type than declared; PatchError when it is no finite number."""
+    try:
+        number = float(value)
+        good = math.isfinite(number) and not isinstance(value, str)
+    except (TypeError, ValueError, OverflowError):
+        good = False
+    if not good:
+        raise PatchError(f"output {output.name} must be a finite number, got {value!r}")
+    return round(number) if output.kind is int else output.kind(value)

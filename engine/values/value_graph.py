@@ -1,0 +1,260 @@
+"""`ValueGraph`: the value blocks of a patch, run once a frame on the engine's thread."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from engine.blocktypes.moment import Moment
+from engine.blocktypes.values import ValueBlock
+from engine.diagnostics import Diagnostic
+from engine.patch.changes import Connection, PortRef
+from engine.values.driving import Drive, Mark
+from engine.values.inputs import Inputs
+from engine.values.listening import Kinds, Listeners
+from engine.values.midi import MidiListener
+from engine.values.osc import OscListener
+from engine.values.steps import Step
+from engine.values.wiring import BlockOf, driven_by, wire
+
+LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
+#: What is said of a node changes no faster than this while the engine runs freely.
+TELL_INTERVAL_NS = 100_000_000
+
+
+class ValueGraph:
+    """Follows the value blocks and value connections of a patch, and computes them in `update`.
+
+    A driven parameter's place in its block holds what drives it; what the patch says is kept beside it, and returns
+    when the connection goes. Edits only take note: the steps are put together when they are needed next.
+    """
+
+    def __init__(self, block_of: BlockOf, mark: Mark, kinds: Kinds = LISTENERS) -> None:
+        """`mark` tells the running graph of a parameter's new value; `kinds` are what can be listened to."""
+        self.inputs = Inputs()
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+        self._block_of = block_of
+        self._mark = mark
+        self._listeners = Listeners(self.inputs, kinds)
+        self._nodes: dict[str, None] = {}
+        self._connections: dict[PortRef, Connection] = {}  # by target
+        self._driven: Counter[str] = Counter()  # connections by the node that they drive
+        self._stored: dict[PortRef, tuple[dict[str, Any], Any]] = {}
+        self._steps: list[Step] = []
+        self._step_of: dict[str, Step] = {}
+        self._drives: list[Drive] = []
+        self._problems: list[Diagnostic] = []
+        self._is_wired = True
+        self._has_new_settings = False
+        self._is_untold = False  # `diagnostics` may not be the newest
+        self._told_ns = 0
+
+    # Following the patch
+
+    def place(self, node: str) -> None:
+        """Take in a value block that came, or is another now."""
+        self._nodes[node] = None
+        self._is_wired = False
+
+    def remove(self, node: str) -> bool:
+        """Let a value block go; False for any other node, which is not known here."""
+        if node not in self._nodes:
+            return False
+        del self._nodes[node]
+        self._is_wired = False
+        return True
+
+    def rewire(self, node: str | None = None) -> None:
+        """Follow that a block of the device, or any of them, came, went, or is another now."""
+        if self._driven[node] if node is not None else self._connections:
+            self._is_wired = False
+
+    def connect(self, connection: Connection) -> None:
+        """Follow a value connection that was made."""
+        self._connections[connection.target] = connection
+        self._driven[connection.target.node] += 1
+        self._is_wired = False
+
+    def disconnect(self, connection: Connection) -> None:
+        """Follow a value connection that was taken away: its parameter is again what the patch says."""
+        del self._connections[connection.target]
+        self._driven[connection.target.node] -= 1
+        self._give_back(connection.target)
+        self._is_wired = False
+
+    def has(self, connection: Connection) -> bool:
+        """True for a connection that was given to `connect`."""
+        return self._connections.get(connection.target) == connection
+
+    def is_driven(self, node: str, parameter: str) -> bool:
+        """True for a parameter whose value comes from a connection."""
+        if not self._driven[node]:
+            return False
+        if not self._is_wired:
+            self._wire()
+        return PortRef(node, parameter) in self._stored
+
+    @contextmanager
+    def undriven(self, node: str, parameter: str) -> Iterator[None]:
+        """Have a driven parameter's place hold what the patch says, for as long as somebody sets it there."""
+        target = PortRef(node, parameter)
+        values, said = self._stored[target]
+        drives, values[parameter] = values[parameter], said
+        try:
+            yield
+        finally:
+            self._stored[target], values[parameter] = (values, values[parameter]), drives
+            block = self._block_of(node)
+            if block is not None and not block.is_value:
+                self._mark(node, parameter, drives)  # a build beside the frames may have read the other value
+
+    def said(self, node: str) -> dict[str, Any]:
+        """Return what the patch says of a node's driven parameters, by name."""
+        return {place.port: value for place, (_, value) in self._stored.items() if place.node == node}
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """The value connections."""
+        return tuple(self._connections.values())
+
+    def set_parameter(self, *, structural: bool) -> None:
+        """Follow that a parameter of a value block was set: blocks check their texts, and may listen elsewhere."""
+        self._has_new_settings |= structural
+
+    def begin_again(self) -> None:
+        """Have every block forget its past."""
+        for step in self._steps:
+            step.begin()
+
+    def drive_again(self) -> None:
+        """Give driven parameters the present values: their blocks have become others since `update`."""
+        if not self._is_wired:
+            self._wire()
+        for step in self._steps:
+            step.drive_again()
+
+    # Each frame
+
+    def update(self, now: Moment, *, fresh: bool = True) -> bool:
+        """Compute all values for the frame that begins; return whether `diagnostics` are others now.
+
+        Unless `fresh`, what is new of places that are told of already waits for an interval that a person can read: a
+        value may be out of bounds in every other frame.
+        """
+        if not self._is_wired:
+            self._wire()
+        if self._has_new_settings:
+            self._look_at_settings()
+            self._is_untold = True
+        for step in self._steps:
+            if step.run(now):
+                self._is_untold = True
+        return self._is_untold and self._tell(fresh)
+
+    def value(self, port: PortRef) -> float | None:
+        """Return what a value output holds, or a driven parameter; None for any other port."""
+        for output in self._step_of[port.node].outputs if port.node in self._step_of else ():
+            if output.name == port.port:
+                return output.value
+        return next((drive.values[drive.name] for drive in self._drives if drive.connection.target == port), None)
+
+    def snapshot(self) -> dict[str, float]:
+        """Return the value of every output and of every driven parameter, by "node.port"."""
+        values = {f"{step.block.node}.{output.name}": output.value for step in self._steps for output in step.outputs}
+        for drive in self._drives:
+            values[str(drive.connection.target)] = drive.values[drive.name]
+        return values
+
+    @property
+    def is_empty(self) -> bool:
+        """True while the patch has no value blocks, and the last `update` knew that and told of it."""
+        return not (self._nodes or self._has_new_settings or self._is_untold) and self._is_wired
+
+    @property
+    def nodes(self) -> Iterable[str]:
+        """The value blocks by node id."""
+        return self._nodes.keys()
+
+    def close(self) -> None:
+        """Listen to nothing more."""
+        self._listeners.close()
+
+    def _wire(self) -> None:
+        wiring = wire(self._nodes, self._connections.values(), self._block_of)
+        known, self._step_of = self._step_of, {}
+        for node in wiring.order:
+            block = self._block_of(node)
+            if isinstance(block, ValueBlock):
+                self._step_of[node] = self._step(block, known.get(node))
+        self._steps = list(self._step_of.values())
+        self._drives = []
+        driven = driven_by(wiring.connections)
+        for node, step in self._step_of.items():
+            for output in step.outputs:
+                made = [self._drive(c) for c in driven.get(node, ()) if c.source.port == output.name]
+                output.drives = tuple(made)
+                self._drives += made
+        targets = {drive.connection.target for drive in self._drives}
+        for target in [target for target in self._stored if target not in targets]:
+            self._give_back(target)
+        for step in self._steps:
+            step.rewire()
+        self._problems = wiring.problems
+        self._is_wired = self._has_new_settings = True
+
+    def _step(self, block: ValueBlock, known: Step | None) -> Step:
+        if known is not None and known.block is block:
+            return known
+        step = Step(block)
+        block.controls = self.inputs.table
+        step.begin()
+        return step
+
+    def _drive(self, connection: Connection) -> Drive:
+        target = connection.target
+        block = self._block_of(target.node)
+        assert block is not None
+        kept = self._stored.get(target)
+        if kept is None or kept[0] is not block.values:  # another block: what it was made with is what the patch says
+            self._stored[target] = (block.values, block.values[target.port])
+        return Drive(connection, block.parameters[target.port], block.values, None if block.is_value else self._mark)
+
+    def _give_back(self, target: PortRef) -> None:
+        """Give a parameter the value that the patch says."""
+        values, stored = self._stored.pop(target, ({}, None))
+        block = self._block_of(target.node)
+        if block is None or block.values is not values:
+            return  # the block has gone, and with it the value
+        if values[target.port] != stored:
+            values[target.port] = stored
+            if not block.is_value:
+                self._mark(target.node, target.port, stored)
+
+    def _look_at_settings(self) -> None:
+        self._has_new_settings = False
+        sources: dict[str, None] = {}
+        for step in self._steps:
+            step.check()
+            if step.source:
+                sources[step.source] = None
+        self._listeners.need(sources)
+        for step in self._steps:
+            step.listener = self._listeners.open.get(step.source)
+
+    def _tell(self, fresh: bool) -> bool:
+        problems = [step.problem for step in self._steps if step.problem is not None]
+        clamped = [told for drive in self._drives if (told := drive.diagnostic) is not None]
+        found = (*self._problems, *problems, *clamped)
+        if found != self.diagnostics:
+            known = {(item.node, item.port) for item in self.diagnostics}
+            is_known = all((item.node, item.port) in known for item in found)
+            now_ns = time.perf_counter_ns()
+            if not fresh and is_known and now_ns - self._told_ns < TELL_INTERVAL_NS:
+                return False
+            self._told_ns = now_ns
+        self._is_untold = False
+        is_new, self.diagnostics = found != self.diagnostics, found
+        return is_new

@@ -1,0 +1,58 @@
+// A viewer's picture, made as small as it is shown: what the engine reads back is no larger than what a person sees.
+
+__device__ inline float squared(unsigned char value) { return static_cast<float>(value) * static_cast<float>(value); }
+
+__device__ inline unsigned char root(float square) { return static_cast<unsigned char>(sqrtf(square) + 0.5f); }
+
+// One thread a pixel of the small picture: the mean over the area that it covers, where pixels at the edge count by the
+// part that lies inside. Colours are sRGB, whose squares are close to linear light, so a bright point keeps its light and
+// an even area its value; alpha is averaged as it is. A position is counted in parts of a pixel, `small_width` of them
+// across and `small_height` down, which makes all weights whole numbers; from the first pixel of the area on they are
+// small ones. The source's neighbours are `row` and `column` elements apart. One pixel more than the small picture has is
+// written behind it: that at `probe`. Rows beyond what a grid may have are done by the threads before them.
+extern "C" __global__ void reduce_picture(
+    const uchar4* __restrict__ picture,
+    uchar4* __restrict__ small,
+    int width,
+    int height,
+    long long row,
+    long long column,
+    int small_width,
+    int small_height,
+    long long probe) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x;
+    if (x >= small_width) return;
+    const int first_row = blockIdx.y * blockDim.y + threadIdx.y, rows = gridDim.y * blockDim.y;
+    if (x == 0 && first_row == 0) small[static_cast<long long>(small_width) * small_height] = picture[probe];
+    const long long x_parts = static_cast<long long>(x) * width, first_x = x_parts / small_width;
+    const int left = static_cast<int>(x_parts - first_x * small_width), right = left + width;
+    const float share = 1.0f / (static_cast<float>(width) * static_cast<float>(height));
+    for (int y = first_row; y < small_height; y += rows) {
+        const long long y_parts = static_cast<long long>(y) * height, first_y = y_parts / small_height;
+        const int top = static_cast<int>(y_parts - first_y * small_height), bottom = top + height;
+        const uchar4* const area = picture + first_y * row + first_x * column;
+        float4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
+        for (int v = 0; v * small_height < bottom; ++v) {
+            const int part = min(bottom, (v + 1) * small_height) - max(top, v * small_height);
+            float4 line = {0.0f, 0.0f, 0.0f, 0.0f};
+            for (int u = 0; u * small_width < right; ++u) {
+                const float weight = static_cast<float>(min(right, (u + 1) * small_width) - max(left, u * small_width));
+                const uchar4 color = area[v * row + u * column];
+                line.x += weight * squared(color.x);
+                line.y += weight * squared(color.y);
+                line.z += weight * squared(color.z);
+                line.w += weight * static_cast<float>(color.w);
+            }
+            sum.x += part * line.x;
+            sum.y += part * line.y;
+            sum.z += part * line.z;
+            sum.w += part * line.w;
+        }
+        small[static_cast<long long>(y) * small_width + x] = {
+            root(sum.x * share),
+            root(sum.y * share),
+            root(sum.z * share),
+            static_cast<unsigned char>(sum.w * share + 0.5f),
+        };
+    }
+}

@@ -1,0 +1,82 @@
+"""When the frames of `warploom run` begin, and how their time goes on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cli import USAGE_WRONG
+from engine import Patch
+from engine.patch.files import save_patch
+from tests.app.test_cli import Warploom, warploom
+
+__all__ = ["warploom"]  # the fixture
+
+
+@pytest.fixture
+def patch_file(tmp_path: Path) -> Path:
+    """A patch whose outputs are the time and the time step of the last frame."""
+    patch = Patch()
+    one, zero = (patch.add("io.array", data=np.full(1, value, np.float32)) for value in (1, 0))
+    clock = patch.add("value.time")
+    for output in ("seconds", "time_step"):
+        saxpy = patch.add("math.saxpy", node_id=output)
+        patch.connect(one["out"], saxpy["x"])
+        patch.connect(zero["out"], saxpy["y"])
+        patch.connect(clock[output], saxpy["a"])
+    path = tmp_path / "clock.loom"
+    save_patch(patch, path)
+    return path
+
+
+def run(warploom: Warploom, path: Path, *words: object) -> tuple[float, float]:
+    """Return time and time step of the last frame."""
+    result = warploom("run", path, "--device", "host", "--json", "--out", path.parent / "out", *words)
+    assert result.status == 0, result.err
+    values = {o["node"]: float(np.load(o["path"])[0]) for o in result.json["outputs"]}
+    return values["seconds"], values["time_step"]
+
+
+def test_a_run_is_deterministic_in_steps_of_a_sixtieth(warploom: Warploom, patch_file: Path) -> None:
+    """Frame 30 is at half a second, whenever it was done; a rate changes nothing of that."""
+    assert run(warploom, patch_file, "--frames", 31) == pytest.approx((0.5, 1 / 60))
+    assert run(warploom, patch_file, "--frames", 4, "--rate", 200) == pytest.approx((0.05, 1 / 60))
+
+
+def test_the_time_step_can_be_chosen(warploom: Warploom, patch_file: Path) -> None:
+    """Frame 8 at a quarter of a second each is at two seconds."""
+    assert run(warploom, patch_file, "--frames", 9, "--time-step", 0.25) == (2.0, 0.25)
+
+
+def test_a_rate_holds_frames_back(warploom: Warploom, patch_file: Path) -> None:
+    """Six frames at 20 a second begin over a quarter of a second."""
+    start = time.perf_counter()
+    run(warploom, patch_file, "--frames", 6, "--rate", 20)
+    assert time.perf_counter() - start >= 0.25
+
+
+def test_real_time_follows_the_wall(warploom: Warploom, patch_file: Path) -> None:
+    """Frames that are half a second of fixed time each take a sixtieth or more of real time, at most a tenth."""
+    time_s, step_s = run(warploom, patch_file, "--frames", 6, "--realtime", "--time-step", 0.5)
+    assert 0 < step_s <= 0.1
+    assert 4 / 60 <= time_s <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--rate", "0"], "frame rate must be a positive number of frames a second, got 0.0"),
+        (["--rate", "-5"], "frame rate must be a positive number of frames a second, got -5.0"),
+        (["--time-step", "nan"], "time step must be a positive number of seconds, got nan"),
+    ],
+)
+def test_no_rate_and_no_step_are_wrong_usage(
+    warploom: Warploom, patch_file: Path, words: list[str], message: str
+) -> None:
+    """Exit status 2, with the rule and the value."""
+    result = warploom("run", patch_file, *words)
+    assert result.status == USAGE_WRONG
+    assert message in " ".join(result.err.split())

@@ -1,0 +1,83 @@
+"""What `bench_ui` measures with: waits for others are told from own work and from sleep."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.window import MainWindow
+from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
+from tests.benchmarks.stall_meter import StallMeter, percentile
+
+_HELD_MS = 120
+
+
+@pytest.fixture
+def meter(qtbot: QtBot) -> Iterator[StallMeter]:
+    """A meter of the test's own thread, running."""
+    made = StallMeter()
+    made.start()
+    yield made
+    made.stop()
+
+
+def hold_the_lock() -> None:
+    """Sleep without giving Python's lock away, as no decent code does."""
+    ctypes.PyDLL(None).usleep(_HELD_MS * 1000)
+
+
+def test_a_thread_that_keeps_pythons_lock_is_a_wait(qtbot: QtBot, meter: StallMeter) -> None:
+    """The whole time counts, once, with what was being done."""
+    meter.doing = "nothing"
+    thread = threading.Thread(target=hold_the_lock)
+    qtbot.wait(20)
+    thread.start()
+    qtbot.wait(3 * _HELD_MS)
+    thread.join()
+    worst = meter.worst(1)[0]
+    assert worst.held_ms + worst.no_core_ms > 0.8 * _HELD_MS
+    assert worst.own_ms < 0.5 * _HELD_MS
+    assert worst.doing == "nothing"
+
+
+def test_own_work_is_no_wait(qtbot: QtBot, meter: StallMeter) -> None:
+    """A slot that computes for long is the thread's own doing."""
+    end_s = time.thread_time() + _HELD_MS / 1000
+    while time.thread_time() < end_s:
+        pass
+    qtbot.wait(20)
+    turn = max(range(len(meter.own_ms)), key=meter.own_ms.__getitem__)
+    assert meter.own_ms[turn] > 0.9 * _HELD_MS
+    assert meter.held_ms[turn] < 0.9 * _HELD_MS
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (0.5, 3.0), (0.999, 5.0), (1.0, 5.0)])
+def test_percentile(share: float, expected: float) -> None:
+    """So many of the figures are not above it."""
+    assert percentile([5.0, 1.0, 4.0, 2.0, 3.0], share) == expected
+    assert percentile([], share) == 0.0
+
+
+def test_a_session_of_random_edits_leaves_the_editor_whole(
+    qtbot: QtBot, real_window: MainWindow, tmp_path: Path
+) -> None:
+    """Every kind of edit in a row, a display frame each: no slot fails, and all of it can be undone."""
+    kernel, meter = KernelFile(tmp_path), StallMeter()
+    patch = make_patch(24)
+    before = {**patch.nodes}, set(patch.connections)
+    real_window.session.replace(patch)
+    session = EditSession(real_window, kernel, meter, seed=3)
+    session.start()
+    qtbot.wait(4000)
+    session.stop()
+    assert len(session.counts) > 4
+    while patch.history.undo_name:
+        patch.undo()
+    assert ({**patch.nodes}, set(patch.connections)) == before
+    real_window.session.replace(None)

@@ -1,0 +1,157 @@
+"""The updates list tells why something was rebuilt, by whom, and what it cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.docks.update_rows import LEVELS, LIMIT, UpdateRows
+from app.docks.updates import Updates
+from app.theme import colours
+from engine.patch.document import Patch
+from engine.runtime.messages import UpdateLevel, UpdateRecord
+from tests.app.app_support import make_report
+
+COLD, CODE, WARM = UpdateLevel.COLD, UpdateLevel.CODE, UpdateLevel.WARM
+
+
+def record(level: UpdateLevel = COLD, cause: str = "block blur", **fields: Any) -> UpdateRecord:
+    """An update that took 3 ms, of which the frame waited 0.2 ms."""
+    plain: dict[str, Any] = {"source": "edit", "beside_ns": 2_800_000, "swap_ns": 200_000}
+    return UpdateRecord(level, cause, 3_000_000, 1017, **{**plain, **fields})
+
+
+def texts(updates: Updates) -> list[list[str]]:
+    """The rows as they are shown, without the time of day."""
+    rows = updates.rows
+    return [
+        [str(rows.data(rows.index(row, column))) for column in range(1, rows.columnCount())]
+        for row in range(rows.rowCount())
+    ]
+
+
+@pytest.fixture
+def updates(qtbot: QtBot) -> Updates:
+    """An empty list that is shown."""
+    made = Updates()
+    qtbot.addWidget(made)
+    made.resize(700, 160)
+    made.show()
+    return made
+
+
+def test_a_row_tells_level_cause_author_frame_and_cost(updates: Updates) -> None:
+    """Everything that a person asks after a rebuild stands in one row, with units."""
+    updates.add(record(COLD, "connection a.out to b.x", source="undo"))
+    assert texts(updates) == [["Cold", "connection a.out to b.x", "undo", "1,017", "3.00 ms", "200 µs"]]
+    tooltip = updates.rows.row(updates.rows.index(0, 0)).tooltip
+    assert "Prepared beside the running graph: 2.80 ms" in tooltip
+
+
+def test_every_level_above_hot_is_listed() -> None:
+    """No level that leaves a record is without a name."""
+    assert set(LEVELS) == {level for level in UpdateLevel if level > UpdateLevel.HOT}
+
+
+def test_an_empty_list_says_what_will_be_in_it(updates: Updates) -> None:
+    """There is a hint before the first update, and again once the list was cleared."""
+    assert updates.currentIndex() == 0
+    assert "No rebuilds yet" in updates.hint
+    updates.add(record())
+    assert updates.currentIndex() == 1
+    updates.clear_button.click()
+    assert updates.currentIndex() == 0
+    assert updates.rows.counts.total() == 0
+
+
+def test_levels_are_counted_and_can_be_hidden(qtbot: QtBot, updates: Updates) -> None:
+    """A hidden level's rows come back when it is shown again, those that came meanwhile too, in their order."""
+    for level, cause in ((COLD, "1"), (WARM, "2"), (COLD, "3")):
+        updates.add(record(level, cause))
+    updates.levels[COLD].setChecked(False)
+    assert [row[1] for row in texts(updates)] == ["2"]
+    updates.add(record(COLD, "4"))
+    updates.add(record(CODE, "5"))
+    assert [row[1] for row in texts(updates)] == ["2", "5"]
+    updates.levels[COLD].setChecked(True)
+    assert [row[1] for row in texts(updates)] == ["1", "2", "3", "4", "5"]
+    qtbot.waitUntil(lambda: updates.levels[COLD].text() == "Cold 3")
+    assert [updates.levels[level].text() for level in (CODE, WARM)] == ["Code 1", "Warm 1"]
+
+
+def test_parameter_writes_are_counted_from_the_last_clear(qtbot: QtBot, updates: Updates) -> None:
+    """The engine's count goes on; another engine begins at 0, and what was counted before stays counted."""
+    updates.show_report(make_report(hot_updates=1200))
+    qtbot.waitUntil(lambda: updates.hot_text == "Hot 1,200")
+    updates.clear()
+    assert updates.hot_text == "Hot 0"
+    updates.show_report(make_report(hot_updates=1203))
+    qtbot.waitUntil(lambda: updates.hot_text == "Hot 3")
+    updates.begin_again()
+    updates.show_report(make_report(hot_updates=2))
+    qtbot.waitUntil(lambda: updates.hot_text == "Hot 5")
+
+
+def test_a_click_goes_to_the_first_block_that_is_still_there(qtbot: QtBot, updates: Updates, patch: Patch) -> None:
+    """A cause without a block goes nowhere, and one whose blocks are gone says so."""
+    patch.add("test_app.picture", node_id="p")
+    updates.set_patch(patch)
+    updates.add(record(nodes=("gone", "p")))
+    updates.add(record(nodes=("gone",)))
+    updates.add(record())
+    went: list[str] = []
+    said: list[str] = []
+    updates.node_activated.connect(went.append)
+    updates.noted.connect(said.append)
+    for row in range(3):
+        updates.table.clicked.emit(updates.rows.index(row, 2))
+    assert went == ["p"]
+    updates.table.setCurrentIndex(updates.rows.index(0, 0))
+    qtbot.keyClick(updates.table, Qt.Key.Key_Return)
+    assert went == ["p", "p"]
+    assert said == ["gone is no longer in the patch"]
+
+
+def test_another_patch_begins_with_an_empty_list(updates: Updates, patch: Patch) -> None:
+    """The list is about the patch that is open."""
+    updates.add(record())
+    updates.set_patch(patch)
+    assert texts(updates) == []
+
+
+def test_the_newest_stays_in_view_unless_the_person_looks_at_an_older_one(qtbot: QtBot, updates: Updates) -> None:
+    """New rows scroll a list that is at its end, and leave alone one that is not."""
+    bar = updates.table.verticalScrollBar()
+    for _ in range(50):
+        updates.add(record())
+    qtbot.waitUntil(lambda: bar.maximum() > 0 and bar.value() == bar.maximum())
+    bar.setValue(3)
+    updates.add(record())
+    assert bar.value() == 3
+
+
+@pytest.mark.parametrize("shown", [frozenset({COLD}), frozenset({WARM}), frozenset({COLD, WARM}), frozenset()])
+def test_the_list_does_not_grow_without_end(qtbot: QtBot, updates: Updates, shown: frozenset[UpdateLevel]) -> None:
+    """The oldest rows go, of hidden levels too; all stay counted, and the newest is there."""
+    rows = UpdateRows(updates)
+    rows.show_levels(shown)
+    total = LIMIT + 700
+    for number in range(total):
+        rows.add(record(COLD if number % 2 else WARM, str(number)))
+        assert len(rows.rows) <= LIMIT
+    assert rows.counts.total() == total
+    kept = [int(row.record.cause) for row in rows.rows]
+    assert kept == list(range(total - len(kept), total))
+    visible = [rows.row(rows.index(row, 0)) for row in range(rows.rowCount())]
+    assert visible == [row for row in rows.rows if row.record.level in shown]
+
+
+def test_a_wait_that_costs_a_display_frame_is_marked(updates: Updates) -> None:
+    """A swap longer than a frame at 60 Hz has the colour of warnings."""
+    updates.add(record(swap_ns=16_000_000))
+    updates.add(record(swap_ns=17_000_000))
+    found = [updates.rows.data(updates.rows.index(row, 6), Qt.ItemDataRole.ForegroundRole) for row in (0, 1)]
+    assert [colour.name() for colour in found] == [colours.current().text, colours.current().warning]  # type: ignore[attr-defined]

@@ -1,0 +1,133 @@
+"""What viewers cost a frame: `python -m tests.benchmarks.bench_snapshot --device cuda:0`.
+
+An example with four viewers runs freely, with 0, 1 and 4 of them observed by a reader who takes pictures 60 times a
+second on a thread of his own: in the size of a dock, in full, and in the way before snapshots, whole pictures read back
+within the frame that finds the last one taken. Times of a frame in milliseconds; ratios are to nobody looking.
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from engine import Engine, Patch, ProfilingLevel, open_device
+from engine.device.protocol import Device
+from engine.patch.changes import PortRef
+from engine.patch.files import load_patch
+from engine.runtime.messages import Observe, Viewing
+from engine.runtime.outputs import read_buffer
+
+EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
+DOCK = (960, 540)
+READS_A_SECOND = 60
+
+
+class Before:
+    """The way before: while a frame is done, whole pictures are read and waited for, when the last ones were taken."""
+
+    def __init__(self, engine: Engine, nodes: list[str]) -> None:
+        self._engine, self._nodes = engine._engine, nodes
+        self.pictures: dict[str, object] = {}
+
+    def take_all(self) -> int:
+        """Return how many there were."""
+        taken = len(self.pictures)
+        self.pictures.clear()
+        return taken
+
+    def after_frame(self) -> None:
+        """Read what was taken."""
+        compiled = self._engine.updates.compiled
+        assert compiled is not None
+        for node in self._nodes:
+            if node not in self.pictures:
+                self.pictures[node] = read_buffer(compiled, self._engine.device, PortRef(node, "pixels"))
+
+
+@contextmanager
+def reader(take: object) -> Iterator[list[int]]:
+    """Call `take` as often as a display would, on another thread; yields the number of pictures, in a list."""
+    count, stop = [0], threading.Event()
+
+    def run() -> None:
+        while not stop.wait(1 / READS_A_SECOND):
+            count[0] += take()  # type: ignore[operator]
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield count
+    stop.set()
+    thread.join()
+
+
+def measure(patch: Patch, device: Device, nodes: list[str], viewing: Viewing | None, seconds: float) -> list[float]:
+    """Return mean, median, 99th percentile and worst frame in ms, and pictures a second; None is the way before."""
+    with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
+        before = Before(engine, nodes if viewing is None else [])
+        if viewing is not None:
+            engine.post(Observe(dict.fromkeys(nodes, viewing)))
+        for _ in range(20):
+            engine.step()
+        core, times = engine._engine, []
+
+        def take() -> int:
+            return before.take_all() + sum(engine.take_preview(node) is not None for node in nodes)
+
+        with reader(take) as count:
+            end = time.perf_counter() + seconds
+            while (start := time.perf_counter()) < end:
+                core._is_current = False  # so that a patch in which nothing moves is launched too
+                core.frame(free_running=True)
+                before.after_frame()
+                times.append(time.perf_counter() - start)
+        ms = np.array(times) * 1e3
+    return [ms.mean(), np.median(ms), np.percentile(ms, 99), ms.max(), count[0] / seconds]
+
+
+def particles(width: int, height: int) -> Patch:
+    """The example's particles, drawn in a size of one's own."""
+    patch = load_patch(EXAMPLES / "particles.loom")
+    patch.set("render", width=width, height=height)
+    return patch
+
+
+def main() -> None:
+    """Print a table for each patch."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    given = parser.parse_args()
+    device = open_device(given.device)
+    print(device.info.name, device.info.title)
+    patches = {
+        "photo": load_patch(EXAMPLES / "photo.loom"),
+        "particles": load_patch(EXAMPLES / "particles.loom"),
+        "particles 3840 x 2160": particles(3840, 2160),
+    }
+    for name, patch in patches.items():
+        shown = patch.source_of(PortRef("viewer", "image"))
+        assert shown is not None
+        nodes = ["viewer"]
+        for _ in range(3):
+            nodes.append(patch.add("io.viewer").id)
+            patch.connect(shown, PortRef(nodes[-1], "image"))
+        idle = measure(patch, device, [], Viewing(), given.seconds)
+        print(f"{name}: nobody looks   mean {idle[0]:.3f} median {idle[1]:.3f} p99 {idle[2]:.3f} worst {idle[3]:.2f}")
+        for count in (1, 4):
+            for way, viewing in (("before", None), ("in full", Viewing()), ("in a dock", Viewing(DOCK))):
+                mean, median, most, worst, rate = measure(patch, device, nodes[:count], viewing, given.seconds)
+                print(
+                    f"  {count} viewers, {way:9}  mean {mean:.3f} ({mean / idle[0]:.2f} x) median {median:.3f} "
+                    f"p99 {most:.3f} ({most / idle[2]:.2f} x) worst {worst:.2f}   {rate:.0f} pictures/s"
+                )
+    device.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""`EditSession`: a person at work in the editor, as a program: random edits of every kind."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QObject, Qt, QTimer
+
+from app.docks.parameter_editors import NumberEditor
+from app.window import MainWindow
+from engine.diagnostics import PatchError
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.profiling.levels import ProfilingLevel
+from engine.runtime.messages import Reset
+from tests.benchmarks.stall_meter import StallMeter
+
+_TICK_MS = 16  # a display frame
+_COLUMNS, _STEP_X, _STEP_Y = 40, 200.0, 140.0
+_VIEWERS = 4
+_INPUTS = {"math.saxpy": ("x", "y"), "bench.gain": ("x",)}
+_BLOCK = '''
+from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
+
+
+class Gain(Block, id="bench.gain", version=1, category="Math"):
+    """Multiply every element; its kernel is saved again and again."""
+
+    x: In[f32] = port(doc="Operand, of any shape.")
+    out: Out[f32] = port(shape="same(x)", doc="gain * x.")
+    gain: float = param(1.0, min=-2, max=2, doc="Factor.")
+
+    kernel = Kernel("gain.cu", entry="gain")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread an element."""
+        build.launch(self.kernel, num_threads=self.out.size, args=(self.x, self.out, self.gain, self.out.size))
+'''
+_KERNEL = """extern "C" __global__ void gain(const float* x, float* out, float gain, int count) {{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) out[i] = gain * x[i] * {factor:.6f}f;
+}}
+"""
+
+
+class KernelFile:
+    """A block type of the session's own, whose kernel lies in `folder` and is saved from another thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "gain.cu"
+        self.save(1.0)
+        (folder / "gain_block.py").write_text(_BLOCK)
+        spec = importlib.util.spec_from_file_location("gain_block", folder / "gain_block.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # where a block type's folder is looked up
+        spec.loader.exec_module(module)
+        self.block = module.Gain
+
+    def save(self, factor: float) -> None:
+        """Write the kernel with another factor in it, as any editor does."""
+        self._path.write_text(_KERNEL.format(factor=factor))
+
+    def save_beside(self, factor: float) -> None:
+        """The same from another thread, as it is another program that waits for the disk."""
+        threading.Thread(target=self.save, args=(factor,)).start()
+
+
+def make_patch(kernels: int) -> Patch:
+    """Return rows of some `kernels` blocks over 1024 elements, and an image with a viewer."""
+    patch = Patch()
+    source = patch.add("io.array", data=np.ones(1024, np.float32), position=(-_STEP_X, 0.0))["out"]
+    outputs = [source]
+    for index in range(kernels):
+        position = (index % _COLUMNS * _STEP_X, index // _COLUMNS * _STEP_Y)
+        if index % 4 == 3:
+            block = patch.add("bench.gain", gain=1.0, position=position)
+        else:
+            block = patch.add("math.saxpy", a=0.5, position=position)
+            patch.connect(outputs[max(0, index - random.Random(index).randint(1, 8))], block["y"])
+        patch.connect(outputs[-1], block["x"])
+        outputs.append(block["out"])
+    picture = patch.add("image.noise", width=320, height=240, position=(0.0, -2 * _STEP_Y))
+    viewer = patch.add("io.viewer", position=(_STEP_X, -2 * _STEP_Y))
+    patch.connect(picture["out"], viewer["image"])
+    return patch.excerpt(patch.nodes)  # with nothing to undo
+
+
+class EditSession(QObject):
+    """Does one random thing after the other in `window`, the same ones for the same `seed`, until `stop`."""
+
+    def __init__(self, window: MainWindow, kernel: KernelFile, meter: StallMeter, seed: int) -> None:
+        super().__init__()
+        self._window, self._kernel, self._meter = window, kernel, meter
+        self._random = random.Random(seed)
+        self._actions: dict[Callable[[], Iterator[None]], int] = {
+            self._drag_slider: 10,
+            self._add: 6,
+            self._remove: 5,
+            self._lead_elsewhere: 4,
+            self._mend: 8,
+            self._resize: 2,
+            self._save_kernel: 4,
+            self._open_viewer: 2,
+            self._close_viewer: 1,
+            self._undo: 4,
+            self._redo: 2,
+            self._drag_block: 3,
+            self._look_around: 3,
+            self._pause: 1,
+            self._profile: 1,
+            self._reset: 1,
+        }
+        self.counts: dict[str, int] = {}
+        self._now: Iterator[None] = iter(())
+        self._timer = QTimer(self, interval=_TICK_MS)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._tick)
+        self.stop = self._timer.stop
+        self.start = self._timer.start
+
+    @property
+    def _patch(self) -> Patch:
+        assert self._window.session.patch is not None
+        return self._window.session.patch
+
+    def _tick(self) -> None:
+        try:
+            next(self._now)
+        except StopIteration:
+            action = self._random.choices(list(self._actions), list(self._actions.values()))[0]
+            name = action.__name__.removeprefix("_")
+            self._meter.doing = name
+            self.counts[name] = self.counts.get(name, 0) + 1
+            self._now = action()
+        except PatchError:  # a random edit that the patch refuses, as it would refuse a person's
+            self._now = iter(())
+
+    # Each action yields once a display frame.
+
+    def _drag_slider(self) -> Iterator[None]:
+        node = self._pick("math.saxpy", "bench.gain", "image.noise")
+        self._window.canvas.select([node])
+        yield
+        names = {"math.saxpy": "a", "bench.gain": "gain", "image.noise": "cell"}
+        editor = self._window.inspector.editor(names[self._patch.nodes[node].type])
+        assert isinstance(editor, NumberEditor) and editor.slider is not None
+        slider = editor.slider
+        slider.setSliderDown(True)
+        for _ in range(self._random.randint(20, 90)):
+            slider.setValue(slider.value() + self._random.randint(-60, 60))
+            yield
+        slider.setSliderDown(False)
+
+    def _add(self) -> Iterator[None]:
+        patch, target = self._patch, PortRef(self._pick("math.saxpy", "bench.gain"), "x")
+        x, y = patch.nodes[target.node].position
+        source = patch.source_of(target)
+        with patch.edit("Insert block"):
+            block = patch.add("bench.gain", position=(x - _STEP_X / 2, y + _STEP_Y / 2))
+            if source is not None:
+                patch.connect(source, block["x"])
+            patch.connect(block["out"], target)
+        yield from self._rest()
+
+    def _remove(self) -> Iterator[None]:
+        node, patch = self._pick("bench.gain"), self._patch
+        source = patch.source_of(PortRef(node, "x"))
+        targets = [c.target for c in patch.connections_of(node) if c.source.node == node]
+        self._window.canvas.select([node])
+        yield from self._rest()
+        self._window.canvas.edits.delete()
+        yield from self._rest()  # for a moment blocks behind it have no input
+        for target in targets if source is not None and source.node in patch.nodes else ():
+            assert source is not None
+            patch.connect(source, target)
+        yield from self._rest()
+
+    def _lead_elsewhere(self) -> Iterator[None]:
+        source, target = self._pick("math.saxpy", "bench.gain"), self._pick("math.saxpy")
+        self._patch.connect(PortRef(source, "out"), PortRef(target, "y"))
+        yield from self._rest()
+
+    def _mend(self) -> Iterator[None]:
+        """Connect inputs that removing and undoing left open, so that most of the patch runs most of the time."""
+        patch = self._patch
+        source = PortRef(self._pick("io.array"), "out")
+        with patch.edit("Mend"):
+            for node in list(patch.nodes.values()):
+                for name in _INPUTS.get(node.type, ()):
+                    if patch.source_of(PortRef(node.id, name)) is None:
+                        patch.connect(source, PortRef(node.id, name))
+        yield from self._rest()
+
+    def _resize(self) -> Iterator[None]:
+        node = self._pick("image.noise")
+        for _ in range(self._random.randint(1, 10)):
+            self._patch.set(node, gesture=self, width=self._random.randint(100, 500))
+            yield
+
+    def _save_kernel(self) -> Iterator[None]:
+        self._kernel.save_beside(self._random.uniform(0.9, 1.1))
+        yield from self._rest()
+
+    def _open_viewer(self) -> Iterator[None]:
+        patch, viewers = self._patch, [n.id for n in self._patch.nodes.values() if n.type == "io.viewer"]
+        if len(viewers) < _VIEWERS:
+            viewer = patch.add("io.viewer", position=(self._random.uniform(0, 2000), -3 * _STEP_Y))
+            yield from self._rest()
+            patch.connect(PortRef(self._pick("image.noise"), "out"), viewer["image"])
+        else:
+            self._window.viewers.reveal(self._random.choice(viewers))
+        yield from self._rest()
+
+    def _close_viewer(self) -> Iterator[None]:
+        viewers = [node.id for node in self._patch.nodes.values() if node.type == "io.viewer"]
+        if len(viewers) > 1:
+            self._patch.remove(self._random.choice(viewers))
+        yield from self._rest()
+
+    def _undo(self) -> Iterator[None]:
+        for _ in range(self._random.randint(1, 6)):
+            self._window.session.undo()
+            yield from self._rest(6)
+
+    def _redo(self) -> Iterator[None]:
+        for _ in range(self._random.randint(1, 4)):
+            self._window.session.redo()
+            yield from self._rest(6)
+
+    def _drag_block(self) -> Iterator[None]:
+        node, gesture = self._pick("math.saxpy", "bench.gain"), object()
+        for _ in range(self._random.randint(10, 40)):
+            x, y = self._patch.nodes[node].position
+            self._patch.move(node, (x + self._random.uniform(-8, 8), y + self._random.uniform(-8, 8)), gesture=gesture)
+            yield
+
+    def _look_around(self) -> Iterator[None]:
+        canvas = self._window.canvas
+        canvas.set_zoom(self._random.uniform(0.1, 1.5))
+        yield from self._rest()
+        self._window.go_to(self._pick("math.saxpy"))
+        yield from self._rest()
+        canvas.fit()
+        yield from self._rest()
+
+    def _pause(self) -> Iterator[None]:
+        self._window.toggle_running()
+        yield from self._rest()
+        self._window.session.step()
+        yield from self._rest()
+        self._window.toggle_running()
+
+    def _profile(self) -> Iterator[None]:
+        self._window.session.set_profiling(self._random.choice(list(ProfilingLevel)))
+        yield from self._rest()
+
+    def _reset(self) -> Iterator[None]:
+        self._window.session.post(Reset())
+        yield from self._rest()
+
+    def _rest(self, most: int = 30) -> Iterator[None]:
+        for _ in range(self._random.randint(1, most)):
+            yield
+
+    def _pick(self, *types: str) -> str:
+        found = [node.id for node in self._patch.nodes.values() if node.type in types]
+        if not found:
+            raise PatchError(f"patch must hold a block of {types}, got none")
+        return self._random.choice(found)

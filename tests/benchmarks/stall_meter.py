@@ -1,0 +1,177 @@
+"""`StallMeter`: how long Qt's thread did not get to run because of others, and what they were doing then."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from PySide6.QtCore import QAbstractEventDispatcher, QObject, Qt, QTimer
+
+#: The event loop is woken this often, so a turn is asleep for no longer than this.
+BEAT_MS = 2
+#: Stalls that are longer are kept with what the other threads did.
+TELL_MS = 4.0
+#: Of the longest, so many are kept.
+KEPT = 200
+_STACK_DEPTH = 14
+
+
+@dataclass(frozen=True)
+class Stall:
+    """One turn in which Qt's thread was kept waiting, by the interpreter's lock or another one, or for a core.
+
+    `collector_ms` is how long garbage was collected meanwhile, by any thread; `own_ms` what the thread itself computed.
+    """
+
+    at_s: float
+    held_ms: float
+    no_core_ms: float
+    own_ms: float
+    collector_ms: float
+    doing: str
+    others: tuple[str, ...]
+
+
+class StallMeter(QObject):
+    """Measures every turn of the event loop of the thread that made it, from `start` to `stop`.
+
+    A turn ends when the loop is about to sleep, or at a beat of the meter's own timer. What the thread did not spend
+    computing, and could not have slept, it spent waiting for others. How long it was runnable and had no core, the
+    system says: on a machine with too few cores that is anybody's doing, so it is told apart (`no_core_ms`). The rest
+    (`held_ms`) is the interpreter's lock, other locks and the disk. Turns that were woken before the beat slept less
+    than is taken off, so a figure may be up to `BEAT_MS` too low. The other threads' stacks are taken right after a
+    stall, when they have just let go of the interpreter's lock.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        #: What the person is doing, set by whoever does it.
+        self.doing = ""
+        self.held_ms: list[float] = []
+        self.no_core_ms: list[float] = []
+        self.own_ms: list[float] = []
+        self.collections_ms: list[float] = []
+        self.stalls: list[Stall] = []
+        self._thread = threading.get_ident()
+        self._queue_wait_ns = _QueueWait()
+        self._beat = QTimer(self, singleShot=True, interval=BEAT_MS)
+        self._beat.setTimerType(Qt.TimerType.PreciseTimer)
+        self._beat.timeout.connect(self._end_turn)
+        self._is_on = False
+        self._collecting_ns = self._collected_ns = 0
+        self._start_ns = time.perf_counter_ns()
+        self._mark()
+
+    def start(self) -> None:
+        """Begin to measure; what was measured before is forgotten."""
+        for figures in (self.held_ms, self.no_core_ms, self.own_ms, self.collections_ms, self.stalls):
+            figures.clear()
+        self._is_on = True
+        gc.callbacks.append(self._on_collection)
+        QAbstractEventDispatcher.instance().aboutToBlock.connect(self._end_turn)
+        self._start_ns = time.perf_counter_ns()
+        self._mark()
+        self._beat.start()
+
+    def stop(self) -> None:
+        """End measuring."""
+        self._is_on = False
+        self._beat.stop()
+        gc.callbacks.remove(self._on_collection)
+        QAbstractEventDispatcher.instance().aboutToBlock.disconnect(self._end_turn)
+
+    def worst(self, count: int) -> list[Stall]:
+        """Return the longest stalls, longest first."""
+        return sorted(self.stalls, key=lambda stall: -stall.held_ms)[:count]
+
+    def _mark(self) -> None:
+        self._turn_ns, self._cpu_ns = time.perf_counter_ns(), time.thread_time_ns()
+        self._queued_ns, self._gc_ns = self._queue_wait_ns(), self._collected_ns
+
+    def _end_turn(self) -> None:
+        if not self._is_on:
+            return
+        now_ns, own_ns = time.perf_counter_ns(), time.thread_time_ns() - self._cpu_ns
+        waited_ms = max(0.0, (now_ns - self._turn_ns - own_ns) / 1e6 - BEAT_MS)
+        no_core_ms = min(waited_ms, (self._queue_wait_ns() - self._queued_ns) / 1e6)
+        self.held_ms.append(waited_ms - no_core_ms)
+        self.no_core_ms.append(no_core_ms)
+        self.own_ms.append(own_ns / 1e6)
+        if waited_ms - no_core_ms > TELL_MS:
+            self._tell(now_ns)
+        self._mark()
+        self._beat.start()
+
+    def _tell(self, now_ns: int) -> None:
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        others = (
+            f"{names.get(ident, '?')}: {_stack(frame)}"
+            for ident, frame in sys._current_frames().items()
+            if ident != self._thread and not _is_waiting(frame)
+        )
+        self.stalls.append(
+            Stall(
+                at_s=(now_ns - self._start_ns) / 1e9,
+                held_ms=self.held_ms[-1],
+                no_core_ms=self.no_core_ms[-1],
+                own_ms=self.own_ms[-1],
+                collector_ms=(self._collected_ns - self._gc_ns) / 1e6,
+                doing=self.doing,
+                others=tuple(others),
+            )
+        )
+        if len(self.stalls) > 2 * KEPT:
+            self.stalls = self.worst(KEPT)
+
+    def _on_collection(self, phase: str, _: dict[str, int]) -> None:
+        if phase == "start":
+            self._collecting_ns = time.perf_counter_ns()
+        else:
+            time_ns = time.perf_counter_ns() - self._collecting_ns
+            self._collected_ns += time_ns
+            self.collections_ms.append(time_ns / 1e6)
+
+
+class _QueueWait:
+    """How long the thread that made it has been runnable without a core, in ns; 0 where Linux does not tell.
+
+    It reads the file without giving the interpreter's lock away: a measurement must not make the wait that it measures.
+    """
+
+    def __init__(self) -> None:
+        self._read = ctypes.PyDLL(None).pread
+        self._read.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_long)
+        self._text = ctypes.create_string_buffer(64)
+        try:
+            self._file = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+        except OSError:
+            self._file = -1
+
+    def __call__(self) -> int:
+        if self._file < 0 or self._read(self._file, self._text, 63, 0) <= 0:
+            return 0
+        return int(self._text.value.split()[1])
+
+
+def _is_waiting(frame: FrameType) -> bool:
+    return frame.f_code.co_name in ("wait", "_watch", "_read_event_buffer", "_check_inotify_fd", "_worker")
+
+
+def _stack(frame: FrameType) -> str:
+    summary = traceback.extract_stack(frame, limit=_STACK_DEPTH)
+    return " < ".join(f"{Path(line.filename).name}:{line.lineno} {line.name}" for line in reversed(summary))
+
+
+def percentile(figures: Iterable[float], share: float) -> float:
+    """Return what `share` (0..1) of the figures do not exceed; 0 for none."""
+    ordered = sorted(figures)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

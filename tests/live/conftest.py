@@ -1,0 +1,20 @@
+"""Folders of blocks whose types are gone when a test ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.blocktypes.loading_folders import block_folders
+from tests.live.block_texts import BlockFolder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[BlockFolder]:
+    """A folder `blocks` that nothing has loaded yet."""
+    made = BlockFolder(tmp_path / "blocks")
+    yield made
+    block_folders.remove(made.path)
+    block_folders.reload([]).result(30)

@@ -1,0 +1,367 @@
+"""Users' block files are run as modules of their own, and each counts as a whole or not at all."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from engine import forget_blocks, trust_blocks
+from engine.blocktypes import catalogue, definitions, loading_worker
+from engine.blocktypes.block import Block
+from engine.blocktypes.catalogue import configured_folder, default_catalogue, load_package
+from engine.blocktypes.loading_folders import block_folders
+from engine.diagnostics import WarploomError
+from tests.live.block_texts import BlockFolder, block_text
+
+
+def save(folder: BlockFolder, name: str, text: str) -> Path:
+    """Save a file and have it loaded."""
+    path = folder.write(name, text)
+    block_folders.reload([path]).result(30)
+    return path
+
+
+def block(type_id: str = "live.scale") -> type[Block]:
+    """Return a block type that is there."""
+    return default_catalogue().require(type_id)
+
+
+def test_a_trusted_folder_is_in_the_catalogue(folder: BlockFolder) -> None:
+    """Also files in folders below; each class knows its file, beside which its kernels lie."""
+    one = folder.write("one.py", block_text("live.one"))
+    two = folder.write("fx/two.py", block_text("live.two"))
+    assert default_catalogue().get("live.one") is None
+    assert trust_blocks(folder.path) == []
+    assert Path(inspect.getfile(block("live.one"))) == one
+    assert block("live.two").source_file() == two
+    assert block("live.one").source_folder() == folder.path
+    assert block("live.one").__module__ != block("live.two").__module__
+    forget_blocks(folder.path)
+    block_folders.reload([]).result(30)
+    assert default_catalogue().get("live.one") is None
+    assert not [name for name in sys.modules if name.startswith(definitions.FOLDER_PACKAGE)]
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    """It is named."""
+    with pytest.raises(WarploomError, match="folder of blocks must exist, got "):
+        trust_blocks(tmp_path / "nowhere")
+
+
+def test_files_are_run_beside_the_caller(folder: BlockFolder) -> None:
+    """On the loader's thread, which ends when there is nothing more to run."""
+    folder.write("where.py", "import threading\nNAME = threading.current_thread().name\n" + block_text())
+    trust_blocks(folder.path)
+    assert sys.modules[block().__module__].NAME == "block-loader"
+    deadline = time.monotonic() + 5
+    while any(thread.name == "block-loader" for thread in threading.enumerate()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert all(thread.name != "block-loader" for thread in threading.enumerate())
+
+
+def test_saving_a_file_defines_its_types_anew(folder: BlockFolder) -> None:
+    """Even twice within a second and with the same size, which compiled files could not tell apart."""
+    folder.write("scale.py", block_text(gain="1.0"))
+    trust_blocks(folder.path)
+    for gain in ("2.0", "3.0"):
+        before = block()
+        save(folder, "scale.py", block_text(gain=gain))
+        assert block().parameters["gain"].default == float(gain)
+        assert block() is not before
+    assert not (folder.path / "__pycache__").exists()
+
+
+def test_a_save_that_changes_nothing_runs_nothing(folder: BlockFolder) -> None:
+    """Two engines that watch one folder load each save once."""
+    folder.write("scale.py", block_text())
+    trust_blocks(folder.path)
+    before = block()
+    save(folder, "scale.py", block_text())
+    assert block() is before
+
+
+def test_types_that_a_file_has_no_more_are_gone(folder: BlockFolder) -> None:
+    """A renamed one is another."""
+    folder.write("scale.py", block_text("live.scale"))
+    trust_blocks(folder.path)
+    told: list[frozenset[str]] = []
+    stop = definitions.subscribe(told.append)
+    save(folder, "scale.py", block_text("live.other"))
+    stop()
+    assert told == [{"live.scale", "live.other"}]
+    assert default_catalogue().get("live.scale") is None
+    assert block("live.other")
+
+
+BROKEN = [
+    ("raise ValueError('no')", "block file scale.py raised ValueError: no (scale.py:20)", 20),
+    ("def (:", "block file scale.py raised SyntaxError: invalid syntax (scale.py:20)", 20),
+    ("raise SystemExit(3)", "block file scale.py raised SystemExit: 3 (scale.py:20)", 20),
+    ("import nowhere", "block file scale.py raised ModuleNotFoundError: No module named 'nowhere' (scale.py:20)", 20),
+    ("class A(Block, id='live.a'): 'None.'", "block live.a must have at least one port, got none (scale.py:20)", 20),
+    (
+        "class A(Block, id='live.scale'):\n    'Again.'\n    x: In[f32] = port(doc='X.')",
+        "block id live.scale must be unique, got it twice in ",
+        20,
+    ),
+    (
+        "class A(Block, id='math.saxpy'):\n    'Ours.'\n    x: In[f32] = port(doc='X.')",
+        "block id math.saxpy must be unique, got it in blocks.math.saxpy and ",
+        20,
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "message", "line"), BROKEN, ids=[code[:12] for code, _, _ in BROKEN])
+def test_a_file_that_fails_changes_nothing(folder: BlockFolder, code: str, message: str, line: int) -> None:
+    """What it defined before stays, with its module; the problem names file and line, and goes when it is mended."""
+    path = folder.write("scale.py", block_text(gain="1.0"))
+    trust_blocks(folder.path)
+    before, module = block(), sys.modules[block().__module__]
+    text = block_text(gain="2.0")
+    save(folder, "scale.py", text + "\n" * (line - 1 - text.count("\n")) + code + "\n")
+    assert block() is before
+    assert sys.modules[before.__module__] is module
+    (problem,) = block_folders.problems(folder.path)
+    assert problem.message.startswith(message)
+    assert (problem.file, problem.line) == (str(path), line)
+    assert default_catalogue().problem("live.scale") == problem
+    save(folder, "scale.py", text)
+    assert block().parameters["gain"].default == 2.0
+    assert block_folders.problems(folder.path) == []
+    assert default_catalogue().problem("live.scale") is None
+
+
+def test_a_file_that_fails_at_first_keeps_no_other_from_loading(folder: BlockFolder) -> None:
+    """Its ids are known from its text, so that their nodes can say why they are missing."""
+    folder.write("bad.py", "1 / 0\n" + block_text("live.bad"))
+    folder.write("good.py", block_text("live.good"))
+    (problem,) = trust_blocks(folder.path)
+    assert problem.message == "block file bad.py raised ZeroDivisionError: division by zero (bad.py:1)"
+    assert block("live.good")
+    assert default_catalogue().get("live.bad") is None
+    assert default_catalogue().problem("live.bad") == problem
+
+
+def test_two_files_with_one_id(folder: BlockFolder) -> None:
+    """The first one has it; when that one lets go, the second one gets it."""
+    one = folder.write("one.py", block_text("live.same"))
+    two = folder.write("two.py", block_text("live.same"))
+    (problem,) = trust_blocks(folder.path)
+    text = f"block id live.same must be unique, got it in {one} and {two} (two.py:4)"
+    assert problem.message == text
+    assert block("live.same").source_file() == one
+    assert default_catalogue().problem("live.same") is None
+    save(folder, "one.py", block_text("live.mine"))
+    assert block("live.same").source_file() == two
+    assert block_folders.problems(folder.path) == []
+
+
+def test_a_type_may_move_to_another_file(folder: BlockFolder) -> None:
+    """As when a file is renamed: the old one is gone when the new one is loaded."""
+    old = folder.write("old.py", block_text())
+    trust_blocks(folder.path)
+    old.rename(folder.path / "new.py")
+    block_folders.reload([folder.path / "new.py"]).result(30)
+    assert block().source_file() == folder.path / "new.py"
+    assert block_folders.problems(folder.path) == []
+
+
+def test_helper_modules_lie_beside_blocks(folder: BlockFolder) -> None:
+    """A save of a helper runs the files that import it, directly or not, and no other."""
+    folder.write("numbers.py", "GAIN = 2.0\n")
+    folder.write("gains.py", "from .numbers import GAIN as DEFAULT\n")
+    folder.write("scale.py", block_text(before="from . import gains\n", gain="gains.DEFAULT"))
+    folder.write("alone.py", block_text("live.alone"))
+    assert trust_blocks(folder.path) == []
+    alone = block("live.alone")
+    assert block().parameters["gain"].default == 2.0
+    save(folder, "numbers.py", "GAIN = 5.0\n")
+    assert block().parameters["gain"].default == 5.0
+    assert block("live.alone") is alone
+
+
+def test_a_helper_that_fails_leaves_what_imports_it(folder: BlockFolder) -> None:
+    """The types say what is wrong with the helper."""
+    folder.write("gains.py", "DEFAULT = 2.0\n")
+    folder.write("scale.py", block_text(before="from .gains import DEFAULT\n", gain="DEFAULT"))
+    trust_blocks(folder.path)
+    save(folder, "gains.py", "DEFAULT = 1 / 0\n")
+    assert block().parameters["gain"].default == 2.0
+    problem = default_catalogue().problem("live.scale")
+    assert problem is not None
+    assert problem.message == "block file gains.py raised ZeroDivisionError: division by zero (gains.py:1)"
+    save(folder, "gains.py", "DEFAULT = 3.0\n")
+    assert block().parameters["gain"].default == 3.0
+    assert default_catalogue().problem("live.scale") is None
+
+
+def test_a_helper_without_its_dot_is_explained(folder: BlockFolder) -> None:
+    """Folders of users are packages, so that two of them may have a file of one name."""
+    folder.write("gains.py", "DEFAULT = 2.0\n")
+    folder.write("scale.py", block_text(before="from gains import DEFAULT\n"))
+    (problem,) = trust_blocks(folder.path)
+    assert problem.remedy == "it lies beside the block, so write `from .gains import ...`, with the dot"
+
+
+def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -> None:
+    """Both are there, with the helper of their own folder."""
+    other = BlockFolder(tmp_path / "other")
+    for place, gain in ((folder, 1.0), (other, 2.0)):
+        place.write("gains.py", f"DEFAULT = {gain}\n")
+        text = block_text(f"live.{place.path.name}", before="from .gains import DEFAULT\n", gain="DEFAULT")
+        place.write("scale.py", text)
+        assert trust_blocks(place.path) == []
+    assert block("live.blocks").parameters["gain"].default == 1.0
+    assert block("live.other").parameters["gain"].default == 2.0
+    forget_blocks(other.path)
+    block_folders.reload([]).result(30)
+    assert default_catalogue().get("live.other") is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["while True:\n    pass\n", "while True:\n    try:\n        1 / 0\n    except Exception:\n        pass\n"],
+    ids=["loop", "catches"],
+)
+def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Its types stay what they were, and other files load afterwards."""
+    folder.write("scale.py", block_text())
+    trust_blocks(folder.path)
+    before = block()
+    monkeypatch.setattr(loading_worker, "LIMIT_S", 0.2)
+    save(folder, "scale.py", code)
+    assert block() is before
+    (problem,) = block_folders.problems(folder.path)
+    assert problem.message.startswith("block file scale.py must be done within 0.2 s, got stopped in the middle")
+    save(folder, "other.py", block_text("live.other"))
+    assert block("live.other")
+
+
+def test_a_file_that_cannot_be_stopped_is_left_behind(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits outside Python: its problem is told meanwhile, what it defines later counts no more, others load."""
+    folder.write("scale.py", block_text())
+    trust_blocks(folder.path)
+    before = block()
+    monkeypatch.setattr(loading_worker, "LIMIT_S", 0.05)
+    monkeypatch.setattr(loading_worker, "PATIENCE_S", 0.05)
+    path = folder.write("scale.py", f"import time\ntime.sleep(1.2)\n{block_text(gain='7.0')}")
+    stuck = block_folders.reload([path])
+    time.sleep(0.3)
+    assert not stuck.done()
+    (problem,) = block_folders.problems(folder.path)
+    assert problem.message.startswith("block file scale.py must be done within 0.05 s")
+    save(folder, "other.py", block_text("live.other"))
+    assert block("live.other")
+    stuck.result(10)
+    assert block() is before
+
+
+COMPOSITE = """from engine.api import Composite, CompositeBuilder
+
+
+class Twice(Composite, id="live.twice"):
+    \"\"\"Scale two times.\"\"\"
+
+    def compose(self, build: CompositeBuilder) -> None:
+        one, two = build.add_child("live.scale"), build.add_child("live.scale")
+        build.connect_children(one["out"], two["x"])
+        build.expose_input("x", one["x"])
+        build.expose_output("out", two["out"])
+        build.expose_parameter("gain", one)
+"""
+
+
+def test_a_composite_follows_its_children(folder: BlockFolder) -> None:
+    """What it exposes is theirs; when it can't be made of them any more it stays as it was, and its problem is told."""
+    folder.write("scale.py", block_text(gain="1.0, max=4"))
+    folder.write("twice.py", COMPOSITE)
+    assert trust_blocks(folder.path) == []
+    told: list[frozenset[str]] = []
+    stop = definitions.subscribe(told.append)
+    save(folder, "scale.py", block_text(gain="2.0, max=8"))
+    assert told == [{"live.scale", "live.twice"}]
+    gain = block("live.twice").parameters["gain"]
+    assert (gain.default, gain.maximum) == (2.0, 8)
+    save(folder, "scale.py", block_text(out="result"))
+    assert list(block("live.twice").ports) == ["x", "out"]
+    problem = default_catalogue().problem("live.twice")
+    assert problem is not None
+    assert "port of scale must be one of x, result, got 'out'" in problem.message
+    save(folder, "scale.py", block_text())
+    assert default_catalogue().problem("live.twice") is None
+    stop()
+
+
+def test_installed_packages_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their modules keep their names."""
+    monkeypatch.syspath_prepend(tmp_path)
+    package = BlockFolder(tmp_path / "warploom_test_package")
+    package.write("__init__.py", "")
+    package.write("scale.py", block_text())
+    load_package("warploom_test_package")
+    try:
+        before = block()
+        save(package, "scale.py", block_text(gain="9.0"))
+        assert block() is not before
+        assert block().parameters["gain"].default == 9.0
+        assert block().__module__ == "warploom_test_package.scale"
+        assert sys.modules["warploom_test_package.scale"].Scale is block()
+        forget_blocks(package.path)  # which is for folders of the person's
+        assert block()
+    finally:
+        del block_folders._folders[package.path]
+        del sys.modules["warploom_test_package"], sys.modules["warploom_test_package.scale"]
+
+
+def test_the_library_is_followed() -> None:
+    """So that who develops it sees each save."""
+    mix = block("image.mix").source_file()
+    assert mix is not None
+    assert mix.parents[1] in block_folders.paths
+
+
+def test_the_configuration_folder_needs_no_trust(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the person's own; also when one of its files asks for the catalogue itself."""
+    assert configured_folder().parts[-2:] == ("warploom", "blocks")
+    folder.write("scale.py", "from engine import Patch\nPatch()\n" + block_text())
+    monkeypatch.setattr(catalogue, "configured_folder", lambda: folder.path)
+    start_s = time.monotonic()
+    assert default_catalogue.__wrapped__().get("live.scale") is not None
+    assert time.monotonic() - start_s < catalogue.WAIT_S
+
+
+def test_a_listener_that_fails_keeps_nothing_from_the_others(
+    folder: BlockFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged."""
+    told: list[frozenset[str]] = []
+
+    def fail(_: frozenset[str]) -> None:
+        raise ValueError("no")
+
+    stops = [definitions.subscribe(fail), definitions.subscribe(told.append)]
+    folder.write("scale.py", block_text())
+    trust_blocks(folder.path)
+    for stop in stops:
+        stop()
+    assert told == [{"live.scale"}]
+    assert "live.scale could not be followed" in caplog.text
+
+
+def test_a_class_that_is_defined_again_is_told() -> None:
+    """As by running a cell of a notebook again."""
+    told: list[frozenset[str]] = []
+    stop = definitions.subscribe(told.append)
+    scope: dict[str, object] = {"__name__": __name__}
+    try:
+        for _ in range(2):
+            exec(compile(block_text("live.cell"), "cell", "exec", dont_inherit=True), scope)
+    finally:
+        stop()
+    assert told == [{"live.cell"}]

@@ -1,0 +1,229 @@
+"""Folders of blocks with odd files, odd names, files that hang, and folders that follow each other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, forget_blocks, trust_blocks
+from engine.blocktypes import catalogue, loading_worker
+from engine.blocktypes.catalogue import default_catalogue
+from engine.blocktypes.loading_folders import block_folders
+from tests.live.block_texts import BlockFolder, block_text
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, which must be soon."""
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def is_there(type_id: str) -> bool:
+    """True when a block type is in the catalogue."""
+    return default_catalogue().get(type_id) is not None
+
+
+UNREADABLE = {
+    "too deep to be parsed": b"x = " + b"-" * 100_000 + b"1\n",
+    "not UTF-8": "# coding: utf-8\nx = 'h\xe4'\n".encode("latin-1"),
+    "UTF-16": "x = 1\n".encode("utf-16"),
+    "a null byte": b"x = 1\0\n",
+    "an unknown coding": b"# coding: nonsense\n",
+    "an exception that can't be told": b"class E(Exception):\n    def __str__(self):\n        1 / 0\nraise E\n",
+    "a bare syntax error": b"raise SyntaxError\n",
+}
+
+
+@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_file_of_any_content_keeps_no_other_from_loading(folder: BlockFolder, content: bytes) -> None:
+    """It is named as what fails."""
+    (folder.path / "a.py").write_bytes(content)
+    folder.write("b.py", block_text())
+    (problem,) = trust_blocks(folder.path)
+    assert problem.message.startswith("block file a.py raised ")
+    assert problem.file == str(folder.path / "a.py")
+    assert is_there("live.scale")
+
+
+def test_files_of_other_codings_load(folder: BlockFolder) -> None:
+    """As Python reads them: with a byte order mark, or in the coding that the first line says."""
+    (folder.path / "mark.py").write_bytes(b"\xef\xbb\xbf" + block_text("live.mark").encode())
+    (folder.path / "latin.py").write_bytes(b"# coding: latin-1\n# h\xe4\n" + block_text("live.latin").encode())
+    assert trust_blocks(folder.path) == []
+    assert is_there("live.mark")
+    assert is_there("live.latin")
+
+
+def test_links_and_what_is_no_file(folder: BlockFolder, tmp_path: Path) -> None:
+    """A link to a file counts as one; folders in a circle, links to nothing, folders called so and pipes are none."""
+    (tmp_path / "outside.py").write_text(block_text())
+    (folder.path / "link.py").symlink_to(tmp_path / "outside.py")
+    (folder.path / "circle").symlink_to(folder.path)
+    (folder.path / "nothing.py").symlink_to("nowhere.py")
+    (folder.path / "itself.py").symlink_to("itself.py")
+    (folder.path / "folder.py").mkdir()
+    os.mkfifo(folder.path / "pipe.py")
+    assert trust_blocks(folder.path) == []
+    assert is_there("live.scale")
+    with Engine(Patch(), "host") as engine:
+        engine.watch_files()  # which looks at every file, and must not wait for a pipe
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
+    """Linux allows any bytes."""
+    odd = BlockFolder(tmp_path / os.fsdecode(b"caf\xe9") / "blocks")
+    odd.write("scale.py", block_text())
+    assert trust_blocks(odd.path) == []
+    assert is_there("live.scale")
+    forget_blocks(odd.path)
+    block_folders.reload([]).result(30)
+
+
+def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
+    """Dots in names mix up nothing; a file that a package of its name hides is told, since Python cannot see it."""
+    folder.write("a.b.py", block_text("live.dotted"))
+    folder.write("a_b.py", block_text("live.underlined"))
+    folder.write("c.py", block_text("live.hidden"))
+    folder.write("c/__init__.py", block_text("live.package"))
+    (problem,) = trust_blocks(folder.path)
+    assert problem.message == (
+        f"block file c.py must have a name of its own, got that of {Path('c', '__init__.py')}, which hides it"
+    )
+    assert [is_there(f"live.{name}") for name in ("dotted", "underlined", "hidden", "package")] == [1, 1, 0, 1]
+    (folder.path / "c.py").rename(folder.path / "d.py")
+    block_folders.catch_up().result(30)
+    assert block_folders.problems(folder.path) == []
+    assert is_there("live.hidden")
+    assert is_there("live.package")
+
+
+def test_files_that_import_each_other(folder: BlockFolder) -> None:
+    """They load when Python can import them, and say what it says when it can't."""
+    folder.write("a.py", f"from . import b\n{block_text('live.a')}VALUE = 1\n")
+    folder.write("b.py", f"from . import a\n{block_text('live.b')}")
+    assert trust_blocks(folder.path) == []
+    assert is_there("live.a")
+    assert is_there("live.b")
+    folder.write("a.py", f"from .b import OTHER\n{block_text('live.a')}VALUE = 1\n")
+    folder.write("b.py", f"from .a import VALUE\n{block_text('live.b')}OTHER = VALUE\n")
+    block_folders.catch_up().result(30)
+    assert all("ImportError: cannot import name" in item.message for item in block_folders.problems(folder.path))
+    assert is_there("live.a")
+    assert is_there("live.b")
+
+
+def test_a_folder_takes_over_what_another_lets_go(folder: BlockFolder, tmp_path: Path) -> None:
+    """As when patches with the same blocks beside them are opened one after the other."""
+    other = BlockFolder(tmp_path / "other")
+    for place in (folder, other):
+        place.write("scale.py", block_text())
+    assert trust_blocks(folder.path) == []
+    (problem,) = trust_blocks(other.path)
+    assert problem.message.startswith("block id live.scale must be unique")
+    forget_blocks(folder.path)
+    block_folders.reload([]).result(30)
+    assert block_folders.problems() == []
+    assert default_catalogue().require("live.scale").source_folder() == other.path
+    forget_blocks(other.path)
+    block_folders.reload([]).result(30)
+    assert not is_there("live.scale")
+
+
+@pytest.mark.parametrize("code", ["time.sleep(1.5)", "while True:\n    time.sleep(0)"], ids=["outside", "loop"])
+def test_files_beside_one_that_hangs_load(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Also when it can't be stopped; it is not tried again at each save of another."""
+    monkeypatch.setattr(loading_worker, "LIMIT_S", 0.05)
+    monkeypatch.setattr(loading_worker, "PATIENCE_S", 0.05)
+    runs = folder.path / "runs"
+    folder.write("a.py", f"import time\nwith open({str(runs)!r}, 'a') as f:\n    f.write('.')\n{code}\n{block_text()}")
+    folder.write("b.py", block_text("live.beside"))
+    trust_blocks(folder.path, wait_s=0.0)
+    wait_until(lambda: is_there("live.beside"))
+    (problem,) = block_folders.problems(folder.path)
+    assert problem.message.startswith("block file a.py must be done within 0.05 s")
+    folder.write("b.py", block_text("live.later"))
+    block_folders.catch_up().result(30)
+    assert is_there("live.later")
+    assert runs.read_text() == "."
+    wait_until(lambda: all(thread.name != "block-loader" for thread in threading.enumerate()))
+    assert not is_there("live.scale")
+
+
+def test_what_was_saved_before_the_watching_began_is_loaded(folder: BlockFolder) -> None:
+    """An engine takes its time from trusting a folder to watching it."""
+    folder.write("scale.py", block_text())
+    trust_blocks(folder.path)
+    with Engine(Patch(), "host") as engine:
+        folder.write("scale.py", block_text(gain="3.0"))
+        folder.write("new.py", block_text("live.new"))
+        engine.watch_files()
+        block_folders.reload([]).result(30)
+    assert default_catalogue().require("live.scale").parameters["gain"].default == 3.0
+    assert is_there("live.new")
+
+
+def test_an_engine_watches_although_a_folder_is_gone(folder: BlockFolder) -> None:
+    """Its types are there still, and all other saves are followed."""
+    path = folder.write("scale.py", block_text())
+    trust_blocks(folder.path)
+    path.unlink()
+    (folder.path / "scale.cu").unlink()
+    folder.path.rmdir()
+    with Engine(Patch(), "host") as engine:
+        engine.watch_files()
+    assert is_there("live.scale")
+
+
+@pytest.mark.parametrize("where", ["describe", "__init__"])
+def test_a_block_that_ends_the_program_marks_its_node(folder: BlockFolder, where: str) -> None:
+    """`exit()` in a block's code is one more exception."""
+    if where == "describe":
+        text = block_text(describe="if self.node: exit()")
+    else:
+        text = block_text(extra="def __init__(self, node='', values=None):\n        exit()")
+    folder.write("scale.py", text)
+    assert trust_blocks(folder.path) == []
+    patch = Patch()
+    x = patch.add("io.array", data=np.ones(3, np.float32))
+    scale = patch.add("live.scale")
+    patch.connect(x["out"], scale["x"])
+    with Engine(patch, "host") as engine:
+        found = engine.step().diagnostics
+    assert ["raised SystemExit" in item.message for item in found if item.node == scale.id] == [True]
+
+
+def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> None:
+    """A folder `blocks` there may be anybody's, also when it is a package: nothing in it runs."""
+    folder = tmp_path / "blocks"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
+    root = Path(catalogue.__file__).parents[2]
+    code = (
+        f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(root)!r}]\n"
+        "from engine.blocktypes.catalogue import default_catalogue\n"
+        "assert default_catalogue().get('math.saxpy')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert not (folder / "ran").exists()
+
+
+def test_the_configuration_folder_is_never_forgotten(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even when a patch that lay beside it is closed."""
+    folder.write("scale.py", block_text())
+    monkeypatch.setattr(catalogue, "configured_folder", lambda: folder.path)
+    trust_blocks(folder.path)
+    forget_blocks(folder.path)
+    block_folders.reload([]).result(30)
+    assert is_there("live.scale")

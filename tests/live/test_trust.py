@@ -1,0 +1,101 @@
+"""Blocks beside a patch run only after somebody said so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import cli
+from app.trust import Trust, TrustedFolders
+from engine import Patch, forget_blocks, trust_blocks
+from engine.blocktypes.loading_folders import block_folders
+from engine.patch.files import load_patch, save_patch
+from tests.live.block_texts import BlockFolder, block_text
+
+
+@pytest.fixture
+def patch_file(folder: BlockFolder) -> Path:
+    """A patch with a block of the folder beside it, which nobody trusts."""
+    folder.write("scale.py", f"from pathlib import Path\nPath(__file__).with_name('ran').touch()\n{block_text()}")
+    trust_blocks(folder.path)
+    patch = Patch()
+    x = patch.add("io.array", data=np.ones(3, np.float32))
+    scale = patch.add("live.scale", gain=2.0)
+    patch.connect(x["out"], scale["x"])
+    path = folder.path.parent / "p.loom"
+    save_patch(patch, path)
+    forget_blocks(folder.path)
+    block_folders.reload([]).result(30)
+    (folder.path / "ran").unlink()
+    return path
+
+
+def test_loading_a_patch_runs_nothing_beside_it(patch_file: Path, folder: BlockFolder) -> None:
+    """Its nodes are placeholders with their data."""
+    patch = load_patch(patch_file)
+    assert patch.block_type("scale") is None
+    assert patch.value("scale", "gain") == 2.0
+    assert not (folder.path / "ran").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "check", "plan", "trace"])
+def test_the_command_line_runs_blocks_only_when_told(
+    patch_file: Path, folder: BlockFolder, tmp_path: Path, command: str
+) -> None:
+    """Otherwise a diagnostic says how to trust them."""
+    options = {
+        "run": ["--frames", "1", "--device", "host"],
+        "trace": ["--out", str(tmp_path / "t.json"), "--device", "host"],
+    }
+    arguments = [command, str(patch_file), *options.get(command, [])]
+    refused = CliRunner().invoke(cli, arguments)
+    assert not (folder.path / "ran").exists()
+    assert "block type live.scale must come from files that are trusted" in refused.output
+    assert "`--trust`" in refused.output
+    trusted = CliRunner().invoke(cli, [*arguments, "--trust"])
+    assert trusted.exit_code == 0, trusted.output
+    assert (folder.path / "ran").exists()
+
+
+def test_a_check_of_json_tells_of_files_that_fail(patch_file: Path, folder: BlockFolder) -> None:
+    """With file and line; a file that no node needs is only a warning."""
+    folder.write("scale.py", "1 / 0\n" + block_text())
+    folder.write("other.py", "import nowhere\n" + block_text("live.other"))
+    result = CliRunner().invoke(cli, ["check", str(patch_file), "--json", "--trust"])
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)["diagnostics"]
+    assert {(item["severity"], item["node"], Path(item["file"]).name, item["line"]) for item in told} == {
+        ("error", "scale", "scale.py", 1),
+        ("warning", None, "other.py", 1),
+    }
+
+
+def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
+    """Others last as long as the program; a later answer counts."""
+    state, folder, other = tmp_path / "state", tmp_path / "a", tmp_path / "b"
+    trusted = TrustedFolders(state)
+    assert trusted.decision(folder) is None
+    for answer, now, later in (
+        (Trust.NO, False, None),
+        (Trust.ONCE, True, None),
+        (Trust.ALWAYS, True, True),
+        (Trust.NO, False, None),
+    ):
+        trusted.decide(folder, answer)
+        assert trusted.decision(folder) is now
+        assert TrustedFolders(state).decision(folder) is later
+        assert trusted.decision(other) is None
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", "nonsense"])
+def test_a_damaged_state_trusts_nobody(tmp_path: Path, content: str) -> None:
+    """It is asked again."""
+    (tmp_path / "trusted_blocks.json").write_text(content)
+    trusted = TrustedFolders(tmp_path)
+    assert trusted.decision(tmp_path / "a") is None
+    trusted.decide(tmp_path / "a", Trust.ALWAYS)
+    assert TrustedFolders(tmp_path).decision(tmp_path / "a") is True

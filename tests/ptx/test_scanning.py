@@ -1,0 +1,63 @@
+"""Signatures read without the tree are those of the tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.kernel_sources.files import KERNELS_FOLDER
+from engine.kernel_sources.loader import load_image
+from engine.ptx import parse, read_signatures
+
+FILES = sorted([*KERNELS_FOLDER.rglob("*.cu"), *Path(__file__).parents[1].glob("runtime/*.cu")])
+
+SHARED = """.version 8.3
+.target sm_80
+.address_size 64
+.shared .align 16 .b8 table[96];
+.extern .shared .align 16 .b8 rest[];
+.func (.param .b32 out) helper(.param .b32 a) {
+	.reg .b32 %r<3>;
+	/* mov.u32 %r1, 1; */
+	mov.u32 %r1, 7;
+	mov.u32 %r2, rest;
+	st.param.b32 [out], %r2;
+	ret;
+}
+.visible .entry calls(.param .u64 p, .param .align 4 .b8 q[12]) .maxntid 64, 2, 1 {
+	.reg .pred %p<2>;
+	.reg .b32 %r<9>;
+	.reg .f32 %f<9>;
+	.shared .align 4 .b8 own[20];
+	.loc	1 2 3
+	add.s32 	%r1, %r2, -7;
+	@%p1 bra 	$L1;
+	@!%p1 add.f32 %f1, %f2, 0f3F800000;
+	{ .param .b32 a; st.param.b32 [a], %r1; .param .b32 b; call.uni (b), helper, (a); ld.param.b32 %r3, [b]; }
+	ld.shared.b32 %r4, [table+4];
+$L1:
+	mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32
+		{%f1,%f2}, {%r1,%r2},
+		{%r3,%r4}, {%f3,%f4};
+	ret;
+}
+.visible .entry plain(.param .u32 n) .reqntid 32 { .reg .b32 %r<2>; mov.u32 %r1, 1; ret; }
+"""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("architecture", ["compute_75", "compute_100"])
+def test_signatures_of_compiled_kernels(path: Path, architecture: str) -> None:
+    """Of every kernel that comes with Warploom, in both of NVRTC's dialects."""
+    ptx = load_image(path, architecture).ptx
+    assert read_signatures(ptx) == parse(ptx).signatures
+
+
+def test_what_is_named_counts() -> None:
+    """Shared memory of the file, of the kernel and of functions that it calls; statements on several lines."""
+    found = read_signatures(SHARED)
+    assert found == parse(SHARED).signatures
+    calls = found["calls"]
+    assert (calls.max_threads, calls.shared_bytes, calls.uses_dynamic_shared) == (128, 32 + 96, True)
+    assert (found["plain"].required_threads, found["plain"].shared_bytes) == ((32, 1, 1), 0)

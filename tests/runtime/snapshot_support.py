@@ -1,0 +1,142 @@
+"""A device that does its work late, a picture, and what of it a smaller one must show."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from engine import Engine, Patch
+from engine.api import Block, BlockBuilder, In, Out, port, uchar4
+from engine.device.host import HostDevice
+from engine.device.host.events import HostEvent, HostStream
+from engine.device.protocol import DeviceInfo, Event, Memory, PinnedArray
+from engine.diagnostics import DeviceError
+from engine.runtime.messages import Preview
+
+WIDTH, HEIGHT = 31, 17
+PICTURE = np.random.default_rng(4).integers(0, 256, (HEIGHT, WIDTH, 4)).astype(np.float32)
+
+
+class LateEvent(HostEvent):
+    """An event that is reached when its device says so."""
+
+    def __init__(self, device: LateDevice) -> None:
+        super().__init__()
+        self._device = device
+
+    @property
+    def is_reached(self) -> bool:
+        return not self._device.is_late
+
+    def synchronize(self) -> None:
+        self._device.log.append("event wait")
+
+
+class LoggedStream(HostStream):
+    """A stream that tells what it was given."""
+
+    def __init__(self, device: LateDevice) -> None:
+        self._log = device.log
+
+    def record(self, event: Event) -> None:
+        self._log.append("record")
+        super().record(event)
+
+    def wait(self, event: Event) -> None:
+        self._log.append("wait")
+        super().wait(event)
+
+    def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
+        self._log.append(f"copy {size_bytes}")
+        super().copy(target, source, size_bytes)
+
+
+class LateDevice(HostDevice):
+    """The host, as if it were a GPU: with memory of its own, and work that is done later."""
+
+    def __init__(self) -> None:
+        super().__init__(cores=2)
+        self.is_late = False
+        self.log: list[str] = []
+        self.refuses_memory = False
+
+    @property
+    def info(self) -> DeviceInfo:
+        return replace(super().info, has_own_memory=True)
+
+    def create_event(self) -> LateEvent:
+        return LateEvent(self)
+
+    def create_stream(self) -> LoggedStream:
+        return LoggedStream(self)
+
+    def pinned(self, array: np.ndarray[Any, Any]) -> Any:
+        if self.refuses_memory:
+            raise DeviceError("no memory is left")
+        return super().pinned(array)
+
+
+def area_means(picture: np.ndarray, width: int, height: int) -> np.ndarray:
+    """The root of the mean square of each area, in double precision; alpha by its plain mean."""
+
+    def weights(many: int, few: int) -> np.ndarray:
+        edges = np.arange(few + 1) * many / few
+        pixels = np.arange(many)
+        return np.clip(np.minimum(edges[1:, None], pixels + 1) - np.maximum(edges[:-1, None], pixels), 0, None)
+
+    down, across = weights(picture.shape[0], height), weights(picture.shape[1], width)
+    values = picture.astype(np.float64)
+    values[..., :3] **= 2
+    means = np.einsum("hv,vuc,wu->hwc", down, values, across) * (width * height) / (picture.shape[0] * picture.shape[1])
+    means[..., :3] **= 0.5
+    return means
+
+
+def next_preview(engine: Engine) -> Preview:
+    """The viewer's next picture, within some seconds."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        preview = engine.take_preview("show")
+        if preview is not None:
+            return preview
+        time.sleep(0.002)
+    raise AssertionError("a picture must come within ten seconds")
+
+
+def picture_patch() -> Patch:
+    """One viewer, `show`, of a picture of random bytes."""
+    patch = Patch()
+    image = patch.add("io.image_array", node_id="image", data=PICTURE)
+    patch.connect(image["out"], patch.add("test_run.show", node_id="show")["image"])
+    return patch
+
+
+def gapped_patch(view: str = "transpose") -> Patch:
+    """One viewer, `show`, of a view of the picture: transposed, or a slice of every second row."""
+    picture = PICTURE.astype(np.uint8)
+
+    class Pixels(Block, id="test_run.pixels"):
+        """Has pixels."""
+
+        out: Out[uchar4] = port(shape="[17, 31]", doc="Pixels.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            build.provide(self.out, picture)
+
+    class Look(Block, id="test_run.look"):
+        """Shows its input as it lies."""
+
+        x: In[uchar4] = port(rank=2, strided=True, doc="Pixels.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            build.show(self.x)
+
+    patch = Patch()
+    pixels, look = patch.add("test_run.pixels"), patch.add("test_run.look", node_id="show")
+    made = patch.add(f"buffer.{view}", **({"axis": 0, "step": 2} if view == "slice" else {}))
+    patch.connect(pixels["out"], made["x"])
+    patch.connect(made["out"], look["x"])
+    return patch

@@ -1,0 +1,160 @@
+"""The patch's time: fixed steps, real time, and what stops it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.diagnostics import WarploomError
+from engine.runtime.clock import LONGEST_STEP_S, Clock
+
+
+class Wall:
+    """A wall clock that the test turns."""
+
+    def __init__(self) -> None:
+        self.now_ns = 10**15
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+    def pass_s(self, seconds: float) -> None:
+        self.now_ns += round(seconds * 1e9)
+
+
+def done(clock: Clock, *, real: bool = False) -> tuple[int, float, float]:
+    """Do a frame and return its number, time and step."""
+    clock.begin(advance=True, real=real)
+    moment = astuple(clock.moment)
+    clock.end()
+    return moment  # type: ignore[return-value]  # these are the three fields
+
+
+def test_fixed_time_is_the_frame_times_the_step_however_long_frames_take() -> None:
+    """After a million frames of a third of a second nothing has added up."""
+    wall = Wall()
+    clock = Clock(1 / 3, now_ns=wall)
+    assert done(clock) == (0, 0.0, 1 / 3)
+    wall.pass_s(5)
+    assert done(clock) == (1, 1 / 3, 1 / 3)
+    clock.moment.frame = 1_000_000
+    assert done(clock)[1] == pytest.approx(float(Fraction(1_000_000, 3)), rel=1e-15)
+
+
+def test_real_time_goes_on_by_what_passed_on_the_wall() -> None:
+    """The first frame is at 0 and takes a nominal step, since nothing came before it."""
+    wall = Wall()
+    clock = Clock(1 / 60, now_ns=wall)
+    assert done(clock, real=True) == (0, 0.0, 1 / 60)
+    for step_s, time_s in ((0.02, 0.02), (0.005, 0.025), (0.0, 0.025)):
+        wall.pass_s(step_s)
+        assert done(clock, real=True)[1:] == (time_s, step_s)
+
+
+def test_a_stall_is_one_step_of_bounded_length() -> None:
+    """A laptop that slept for an hour goes on where it was, a tenth of a second later."""
+    wall = Wall()
+    clock = Clock(now_ns=wall)
+    done(clock, real=True)
+    wall.pass_s(3600)
+    assert done(clock, real=True) == (1, LONGEST_STEP_S, LONGEST_STEP_S)
+    wall.pass_s(0.01)
+    assert done(clock, real=True) == (2, 0.11, 0.01)
+
+
+@pytest.mark.parametrize("how", ["hold", "paused frame", "fixed frame"])
+def test_what_passes_while_nothing_plays_is_not_the_patchs(how: str) -> None:
+    """The first frame after a pause takes a nominal step."""
+    wall = Wall()
+    clock = Clock(0.01, now_ns=wall)
+    for _ in range(3):
+        frame, time_s, _ = done(clock, real=True)
+        wall.pass_s(0.02)
+    if how == "hold":
+        clock.hold()
+    elif how == "paused frame":
+        clock.begin(advance=False, real=True)
+        assert astuple(clock.moment) == (frame + 1, pytest.approx(time_s + 0.01), 0.0)
+    else:
+        frame, time_s, step_s = done(clock)
+        assert (time_s, step_s) == (pytest.approx(0.05), 0.01)
+    wall.pass_s(9)
+    assert done(clock, real=True) == (frame + 1, pytest.approx(time_s + 0.01), 0.01)
+    wall.pass_s(0.03)
+    assert done(clock, real=True) == (frame + 2, pytest.approx(time_s + 0.04), 0.03)
+
+
+def test_reset_goes_back_to_the_beginning() -> None:
+    """Frame 0, time 0, whatever kind of time it was; the moment stays the same object."""
+    wall = Wall()
+    clock = Clock(0.5, now_ns=wall)
+    moment = clock.moment
+    for real in (True, False, True):
+        done(clock, real=real)
+        wall.pass_s(0.05)
+    clock.reset()
+    assert clock.moment is moment
+    assert astuple(moment) == (0, 0.0, 0.5)
+    wall.pass_s(1)
+    assert done(clock, real=True) == (0, 0.0, 0.5)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["real", "fixed", "paused"]), st.floats(0, 0.2)),
+        min_size=1,
+        max_size=60,
+    ),
+    st.sampled_from([1 / 60, 1 / 25, 0.001]),
+)
+def test_time_is_the_sum_of_the_steps_since_frame_0(frames: list[tuple[str, float]], step_s: float) -> None:
+    """In any mixture of real, fixed and paused frames; a paused one shows the next frame with no step."""
+    wall = Wall()
+    clock = Clock(step_s, now_ns=wall)
+    total, count = 0.0, 0
+    for kind, pause_s in frames:
+        wall.pass_s(pause_s)
+        clock.begin(advance=kind != "paused", real=kind == "real")
+        moment = clock.moment
+        assert moment.frame == count
+        if kind == "paused":
+            assert moment.time_step_s == 0
+            continue
+        assert 0 <= moment.time_step_s <= max(step_s, LONGEST_STEP_S)
+        total += moment.time_step_s if count else 0.0
+        assert math.isclose(moment.time_s, total, abs_tol=1e-8)
+        clock.end()
+        count += 1
+
+
+def test_real_time_is_exact_after_a_year() -> None:
+    """Nanoseconds are counted, so frames of an odd length leave no error behind."""
+    wall = Wall()
+    clock = Clock(now_ns=wall)
+    clock._origin_ns = 365 * 86_400 * 10**9
+    done(clock, real=True)
+    for _ in range(1000):
+        wall.now_ns += 16_666_667
+        done(clock, real=True)
+    assert clock._origin_ns == 365 * 86_400 * 10**9 + 1000 * 16_666_667
+
+
+def test_what_the_docstring_says_of_float32_holds() -> None:
+    """Neighbouring float32 times lie 8 ms apart after a day and 63 ms after a week."""
+    assert np.spacing(np.float32(86_400)) == pytest.approx(0.0078, rel=0.01)
+    assert np.spacing(np.float32(7 * 86_400)) == pytest.approx(0.0625)
+
+
+@pytest.mark.parametrize("step_s", [0.0, -1.0, math.nan, math.inf])
+def test_a_step_that_is_no_time_is_refused(step_s: float) -> None:
+    """With the rule, the value and a usual one."""
+    with pytest.raises(
+        WarploomError, match=rf"time step must be a positive number of seconds, got {step_s}; a usual one is 1/60"
+    ):
+        Clock(step_s)

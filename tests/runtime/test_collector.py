@@ -1,0 +1,260 @@
+"""When garbage is collected while engines run: in gaps that are long enough, and never without bound."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from engine.runtime.collector import COLLECTOR, Collector, Gap
+
+FOREVER_NS = 2**62
+
+
+class FakeHeap:
+    """Objects are numbers here: so many young, so many that survived. Collecting takes 100 ns an object."""
+
+    def __init__(self) -> None:
+        self.enabled, self.young, self.survivors, self.frozen = True, 0, 0, 0
+        self.now_ns, self.calls = 10**12, list[str]()
+        self.garbage = 0.5  # of the young ones
+        self.blocks = 1_000_000
+
+    def isenabled(self) -> bool:
+        return self.enabled
+
+    def enable(self) -> None:
+        self.enabled = True
+
+    def disable(self) -> None:
+        self.enabled = False
+
+    def get_count(self) -> tuple[int, int, int]:
+        return self.young, 0, 0
+
+    def get_freeze_count(self) -> int:
+        return self.frozen
+
+    def freeze(self) -> None:
+        self.frozen += self.young + self.survivors + 1
+        self.young = self.survivors = 0
+
+    def unfreeze(self) -> None:
+        self.survivors += self.frozen
+        self.frozen = 0
+        self.calls.append("unfreeze")
+
+    def collect(self, generation: int = 2) -> int:
+        self.calls.append(f"collect {generation}")
+        looked_at = self.young + (self.survivors if generation == 2 else 0)
+        self.now_ns += 100 * looked_at
+        found = int(self.young * self.garbage)
+        self.survivors += self.young - found
+        self.young = 0
+        return found
+
+    def collected(self) -> list[str]:
+        """Return what was called since the last question."""
+        calls, self.calls = self.calls, []
+        return calls
+
+
+@pytest.fixture
+def heap() -> FakeHeap:
+    """An empty heap."""
+    return FakeHeap()
+
+
+@pytest.fixture
+def collector(heap: FakeHeap) -> Collector:
+    """A collector of that heap."""
+    return Collector(heap, now_ns=lambda: heap.now_ns, blocks=lambda: heap.blocks)
+
+
+@pytest.fixture
+def gap(collector: Collector, heap: FakeHeap) -> Gap:
+    """The gap of an engine that holds the collector."""
+    gap = Gap()
+    collector.hold(gap)
+    heap.collected()
+    return gap
+
+
+def test_collection_is_taken_over_and_given_back(collector: Collector, heap: FakeHeap) -> None:
+    """Two engines may overlap in any order; the last one to end gives it back as it was."""
+    one, two = Gap(), Gap()
+    collector.hold(one)
+    assert (heap.enabled, heap.frozen > 0) == (False, True)
+    collector.hold(two)
+    collector.adopt()
+    collector.release(one)
+    collector.disown()
+    assert not heap.enabled
+    collector.release(two)
+    assert (heap.enabled, heap.frozen) == (True, 0)
+    heap.enabled = False
+    collector.hold(one)
+    collector.release(one)
+    assert not heap.enabled, "somebody else had switched it off"
+
+
+def test_objects_that_somebody_else_set_aside_stay_so(collector: Collector, heap: FakeHeap) -> None:
+    """Then nothing more is set aside, since it could not be taken back alone."""
+    heap.frozen = 5
+    collector.hold(Gap())
+    assert heap.frozen == 5
+    heap.young = 40_000
+    for gap in collector._gaps:
+        gap.free_until_ns = FOREVER_NS
+        collector.collect()
+        collector.release(gap)
+    assert heap.frozen == 5
+
+
+def test_nothing_is_collected_while_few_objects_were_made(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
+    """Python's own number of young objects is the least, even with all the time in the world."""
+    gap.free_until_ns = FOREVER_NS
+    heap.young = 699
+    collector.collect()
+    assert heap.collected() == []
+    heap.young = 700
+    collector.collect()
+    assert heap.collected() == ["collect 0"]
+
+
+def test_a_young_collection_waits_for_a_gap_that_is_long_enough(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
+    """Not in a frame, nor in a gap shorter than it is expected to take; what was measured teaches what to expect."""
+    heap.young = 1000
+    collector.collect()
+    assert heap.collected() == []
+    gap.free_until_ns = heap.now_ns + 1000 * 300 - 1
+    collector.collect()
+    assert heap.collected() == []
+    for _ in range(30):
+        heap.young = 1000
+        gap.free_until_ns = heap.now_ns + 1000 * 300
+        collector.collect()
+    heap.collected()
+    heap.young = 1000
+    gap.free_until_ns = heap.now_ns + 1000 * 110
+    collector.collect()
+    assert heap.collected() == ["collect 0"]
+
+
+def test_every_engine_must_have_time(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
+    """A collection for one engine's gap would stop the other one's frame."""
+    other = Gap()
+    collector.hold(other)
+    heap.young, gap.free_until_ns = 1000, FOREVER_NS
+    collector.collect()
+    assert heap.collected() == []
+    other.free_until_ns = FOREVER_NS
+    collector.collect()
+    assert heap.collected() == ["collect 0"]
+
+
+def test_with_no_gap_ever_small_collections_come_now_and_then(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
+    """Frames back to back that make 100 objects each never leave more than some ten thousand."""
+    most, longest_ns = 0, 0
+    for _ in range(5000):
+        heap.young += 100
+        before_ns = heap.now_ns
+        collector.collect()
+        most, longest_ns = max(most, heap.young + heap.survivors), max(longest_ns, heap.now_ns - before_ns)
+    assert most < 50_000
+    assert longest_ns < 6_000_000
+
+
+def test_what_survives_is_collected_as_a_whole_and_set_aside(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
+    """In gaps, from ten thousand survivors on."""
+    gap.free_until_ns = FOREVER_NS
+    for _ in range(25):
+        heap.young = 1000
+        collector.collect()
+    assert heap.collected().count("collect 2") == 1
+    assert heap.survivors < 10_000
+
+
+def test_everything_is_looked_at_again_when_memory_has_grown_much(
+    collector: Collector, heap: FakeHeap, gap: Gap
+) -> None:
+    """Half as much again is enough while no engine plays; one that plays is left alone until it has doubled."""
+    gap.free_until_ns = heap.now_ns + 10**8
+    heap.young, heap.blocks = 20_000, 1_600_000
+    collector.collect()
+    assert heap.collected() == ["collect 2"]
+    heap.young, gap.free_until_ns = 20_000, FOREVER_NS
+    collector.collect()
+    assert heap.collected() == ["unfreeze", "collect 2"]
+    assert heap.frozen > 0
+    heap.young, heap.blocks, gap.free_until_ns = 20_000, 3_200_000, heap.now_ns + 10**8
+    collector.collect()
+    assert heap.collected() == ["unfreeze", "collect 2"]
+    heap.young = 20_000
+    collector.collect()
+    assert heap.collected() == ["collect 2"]
+
+
+def test_nobody_collects_by_hand_what_python_collects(collector: Collector, heap: FakeHeap) -> None:
+    """Before the first engine and after the last one, `collect` does nothing."""
+    heap.young = 10**6
+    collector.collect()
+    assert heap.collected() == []
+
+
+def test_what_is_finalized_may_hold_and_release_the_collector(
+    collector: Collector, heap: FakeHeap, gap: Gap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In another thread too, which is waited for: so it is when garbage has an engine in it that is closed then."""
+    collect = heap.collect
+
+    def finalizing(generation: int = 2) -> int:
+        def change() -> None:
+            other = Gap()
+            collector.hold(other)
+            collector.collect()
+            collector.release(other)
+            collector.release(gap)
+
+        thread = threading.Thread(target=change, daemon=True)
+        thread.start()
+        thread.join(5)
+        assert not thread.is_alive(), "it must not wait for the collection"
+        return collect(generation)
+
+    monkeypatch.setattr(heap, "collect", finalizing)
+    heap.young, heap.blocks, gap.free_until_ns = 20_000, 2_000_000, FOREVER_NS
+    collector.collect()
+    assert heap.collected() == ["unfreeze", "unfreeze", "collect 2"]
+    assert (heap.enabled, heap.frozen) == (True, 0), "nothing is set aside when nobody holds the collector any more"
+
+
+@pytest.fixture
+def given_back() -> Iterator[None]:
+    """The process's own collector must be as it was."""
+    before = gc.isenabled(), gc.get_freeze_count()
+    yield
+    assert (gc.isenabled(), gc.get_freeze_count()) == before
+
+
+@pytest.mark.usefixtures("given_back")
+def test_the_process_collector_collects_real_cycles() -> None:
+    """A thousand cycles go in one collection in a gap."""
+    gap = Gap()
+    COLLECTOR.hold(gap)
+    try:
+        assert not gc.isenabled()
+        gc.collect(0)
+        for _ in range(1000):
+            cycle: list[object] = []
+            cycle.append(cycle)
+        assert gc.get_count()[0] >= 700
+        COLLECTOR.collect()
+        assert gc.get_count()[0] >= 700, "no gap yet"
+        gap.free_until_ns = FOREVER_NS
+        COLLECTOR.collect()
+        assert gc.get_count()[0] < 700
+    finally:
+        COLLECTOR.release(gap)

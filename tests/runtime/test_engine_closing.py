@@ -1,0 +1,189 @@
+"""Engines are closed in the middle of anything, and give back everything that their device takes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch
+from engine.device.protocol import Event
+from engine.diagnostics import DeviceError
+from engine.runtime.messages import Observe, Preview, SaveOutputs, Viewing
+from engine.runtime.picture_slot import PictureSlot
+from tests.runtime.conftest import Kernels
+from tests.runtime.snapshot_support import LateDevice, LoggedStream, picture_patch
+from tests.runtime.test_loop import until
+
+
+class FailingStream(LoggedStream):
+    """A stream that can't be waited for, recorded or destroyed once its device has failed."""
+
+    def __init__(self, device: FailingDevice) -> None:
+        super().__init__(device)
+        self._failing = device
+
+    def record(self, event: Event) -> None:
+        self._failing.check()
+        super().record(event)
+
+    def synchronize(self) -> None:
+        self._failing.check()
+        super().synchronize()
+
+    def destroy(self) -> None:
+        self._failing.check()
+        super().destroy()
+
+
+class FailingDevice(LateDevice):
+    """A device whose streams fail from some moment on, while all else still works."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_failed = False
+
+    def check(self) -> None:
+        """DeviceError once it has failed."""
+        if self.has_failed:
+            raise DeviceError("the device has gone")
+
+    def create_stream(self) -> FailingStream:
+        return FailingStream(self)
+
+    @property
+    def is_empty(self) -> bool:
+        """True when everything that was allocated was given back."""
+        return not len(self.table.snapshot())
+
+
+@pytest.fixture
+def device() -> Iterator[FailingDevice]:
+    """A device that fails when told to."""
+    device = FailingDevice()
+    yield device
+    device.close()
+
+
+@pytest.fixture
+def patch(kernels: Kernels) -> Patch:
+    """A viewer of random bytes, and a counter, so that every frame launches."""
+    patch = picture_patch()
+    patch.add("test_run.count", node_id="count")
+    return patch
+
+
+def fails_by_hand(engine: Engine, device: FailingDevice) -> None:
+    """Have a frame fail that was asked for."""
+    device.has_failed = True
+    with pytest.raises(DeviceError, match="the device has gone"):
+        engine.step()
+
+
+def fails_on_its_thread(engine: Engine, device: FailingDevice) -> None:
+    """Have a frame of the engine's thread fail."""
+    engine.start(rate=None)
+    device.has_failed = True
+    until(lambda: engine._loop is not None and not engine._loop.is_alive)
+
+
+def fails_while_preparing(engine: Engine, device: FailingDevice) -> None:
+    """Have a frame fail while the next graph is being made."""
+    engine.patch.add("test_run.count")
+    engine._engine.frame(free_running=True)
+    fails_by_hand(engine, device)
+
+
+@pytest.mark.parametrize("fail", [fails_by_hand, fails_on_its_thread, fails_while_preparing])
+def test_after_a_fault_all_that_can_be_given_back_is(
+    patch: Patch, device: FailingDevice, fail: Callable[[Engine, FailingDevice], None]
+) -> None:
+    """Closing does not raise what the frame has raised, and doing it again does nothing."""
+    engine = Engine(patch, device)
+    engine.post(Observe({"show": Viewing((8, 8))}))
+    engine.step()
+    engine.take_preview("show")
+    fail(engine, device)
+    engine.close()
+    engine.close()
+    assert device.is_empty
+
+
+def test_a_device_that_fails_only_when_the_engine_is_closed_is_told_once(patch: Patch, device: FailingDevice) -> None:
+    """And everything else is given back, the engine's own device included."""
+    engine = Engine(patch, device)
+    engine._own_device = device
+    engine.post(Observe({"show": Viewing((8, 8))}))
+    engine.step()
+    device.has_failed = True
+    with pytest.raises(DeviceError, match="the device has gone"):
+        engine.close()
+    engine.close()
+    assert device.is_empty
+    assert not device._is_open
+
+
+@pytest.mark.parametrize("state", ["flying", "offered", "reserving"])
+def test_pictures_that_are_under_way_do_not_hold_closing_up(
+    patch: Patch, device: FailingDevice, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they are on their way, offered to nobody, or wait for memory: it waits for no reader."""
+    close, free = PictureSlot.close, list[bool]()
+    monkeypatch.setattr(PictureSlot, "close", lambda slot: (free.append(slot.is_free), close(slot)))
+    engine = Engine(patch, device)
+    engine.step()
+    core = engine._engine
+    core.snapshots._reducer.load(wait=True)
+    engine.post(Observe({"show": Viewing((8, 8))}))
+    if state != "reserving":
+        engine.step()
+    if state == "flying":
+        engine.take_preview("show")
+        device.is_late = True
+    core.frame(free_running=True)
+    assert bool(core.snapshots._flying) == (state == "flying")
+    engine.close()
+    assert free == [True]
+    assert engine.take_preview("show") is None
+    assert device.is_empty
+
+
+def test_a_picture_that_is_just_being_taken_is_whole(patch: Patch, device: FailingDevice) -> None:
+    """Closing waits for the reader."""
+    engine = Engine(patch, device)
+    engine.post(Observe({"show": Viewing((8, 8))}))
+    engine.step()
+    make = engine._engine.outbox._previews.pop("show")
+    closing = threading.Thread(target=engine.close)
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive()
+    preview = make()
+    closing.join(10)
+    assert isinstance(preview, Preview)
+    assert preview.pixels.shape == (4, 8, 4)
+    assert device.is_empty
+
+
+def test_files_that_are_being_written_are_written(kernels: Kernels, tmp_path: Path, device: FailingDevice) -> None:
+    """Closing waits for what was asked for in a frame before."""
+    patch = Patch()
+    data = patch.add("io.array", data=np.arange(3, dtype=np.float32))
+    patch.connect(data["out"], patch.add("test_run.save", node_id="save", file=tmp_path / "numbers.npy")["x"])
+    engine = Engine(patch, device)
+    engine.step()
+    may_write, saver = threading.Event(), engine._engine._saver
+    write = saver._write
+    saver._write = lambda *a: (may_write.wait(10), write(*a))  # type: ignore[method-assign,assignment,func-returns-value]
+    engine.post(SaveOutputs())
+    engine._engine.frame(free_running=True)
+    closing = threading.Thread(target=engine.close)
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive()
+    may_write.set()
+    closing.join(10)
+    np.testing.assert_array_equal(np.load(tmp_path / "numbers.npy"), np.arange(3, dtype=np.float32))

@@ -1,0 +1,254 @@
+"""What updates cost: told before an edit, and recorded after it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tests.runtime.small_blocks  # noqa: F401  # which defines block types
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
+from engine.compiler.instantiate import CompiledGraph
+from engine.device.protocol import Device
+from engine.diagnostics import DeviceError, PatchError
+from engine.patch.changes import (
+    BlockTypesChanged,
+    Change,
+    Connected,
+    Connection,
+    Node,
+    NodeAdded,
+    NodeMoved,
+    NodeRemoved,
+    NodeRenamed,
+    ParameterChanged,
+    PortRef,
+)
+from engine.runtime.messages import KernelFilesChanged, SetProfiling
+from tests.benchmarks.bench_frame import chain
+from tests.runtime.conftest import SCALE, Kernels
+from tests.runtime.test_engine_edits import Editor
+
+EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "40"))
+NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
+
+
+@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn, one for all engines of a test."""
+    opened = open_device(request.param)
+    yield opened
+    opened.close()
+
+
+def scaled() -> Patch:
+    """An array, a block that scales it, and one whose size is a parameter."""
+    patch = Patch()
+    data = patch.add("io.array", node_id="data", data=np.ones(8, np.float32))
+    patch.connect(data["out"], patch.add("test_run.scale", node_id="scale")["x"])
+    patch.add("test_small.make", node_id="make", count=60)
+    return patch
+
+
+# Told before
+
+
+class Drafter(Editor):
+    """Edits a draft, of which it gives the changes, in more ways than `Editor`."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        for size in (5, 70):
+            self._add("test_small.make", count=size)
+        self._slider = self._add("value.slider")
+        self.changes: list[Change] = []
+        self.patch.subscribe(self.changes.append)
+
+    def edit(self) -> None:
+        """Do one edit, or a few at once."""
+        kinds = ["grow", "rewire", "remove", "set", "undo", "resize", "lay", "cut", "drive", "place", "replace"]
+        for _ in range(self._chance.choice((1, 1, 1, 2))):
+            with suppress(PatchError):
+                getattr(self, self._chance.choice(kinds))()
+
+    def resize(self) -> None:
+        """Give a block that makes numbers another size, or the size that it has."""
+        node = self._one_of("test_small.make")
+        self.patch.set(node, count=self._chance.choice((1, 5, 60, 64, 65, 200)))
+
+    def lay(self) -> None:
+        """Move and rename."""
+        node = self._chance.choice(sorted(self.patch.nodes))
+        self.patch.move(node, (self._chance.random(), 0.0))
+        self.patch.rename(node, f"a name {self._chance.random()}")
+
+    def cut(self) -> None:
+        """Take a connection away."""
+        if self.patch.connections:
+            self.patch.disconnect(self._chance.choice(sorted(self.patch.connections, key=str)))
+
+    def drive(self) -> None:
+        """Drive a parameter, and change what drives it."""
+        node = self._one_of("math.saxpy")
+        self.patch.connect(self._slider["value"], PortRef(node, "a"))
+        self.patch.set(self._slider, value=self._chance.random())
+
+    def place(self) -> None:
+        """Place a block that waits for its inputs, and now and then one that does not."""
+        self._add(self._chance.choice(("math.add", "test_run.scale", "test_small.make", "value.slider")))
+
+    def replace(self) -> None:
+        """Take a block out and bring it back at once."""
+        node = self._chance.choice(sorted(self.patch.nodes))
+        self.patch.remove(node)
+        self.patch.undo()
+
+    def _one_of(self, type_id: str) -> str:
+        found = sorted(n.id for n in self.patch.nodes.values() if n.type == type_id)
+        if not found:
+            raise PatchError(f"patch must have a {type_id}, got none")
+        return self._chance.choice(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_level_told_is_the_level_applied(kernels: Kernels, device: Device, seed: int) -> None:
+    """For random edits; where it can only be told at most, it is no more than that, and that is seldom."""
+    editor = Drafter(seed)
+    patch = Patch()
+    patch.restore(editor.patch.as_changes())
+    unsure = 0
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        for number in range(EDITS):
+            editor.changes.clear()
+            editor.edit()
+            changes = list(editor.changes)
+            told = engine.cost_of(changes)
+            patch.restore(changes)
+            report = engine.step()
+            assert told.level is report.update_level or (told.at_most and report.update_level < told.level), (
+                number,
+                told,
+                changes,
+                report.update_level,
+                report.diagnostics,
+            )
+            unsure += told.at_most
+            if report.update_level > HOT:
+                assert report.updates[-1].cost_ns > 0
+    assert unsure < EDITS // 2
+
+
+def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
+    """Nothing is done by asking; estimates are what such updates took before."""
+    patch = scaled()
+    with Engine(patch, device=device) as engine:
+        add = NodeAdded(Node(id="new", type="test_small.make"))
+        assert engine.cost_of(add).level is COLD  # nothing runs yet
+        built = engine.step()
+        told = engine.cost_of(add)
+        assert (told.level, told.cause, told.estimate_ns) == (COLD, "block new comes", built.updates[0].cost_ns)
+        alone = NodeAdded(Node(id="new", type="test_run.scale"))
+        assert engine.cost_of(alone).level is NONE
+        connected = Connected(Connection(PortRef("data", "out"), PortRef("new", "x")))
+        assert engine.cost_of([alone, connected]).level is COLD
+        removed = engine.cost_of(NodeRemoved(patch.nodes["data"]))
+        assert (removed.level, removed.cause) == (NONE, "scale.x waits for a connection")
+        assert engine.cost_of(NodeRemoved(patch.nodes["scale"])).level is COLD
+        for change, level in (
+            (NodeMoved("scale", (1.0, 1.0), (0.0, 0.0)), NONE),
+            (NodeRenamed("scale", "other", ""), NONE),
+            (ParameterChanged("scale", "factor", 3.0, 2.0), HOT),
+            (ParameterChanged("scale", "unused", 3.0, 2.0), NONE),
+            (ParameterChanged("make", "count", 61, 60), WARM),
+            (ParameterChanged("data", "data", np.zeros(8, np.float32), None), WARM),
+            (SetProfiling(ProfilingLevel.NONE), COLD),
+            (SetProfiling(ProfilingLevel.PER_BLOCK), NONE),
+            (KernelFilesChanged(frozenset({(kernels.folder / "scale.cu").resolve()})), CODE),
+            (KernelFilesChanged(frozenset({(kernels.folder / "show.cu").resolve()})), NONE),
+            (BlockTypesChanged(frozenset({"test_run.scale"})), COLD),
+            (BlockTypesChanged(frozenset({"test_run.show"})), NONE),
+        ):
+            told = engine.cost_of(change)
+            assert told.level is level, (change, told)
+            assert (told.estimate_ns == 0) is (level is NONE)
+        several = [ParameterChanged("scale", "factor", 3.0, 2.0), ParameterChanged("make", "count", 61, 60)]
+        assert (engine.cost_of(several).level, engine.cost_of(several).cause) == (WARM, "count of make")
+        report = engine.step()
+        assert (report.update_level, report.updates) == (NONE, ())
+
+
+def test_asking_takes_less_than_a_millisecond(device: Device) -> None:
+    """At a thousand kernels, for a connection, a block, a live parameter; the best of a few tries."""
+    patch = chain(1000)
+    source = PortRef("saxpy_2", "out")
+    with Engine(patch, device=device, profiling=ProfilingLevel.NONE) as engine:
+        engine.step()
+        for change in (
+            Connected(Connection(source, PortRef("saxpy_9", "y"))),
+            NodeAdded(Node(id="new", type="math.saxpy")),
+            NodeRemoved(patch.nodes["saxpy_1000"]),
+            ParameterChanged("saxpy_500", "a", 3.0, 1.0),
+        ):
+            times = []
+            for _ in range(20):
+                begun = time.perf_counter()
+                engine.cost_of(change)
+                times.append(time.perf_counter() - begun)
+            assert min(times) < 1e-3, change
+
+
+# Recorded after
+
+
+def test_records_say_who_and_what_it_cost(kernels: Kernels, device: Device) -> None:
+    """A first build, an edit and taking it back, a resize, a saved kernel; a value that is written leaves none."""
+    patch = scaled()
+    with Engine(patch, device=device) as engine:
+
+        def after(act: Any) -> tuple[str, str, str]:
+            act()
+            (record,) = engine.step().updates
+            assert 0 < record.beside_ns + record.swap_ns <= record.cost_ns
+            assert record.swap_ns > 0
+            return record.level.name, record.source, record.cause
+
+        assert after(lambda: None) == ("COLD", "engine", "first build")
+        other = NodeAdded(Node(id="other", type="test_small.make"))
+        assert after(lambda: patch.add("test_small.make", node_id="other")) == ("COLD", "edit", "block other")
+        assert other.node.id in patch.nodes
+        assert after(patch.undo) == ("COLD", "undo", "removed block other")
+        assert after(patch.redo) == ("COLD", "undo", "block other")
+        assert after(lambda: patch.set("make", count=61)) == ("WARM", "edit", "count of make")
+        assert after(patch.undo) == ("WARM", "undo", "count of make")
+        saved = kernels.write("scale.cu", SCALE.replace("* factor", "+ factor"))
+        assert after(lambda: engine.post(saved)) == ("CODE", "kernel file", "scale.cu saved")
+        profiling = SetProfiling(ProfilingLevel.NONE)
+        assert after(lambda: engine.post(profiling)) == ("COLD", "engine", "profiling none")
+        patch.set("scale", factor=9.0)
+        report = engine.step()
+        assert (report.update_level, report.updates) == (HOT, ())
+
+
+def test_a_function_that_the_device_does_not_swap_is_built_in(
+    kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal makes it COLD, not a failure."""
+    patch = scaled()
+
+    def refuse(*_: object) -> None:
+        raise DeviceError("no")
+
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        monkeypatch.setattr(CompiledGraph, "swap_kernels", refuse)
+        engine.post(kernels.write("scale.cu", SCALE.replace("* factor", "+ factor")))
+        report = engine.step()
+        assert report.update_level is COLD and not report.diagnostics
+        assert report.updates[-1].source == "kernel file"
+        assert engine.read(PortRef("scale", "out")).tolist() == [3.0] * 8

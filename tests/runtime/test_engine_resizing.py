@@ -1,0 +1,247 @@
+"""A size that changes while every buffer fits where it lies is followed in place, with the result of a rebuild.
+
+The environment variable WARPLOOM_RANDOM_EDITS asks for more than the usual number of edits.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import tests.runtime.small_blocks  # noqa: F401  # which defines block types
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
+from engine.compiler.instantiate import Variant
+from engine.compiler.node_making import KernelNode
+from engine.device.protocol import Device
+from engine.diagnostics import DeviceError, Severity
+from engine.patch.changes import PortRef
+from engine.patch.document import NodeRef
+from engine.runtime.messages import Reset
+from tests.runtime.conftest import SCALE, Kernels
+
+EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "12"))
+HOT, WARM, CODE, COLD = UpdateLevel.HOT, UpdateLevel.WARM, UpdateLevel.CODE, UpdateLevel.COLD
+
+
+@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn, one for all engines of a test."""
+    opened = open_device(request.param)
+    yield opened
+    opened.close()
+
+
+def then(patch: Patch, source: NodeRef, type_id: str, **values: object) -> NodeRef:
+    """Place a block that reads another."""
+    node = patch.add(type_id, **values)
+    patch.connect(source["out"], node["x"])
+    return node
+
+
+def plain(patch: Patch) -> None:
+    """A chain with a branch, and state that grows with it."""
+    made = patch.add("test_small.make", node_id="size", count=100)
+    patch.add("test_run.count", node_id="count", size=100)
+    first = then(patch, made, "test_run.scale")
+    second = then(patch, first, "test_run.scale", factor=0.5)
+    added = patch.add("math.add")
+    patch.connect(first["out"], added["x"])
+    patch.connect(second["out"], added["y"])
+    then(patch, added, "buffer.slice")
+    then(patch, added, "test_small.pour", node_id="pour", capacity=50)
+
+
+def loop(patch: Patch) -> None:
+    """A loop that changes what lies outside in place."""
+    made = patch.add("test_small.make", node_id="size", count=100)
+    patch.add("test_run.count", node_id="count", size=100)
+    bump = patch.add("test_small.bump", region=patch.add("control.for", count=3))
+    patch.connect(made["out"], bump["x"])
+    then(patch, bump, "test_run.scale")
+
+
+def branch(patch: Patch) -> None:
+    """An If, before which what it gives when it does not hold is filled in."""
+    made = patch.add("test_small.make", node_id="size", count=100)
+    patch.add("test_run.count", node_id="count", size=100)
+    choice = patch.add("control.if")
+    patch.connect(patch.add("test_small.make", count=1)["out"], choice["condition"])
+    inside = patch.add("test_run.scale", region=choice)
+    patch.connect(made["out"], inside["x"])
+    then(patch, inside, "test_run.scale", factor=3.0)
+
+
+def feedback(patch: Patch) -> None:
+    """What a frame gives comes back in the next one, and state beside it."""
+    patch.add("test_run.count", node_id="count", size=100)
+    made = patch.add("test_small.make", node_id="size", count=100)
+    delay, add = patch.add("buffer.frame_delay", initial=2.0), patch.add("math.add")
+    patch.connect(made["out"], delay["like"])
+    patch.connect(delay["out"], add["x"])
+    patch.connect(made["out"], add["y"])
+    patch.connect(add["out"], delay["x"])
+
+
+def composite(patch: Patch) -> None:
+    """Kernels in a child graph, and a copy that a resize changes."""
+    patch.add("test_run.count", node_id="count", size=100)
+    made = patch.add("test_small.make", node_id="size", count=100)
+    then(patch, then(patch, made, "test_run.scale"), "test_small.sum3")
+
+
+def contents(engine: Engine, patch: Patch) -> dict[str, bytes]:
+    """Return what every output has held in the last frame; behind its count, an append buffer holds anything."""
+    return {
+        str(port): engine.read(port).tobytes()
+        for node in sorted(patch.nodes)
+        for spec in patch.block_type(node).outputs()  # type: ignore[union-attr]
+        if not spec.append and (port := PortRef(node, spec.name))
+    }
+
+
+SIZES = {"size": "count", "count": "size", "pour": "capacity"}
+
+
+@pytest.mark.parametrize("profiling", [ProfilingLevel.NONE, ProfilingLevel.PER_KERNEL])
+@pytest.mark.parametrize("build", [plain, loop, branch, feedback, composite])
+def test_a_resize_in_place_gives_what_a_rebuild_gives(
+    kernels: Kernels, device: Device, build: Callable[[Patch], None], profiling: ProfilingLevel
+) -> None:
+    """Odd sizes up and down, with live values changed in between: frame by frame, bit for bit, state included."""
+    chance, patch = random.Random(f"{build.__name__} {profiling}"), Patch()
+    build(patch)
+    levels: list[UpdateLevel] = []
+    with (
+        Engine(patch, device=device, profiling=profiling) as engine,
+        Engine(patch, device=device, profiling=profiling) as rebuilt,
+    ):
+        engine.step(), rebuilt.step()
+        for _ in range(EDITS):
+            node = chance.choice([name for name in SIZES if name in patch.nodes])
+            size = chance.choice((1, 2, 63, 64, 65, 99, 127, 128, 129, 257, 1000, 4097))
+            patch.set(node, **{SIZES[node]: size})
+            if chance.random() < 0.5:
+                scale = next((n for n in patch.nodes if n.startswith("scale")), "size")
+                patch.set(scale, **{"value" if scale == "size" else "factor": chance.random()})
+            rebuilt._engine.updates.rebuild("twin")
+            report = engine.step()
+            rebuilt.step()
+            assert not any(item.severity is Severity.ERROR for item in report.diagnostics)
+            levels.append(report.update_level)
+            assert contents(engine, patch) == contents(rebuilt, patch)
+            for _ in range(chance.randrange(3)):
+                engine.step(), rebuilt.step()
+                assert contents(engine, patch) == contents(rebuilt, patch)
+            shown, wanted = engine.step().buffers, rebuilt.step().buffers
+            assert {k: b.shape for k, b in shown.items()} == {k: b.shape for k, b in wanted.items()}
+        for each in (engine, rebuilt):
+            each.post(Reset())
+            each.step()
+        assert contents(engine, patch) == contents(rebuilt, patch)
+    assert set(levels) <= {UpdateLevel.NONE, HOT, WARM, COLD}
+    assert levels.count(WARM) >= len(levels) // (6 if build in (branch, composite) else 2), levels
+
+
+def test_a_dragged_size_gets_other_memory_now_and_then(device: Device) -> None:
+    """From 1,000 to 64,000 elements and back, a step at a time: room to grow doubles, and shrinking needs none."""
+    patch = Patch()
+    made = patch.add("test_small.make", node_id="size", count=1000)
+    for _ in range(20):
+        made = then(patch, made, "math.scale_offset")
+    levels, arenas = [], []
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        for count in [*range(1500, 64000, 1500), *range(64000, 1000, -3000)]:
+            patch.set("size", count=count)
+            levels.append(engine.step().update_level)
+            assert engine.read(made["out"]).shape == (count,)
+            arenas.append(engine._engine.updates.compiled.plan.placement.size_bytes)  # type: ignore[union-attr]
+    assert set(levels) == {WARM}
+    assert sum(a != b for a, b in pairwise(arenas)) <= 7
+
+
+def test_edits_go_on_from_what_was_changed_in_place(kernels: Kernels, device: Device) -> None:
+    """Live values, another kernel, a block more, and another size, each after a resize in place."""
+    patch = Patch()
+    made = patch.add("test_small.make", node_id="size", count=60)
+    last = then(patch, made, "test_run.scale", node_id="scale")
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        patch.set("size", count=64)
+        assert engine.step().update_level is WARM
+        patch.set("scale", factor=3.0)
+        assert engine.step().update_level is HOT
+        assert engine.read(last["out"]).tolist() == [21.0] * 64
+        engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] * factor + 100")))
+        assert engine.step().update_level is CODE
+        assert engine.read(last["out"]).tolist() == [121.0] * 64
+        more = then(patch, last, "math.scale_offset", scale=2.0)
+        assert engine.step().update_level is COLD
+        assert engine._engine.updates.compiled.plan.amendment is not None  # type: ignore[union-attr]
+        assert engine.read(more["out"]).tolist() == [242.0] * 64
+        patch.set("size", count=33)
+        assert engine.step().update_level is WARM
+        assert engine.read(more["out"]).tolist() == [242.0] * 33
+        patch.undo()
+        assert engine.step().update_level is WARM
+        assert engine.read(more["out"]).tolist() == [242.0] * 64
+
+
+def test_a_fill_or_a_copy_of_another_size_is_rebuilt(device: Device) -> None:
+    """Only kernels are changed in place."""
+    patch = Patch()
+    made = patch.add("test_small.make", node_id="size", count=60)
+    copy = then(patch, made, "test_small.take")
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        patch.set("size", count=61)
+        assert engine.step().update_level is COLD
+        assert engine.read(copy["out"]).tolist() == [7.0] * 61
+
+
+def test_what_the_device_refuses_in_place_is_rebuilt(
+    kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when it has taken a part of it, which is taken back first: a graph of two sizes must never run."""
+    patch = Patch()
+    made = patch.add("test_small.make", node_id="size", count=60)
+    last = then(patch, then(patch, made, "test_run.scale"), "test_run.scale")
+    update, calls = Variant.update, list[KernelNode]()
+
+    def refuse(variant: Variant, node: KernelNode) -> None:
+        calls.append(node)
+        if len(calls) == 2:
+            raise DeviceError("no")
+        update(variant, node)
+
+    with Engine(patch, device=device) as engine:
+        used = engine.step().statistics.pool_used_bytes
+        monkeypatch.setattr(Variant, "update", refuse)
+        patch.set("size", count=50)
+        report = engine.step()
+        assert report.update_level is COLD and not report.diagnostics
+        assert report.updates[-1].cause == "count of size, which the device does not take in place"
+        assert len(calls) == 4  # two and back
+        assert engine.read(last["out"]).tolist() == [28.0] * 50
+        assert report.statistics.pool_used_bytes == used
+
+
+def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: Device) -> None:
+    """State that changes its size gets other memory in place of its own; nothing is left when the engine is closed."""
+    patch = Patch()
+    patch.add("test_run.count", node_id="count", size=100)
+    patch.add("io.array", node_id="data", data=np.zeros(100, np.float32))
+    with Engine(patch, device=device) as engine:
+        used = engine.step().statistics.pool_used_bytes
+        for size in (90, 100, 64, 100, 127, 100):
+            patch.set("count", size=size)
+            patch.set("data", data=np.zeros(size, np.float32))
+            report = engine.step()
+            assert (report.statistics.pool_used_bytes == used) is (size > 64)  # a bucket is a power of two
+        pool = engine._engine.context.pool
+    assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)

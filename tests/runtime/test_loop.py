@@ -1,0 +1,257 @@
+"""The engine's thread: what it does to the interpreter, and what it leaves alone."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from engine import Engine, Patch
+from engine.patch.changes import PortRef
+from engine.runtime.collector import COLLECTOR
+from engine.runtime.cuda_engine import CudaEngine
+from engine.runtime.interpreter import SWITCH_INTERVAL_S
+from engine.runtime.messages import FrameReport, Reset, SetPacing, SetRunning
+from engine.runtime.pacing import Pacing
+from tests.runtime.conftest import Kernels
+
+COUNT = PortRef("count", "out")
+
+
+def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    """Wait until something holds; fail when it never does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it must happen within twenty seconds"
+        time.sleep(0.002)
+
+
+@pytest.fixture
+def engine(kernels: Kernels) -> Iterator[Engine]:
+    """A counter that tells its frame, built."""
+    patch = Patch()
+    patch.add("test_run.count", node_id="count")
+    patch.add("test_run.tell", node_id="tell")
+    with Engine(patch, "host", time_step_s=0.25) as engine:
+        engine.step()
+        yield engine
+
+
+def count(engine: Engine) -> float:
+    return float(engine.read(COUNT)[0])
+
+
+def told(engine: Engine) -> list[float]:
+    """Return frame number, time and step as a kernel saw them."""
+    return [float(value) for value in engine.read(PortRef("tell", "out"))]
+
+
+class Watch:
+    """Notes where collections begin while it is attached: in which frame's thread, and whether inside a frame."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.inside, self.between = 0, 0
+        self._in_frame = threading.local()
+        frame = CudaEngine.frame
+
+        def watched(*arguments: Any, **more: Any) -> FrameReport:
+            self._in_frame.now = True
+            try:
+                return frame(*arguments, **more)
+            finally:
+                self._in_frame.now = False
+
+        monkeypatch.setattr(CudaEngine, "frame", watched)
+
+    def __call__(self, phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            if getattr(self._in_frame, "now", False):
+                self.inside += 1
+            else:
+                self.between += 1
+
+
+def litter(engine: CudaEngine, monkeypatch: pytest.MonkeyPatch, cycles: int) -> None:
+    """Have each frame leave so many cycles behind."""
+    begin = engine.clock.begin
+
+    def littering(**how: bool) -> None:
+        for _ in range(cycles):
+            cycle: list[object] = []
+            cycle.append(cycle)
+        begin(**how)
+
+    monkeypatch.setattr(engine.clock, "begin", littering)
+
+
+@pytest.mark.parametrize("pacing", [Pacing.free(), Pacing.fixed(250)])
+def test_no_collection_begins_in_a_frame_and_garbage_is_bounded(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, pacing: Pacing
+) -> None:
+    """With frames that leave garbage behind, back to back or at a rate."""
+    watch = Watch(monkeypatch)
+    litter(engine._engine, monkeypatch, cycles=500)
+    most = 0
+    gc.callbacks.append(watch)
+    try:
+        engine.start(pacing=pacing)
+        start = count(engine)
+
+        def look() -> bool:
+            nonlocal most
+            most = max(most, gc.get_count()[0])
+            return count(engine) > start + 150
+
+        until(look)
+        engine.stop()
+    finally:
+        gc.callbacks.remove(watch)
+    assert watch.inside == 0
+    assert watch.between >= 3
+    assert most < 30_000, "75,000 objects were made"
+
+
+def test_what_the_thread_changes_in_the_interpreter_is_put_back(engine: Engine, kernels: Kernels) -> None:
+    """Also with two engines that overlap, and when one ends by a failure."""
+    before = gc.isenabled(), gc.get_freeze_count(), sys.getswitchinterval()
+    with Engine(Patch(), "host") as other:
+        engine.start()
+        other.start()
+        until(lambda: len(COLLECTOR._gaps) == 2)
+        assert not gc.isenabled()
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL_S)
+        engine.stop()
+        assert not gc.isenabled()
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL_S)
+        other._engine.clock.begin = lambda **_: 1 / 0  # type: ignore[method-assign,assignment]  # it has to fail somewhere
+        until(lambda: not COLLECTOR._gaps)
+        until(lambda: sys.getswitchinterval() == before[2])
+    assert (gc.isenabled(), gc.get_freeze_count(), sys.getswitchinterval()) == before
+
+
+def test_who_adopts_the_collector_has_it_alone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine's thread collects nothing then, whatever its frames leave behind, until it is disowned."""
+    litter(engine._engine, monkeypatch, cycles=500)
+    seen: list[str] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        seen.append(threading.current_thread().name)
+
+    COLLECTOR.adopt()
+    gc.callbacks.append(note)
+    try:
+        engine.start(rate=None)
+        start = count(engine)
+        until(lambda: count(engine) > start + 60)
+        assert seen == []
+        COLLECTOR.collect()
+        assert set(seen) == {"MainThread"}
+        COLLECTOR.disown()
+        until(lambda: "warploom-engine" in seen)
+    finally:
+        gc.callbacks.remove(note)
+        if COLLECTOR.is_adopted:
+            COLLECTOR.disown()
+
+
+def test_a_turn_of_the_thread_keeps_no_objects(engine: Engine) -> None:
+    """A thousand frames leave no more than a handful of memory blocks behind, with nothing collected meanwhile."""
+    COLLECTOR.adopt()
+    try:
+        engine.start(rate=None)
+        start = count(engine)
+        until(lambda: count(engine) > start + 300)
+        gc.collect()
+        blocks, frames = sys.getallocatedblocks(), count(engine)
+        until(lambda: count(engine) > frames + 1000)
+        assert sys.getallocatedblocks() - blocks < 300
+    finally:
+        COLLECTOR.disown()
+
+
+def test_the_thread_follows_the_wall_and_a_step_by_hand_does_not(engine: Engine) -> None:
+    """At 200 frames a second steps are of some milliseconds, where a step by hand is a nominal one of 250."""
+    assert told(engine) == [0, 0, 0.25]
+    engine.start(rate=200)
+    until(lambda: count(engine) > 20)
+    engine.stop()
+    frame, time_s, step_s = told(engine)
+    assert 0 < step_s <= 0.1
+    assert time_s < 0.25 + 0.1 * frame
+    engine.step()
+    assert told(engine) == [frame + 1, pytest.approx(time_s + 0.25), 0.25]
+
+
+def test_the_thread_keeps_fixed_steps_when_asked_to(engine: Engine) -> None:
+    """Frame n is at n steps, however fast frames come."""
+    engine.start(rate=None, deterministic=True)
+    until(lambda: count(engine) > 20)
+    engine.stop()
+    frame, time_s, step_s = told(engine)
+    assert (time_s, step_s) == (0.25 * frame, 0.25)
+
+
+def test_the_report_tells_the_time_that_kernels_see(engine: Engine) -> None:
+    """Step by step, and from 0 again after a reset."""
+    reports = [engine.step() for _ in range(2)]
+    engine.post(Reset())
+    reports.append(engine.step())
+    assert [(report.frame, report.time_s) for report in reports] == [(1, 0.25), (2, 0.5), (0, 0.0)]
+
+
+def test_pausing_stops_the_time(engine: Engine) -> None:
+    """However long it lasts, the next step by hand, and the first frame of playing again, is a nominal one."""
+    engine.start(rate=100)
+    until(lambda: count(engine) > 5)
+    engine.post(SetRunning(False))
+    until(lambda: not engine._engine.running)
+    for message in (SetRunning(True, frames=1), SetRunning(True, frames=1), SetRunning(True)):
+        time.sleep(0.05)
+        frame, before_s, _ = told(engine)
+        engine.post(SetPacing(Pacing.fixed(0.1)))
+        engine.post(message)
+        until(lambda: told(engine)[0] > frame)  # noqa: B023 - called before `frame` changes
+        assert told(engine) == [frame + 1, pytest.approx(before_s + 0.25), 0.25]
+        engine.post(SetPacing(Pacing.fixed(100)))
+        if message.frames is None:
+            engine.stop()
+
+
+def test_the_report_of_a_single_step_says_that_the_engine_stands(engine: Engine) -> None:
+    """No other report follows it, so whoever shows the state has to learn it from this one."""
+    engine.post(SetRunning(False))
+    engine.start()
+    until(lambda: not engine._engine.running)
+    engine.take_report()
+    engine.post(SetRunning(True, frames=2))
+    reports: list[FrameReport] = []
+
+    def stands() -> bool:
+        report = engine.take_report()
+        if report is not None:
+            reports.append(report)
+        return bool(reports) and not reports[-1].running
+
+    until(stands)
+    assert engine._engine.frame_index == reports[-1].frame + 1
+
+
+def test_the_rate_can_be_changed_while_it_runs(engine: Engine) -> None:
+    """From a frame in ten seconds to as fast as they go, and back to a rate that is not exceeded."""
+    engine.start(pacing=Pacing.fixed(0.1))
+    until(lambda: count(engine) >= 2)
+    engine.stop()
+    engine.start(rate=10)
+    engine.post(SetPacing(Pacing.free()))
+    before = count(engine)
+    until(lambda: count(engine) > before + 100)
+    engine.post(SetPacing(Pacing.display(50)))
+    until(lambda: engine._engine.pacing == Pacing.display(50))
+    start, before = time.monotonic(), count(engine)
+    time.sleep(0.3)
+    assert 1 <= count(engine) - before <= 50 * (time.monotonic() - start) + 2

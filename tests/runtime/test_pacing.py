@@ -1,0 +1,184 @@
+"""Deadlines of frames: exact, without bursts, and waited for without burning a core."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from itertools import pairwise
+from statistics import fmean
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.diagnostics import WarploomError
+from engine.runtime import pacing as pacing_module
+from engine.runtime.pacing import Pacer, Pacing, PacingMode
+
+
+class FakeTime:
+    """A clock that only waiting and working move; sleeps end late by `oversleep_ns`."""
+
+    def __init__(self, oversleep_ns: int = 0) -> None:
+        self.now_ns, self.oversleep_ns, self.woken = 7 * 10**12, oversleep_ns, False
+        self.fine_waits = 0
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if self.woken:
+            return True
+        if blocking:
+            self.now_ns += round(timeout * 1e9) + self.oversleep_ns
+        return False
+
+    def sleep(self, seconds: float) -> None:
+        self.fine_waits += 1
+        self.now_ns += 2_000
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+    """Stands in for the wall clock and for sleeping."""
+    clock = FakeTime(oversleep_ns=60_000)
+    monkeypatch.setattr(pacing_module.time, "sleep", clock.sleep)
+    return clock
+
+
+def frames(pacer: Pacer, clock: FakeTime, work_ns: list[int]) -> list[int]:
+    """Do frames that take so long, and return when each began."""
+    starts = []
+    for time_ns in work_ns:
+        starts.append(clock.now_ns)
+        clock.now_ns += time_ns
+        pacer.advance()
+        assert not pacer.wait(clock)
+    return starts
+
+
+@pytest.mark.parametrize("rate", [1.0, 23.976, 30.0, 59.94, 60.0, 120.0, 144.0, 1000.0])
+def test_a_rate_is_held_without_drift(clock: FakeTime, rate: float) -> None:
+    """Each of a thousand frames begins within 10 us of its place on the grid, though each sleep ends late."""
+    pacer = Pacer(Pacing.fixed(rate), now_ns=clock)
+    starts = frames(pacer, clock, [300_000] * 1000)
+    for number, start in enumerate(starts[20:], 20):
+        assert abs(start - starts[0] - number * 1e9 / rate) < 10_000
+    assert (len(starts) - 1) / (starts[-1] - starts[0]) * 1e9 == pytest.approx(rate, rel=0.001)
+
+
+def test_fine_waiting_takes_little_of_a_frame(clock: FakeTime) -> None:
+    """With a timer that is 60 us late, less than 100 us a frame are waited finely."""
+    pacer = Pacer(Pacing.fixed(60), now_ns=clock)
+    frames(pacer, clock, [10**6] * 200)
+    clock.fine_waits = 0
+    frames(pacer, clock, [10**6] * 200)
+    assert clock.fine_waits / 200 * 2_000 < 100_000
+
+
+def test_a_hiccup_costs_no_frame(clock: FakeTime) -> None:
+    """A frame that takes one and a half intervals is followed at once, and the next is on the grid again."""
+    pacer = Pacer(Pacing.fixed(100), now_ns=clock)
+    starts = frames(pacer, clock, [10**6] * 5 + [15 * 10**6] + [10**6] * 4)
+    gaps = [(b - a) / 1e6 for a, b in pairwise(starts)]
+    assert gaps[5:8] == pytest.approx([15, 5, 10], abs=0.1)
+
+
+@given(st.integers(2, 50))
+def test_lost_frames_are_not_caught_up(intervals: int) -> None:
+    """After a stall the frames come at the rate again: the gaps before and after are whole intervals."""
+    clock = FakeTime()
+    pacer = Pacer(Pacing.fixed(100), now_ns=clock)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pacing_module.time, "sleep", clock.sleep)
+        starts = frames(pacer, clock, [10**6] * 5 + [intervals * 10**7 + 1] + [10**6] * 5)
+    assert min(b - a for a, b in pairwise(starts)) > 0.99e7
+
+
+def test_frames_that_take_too_long_follow_each_other_at_once(clock: FakeTime) -> None:
+    """A patch that takes 11 of 10 ms runs at 1 / 11 ms, not at half the rate."""
+    pacer = Pacer(Pacing.fixed(100), now_ns=clock)
+    starts = frames(pacer, clock, [11 * 10**6] * 100)
+    assert fmean(b - a for a, b in pairwise(starts)) == pytest.approx(11e6, rel=0.01)
+
+
+def test_free_frames_follow_each_other_at_once_and_let_others_run(clock: FakeTime) -> None:
+    """Between two of them there is one short wait."""
+    pacer = Pacer(Pacing.free(), now_ns=clock)
+    starts = frames(pacer, clock, [10**6] * 10)
+    assert {b - a for a, b in pairwise(starts)} == {10**6 + 2_000}
+    assert clock.fine_waits == 10
+
+
+def test_another_pacing_begins_with_the_next_frame(clock: FakeTime) -> None:
+    """A new grid starts where the change was made."""
+    pacer = Pacer(Pacing.fixed(10), now_ns=clock)
+    frames(pacer, clock, [10**6] * 3)
+    pacer.follow(Pacing.display(50))
+    starts = frames(pacer, clock, [10**6] * 3)
+    assert [(b - a) / 1e6 for a, b in pairwise(starts)] == pytest.approx([20, 20], abs=0.1)
+
+
+def test_a_frame_can_be_wanted_earlier_but_not_later(clock: FakeTime) -> None:
+    """A rate of one in ten seconds does not hold an edit up; one of a thousand a second is not slowed down."""
+    pacer = Pacer(Pacing.fixed(0.1), now_ns=clock)
+    pacer.advance()
+    pacer.hurry(10**7)
+    assert pacer.due_ns == clock.now_ns + 10**7
+    pacer.follow(Pacing.fixed(1000))
+    pacer.advance()
+    pacer.hurry(10**7)
+    assert pacer.due_ns == clock.now_ns + 10**6
+    pacer.follow(Pacing.free())
+    pacer.advance()
+    pacer.hurry(10**7)
+    assert pacer.due_ns == clock.now_ns + 10**7, "a paused engine does not go round as fast as it can"
+
+
+@pytest.mark.parametrize("rate", [0.5, 60.0, None])
+def test_a_wait_ends_when_woken(clock: FakeTime, rate: float | None) -> None:
+    """Whoever stops the engine does not wait for the deadline."""
+    pacer = Pacer(Pacing.free() if rate is None else Pacing.fixed(rate), now_ns=clock)
+    pacer.advance()
+    clock.woken = True
+    before_ns = clock.now_ns
+    assert pacer.wait(clock)
+    assert clock.now_ns == before_ns
+
+
+def test_the_wall_clock_is_never_ahead_of_the_grid() -> None:
+    """With real sleeps no frame begins before it is due; a lock that is released wakes at once."""
+    pacer, wake = Pacer(Pacing.fixed(200)), threading.Lock()
+    wake.acquire()
+    for _ in range(20):
+        pacer.advance()
+        assert not pacer.wait(wake)
+        assert time.perf_counter_ns() >= pacer.due_ns
+    pacer.follow(Pacing.fixed(0.05))
+    pacer.advance()
+    threading.Timer(0.01, wake.release).start()
+    start = time.perf_counter()
+    assert pacer.wait(wake)
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("rate", [0.0, -60.0, math.nan, math.inf, None])
+@pytest.mark.parametrize("mode", [PacingMode.FIXED, PacingMode.DISPLAY])
+def test_a_rate_must_be_one(mode: PacingMode, rate: float | None) -> None:
+    """With the rule, the value and a usual one."""
+    with pytest.raises(WarploomError, match=rf"frame rate must be a positive number of frames a second, got {rate}; "):
+        Pacing(mode, rate)
+
+
+def test_free_pacing_has_no_rate() -> None:
+    """A rate beside it would be ignored, so it is refused."""
+    with pytest.raises(WarploomError, match="free pacing must have no rate, got 60"):
+        Pacing(PacingMode.FREE, 60.0)
+
+
+@pytest.mark.parametrize("pacing", [Pacing(), Pacing.free(), Pacing.fixed(25), Pacing.display(59.94)])
+def test_a_pacing_travels_as_text(pacing: Pacing) -> None:
+    """What is decoded equals what was encoded."""
+    assert msgspec.json.decode(msgspec.json.encode(pacing), type=Pacing) == pacing

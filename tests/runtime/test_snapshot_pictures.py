@@ -1,0 +1,225 @@
+"""What is in the pictures that viewers get: every pixel, or the means of areas, of one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import Engine, Patch, ProfilingLevel, open_device
+from engine.api import Block, BlockBuilder, In, Kernel, f32, port, uchar4
+from engine.device.protocol import Device
+from engine.diagnostics import DeviceError
+from engine.runtime.messages import Observe, Probed, Viewing
+from engine.runtime.snapshots import fitted_size
+from tests.runtime.conftest import Kernels
+from tests.runtime.snapshot_support import (
+    HEIGHT,
+    PICTURE,
+    WIDTH,
+    LateDevice,
+    area_means,
+    gapped_patch,
+    next_preview,
+    picture_patch,
+)
+
+STAMP = """struct Frame { unsigned index; float time, time_step; unsigned seed; };
+extern "C" __global__ void stamp(const Frame* frame, uchar4* out, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned char v = frame->index;
+    if (i < n) out[i] = make_uchar4(v, v, v, v);
+}
+"""
+SIDES = st.integers(1, 10_000)
+
+
+def long_means(picture: np.ndarray, count: int) -> np.ndarray:
+    """`area_means` of a picture with a single row or column, for many pixels: by differences of running sums."""
+    length = picture.shape[0] * picture.shape[1]
+    values = picture.reshape(length, 4).astype(np.float64)
+    values[:, :3] **= 2
+    sums = np.concatenate([np.zeros((1, 4)), np.cumsum(values, axis=0)])
+    edges = np.arange(count + 1) * length / count
+    whole = np.minimum(edges.astype(np.int64), length - 1)
+    means = np.diff(sums[whole] + (edges - whole)[:, None] * values[whole], axis=0) * count / length
+    means[:, :3] = np.sqrt(np.maximum(means[:, :3], 0))
+    return means.reshape((1, count, 4) if picture.shape[0] == 1 else (count, 1, 4))
+
+
+@pytest.fixture
+def device() -> Iterator[LateDevice]:
+    """A device whose work is done late when asked for."""
+    device = LateDevice()
+    yield device
+    device.close()
+
+
+@pytest.fixture(params=["late", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def own_memory(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device whose memory is not the host's; the GPU is skipped, with the reason, where there is none."""
+    try:
+        opened: Device = LateDevice() if request.param == "late" else open_device(request.param)
+    except DeviceError as reason:
+        pytest.skip(str(reason))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def patch(kernels: Kernels) -> Patch:
+    """One viewer of a picture of random bytes."""
+    return picture_patch()
+
+
+@pytest.mark.parametrize("place", [(31, 17), (30, 17), (16, 16), (10, 40), (31, 1), (1, 1), (7, 5)])
+def test_a_picture_is_reduced_to_the_means_of_its_areas(
+    patch: Patch, own_memory: Device, place: tuple[int, int]
+) -> None:
+    """Against double precision, at sizes that divide the picture's and sizes that do not."""
+    with Engine(patch, own_memory) as engine:
+        engine.post(Observe({"show": Viewing(place)}))
+        engine.step()
+        preview = engine.take_preview("show")
+    assert preview is not None
+    width, height = fitted_size((WIDTH, HEIGHT), place)
+    assert preview.pixels.shape == (height, width, 4)
+    assert preview.shape == (HEIGHT, WIDTH)
+    assert np.abs(preview.pixels - area_means(PICTURE, width, height)).max() <= 0.5 + 1e-3
+
+
+def test_an_even_area_keeps_its_value(patch: Patch, own_memory: Device) -> None:
+    """For each of the 256 values, at a ratio that is no whole number."""
+    columns = np.repeat(np.arange(256), 5)
+    patch.set("image", data=np.broadcast_to(columns[None, :, None], (9, 1280, 4)).astype(np.float32))
+    with Engine(patch, own_memory) as engine:
+        engine.post(Observe({"show": Viewing((256, 1000))}))
+        engine.step()
+        preview = engine.take_preview("show")
+    assert preview is not None
+    assert (preview.pixels == np.arange(256)[None, :, None]).all()
+
+
+@pytest.mark.parametrize(("width", "height"), [(4_000_003, 1), (1, 700_001)])
+def test_a_very_long_picture_is_made_small(patch: Patch, own_memory: Device, width: int, height: int) -> None:
+    """Where the products of its size and the place's go beyond 32 bits, and its rows beyond those of a grid."""
+    values = (np.arange(width * height) // 4096 % 256).astype(np.float32)
+    picture = np.repeat(values.reshape(height, width, 1), 4, axis=2)
+    patch.set("image", data=picture)
+    with Engine(patch, own_memory) as engine:
+        for place in ((1200, 1200), (1, 600_000)):
+            engine.post(Observe({"show": Viewing(place)}))
+            engine.step()
+            preview = engine.take_preview("show")
+            assert preview is not None
+            shown = fitted_size((width, height), place)
+            assert preview.pixels.shape == (shown[1], shown[0], 4)
+            assert np.abs(preview.pixels - long_means(picture, max(shown))).max() <= 0.5 + 0.05
+
+
+@pytest.mark.parametrize("place", [None, (512, 256), (500, 999)])
+def test_a_picture_is_of_one_frame(
+    own_memory: Device, kernels: Kernels, tmp_path: Path, place: tuple[int, int] | None
+) -> None:
+    """However fast frames follow each other: every pixel of frame n is n, and no later frame writes over it."""
+    source = tmp_path / "stamp.cu"
+    source.write_text(STAMP)
+
+    class Stamp(Block, id="test_run.stamp"):
+        """Shows the frame's number."""
+
+        x: In[f32] = port(doc="Not used.", optional=True, advised=False)
+
+        def describe(self, build: BlockBuilder) -> None:
+            pixels = build.buffer("pixels", uchar4, "[1024, 2048]")
+            count = 1024 * 2048
+            build.launch(Kernel(str(source), "stamp"), num_threads=count, args=(build.frame, pixels, count))
+            build.show(pixels)
+
+    patch = Patch()
+    patch.add("test_run.stamp", node_id="show")
+    with Engine(patch, own_memory, profiling=ProfilingLevel.NONE) as engine:
+        engine.start(rate=None)
+        engine.post(Observe({"show": Viewing(place)}))
+        frames = set()
+        for _ in range(8 if isinstance(own_memory, LateDevice) else 100):
+            preview = next_preview(engine)
+            assert (preview.pixels == preview.frame % 256).all()
+            frames.add(preview.frame)
+        assert len(frames) > 4
+
+
+def test_without_a_place_every_pixel_comes(patch: Patch, device: LateDevice) -> None:
+    """Also where the place is larger than the picture."""
+    with Engine(patch, device) as engine:
+        for place in (None, (4000, 4000)):
+            engine.post(Observe({"show": Viewing(place)}))
+            engine.step()
+            preview = engine.take_preview("show")
+            assert preview is not None
+            np.testing.assert_array_equal(preview.pixels, PICTURE.astype(np.uint8))
+
+
+def test_the_pixel_that_is_asked_for_comes_with_a_reduced_picture(patch: Patch, device: LateDevice) -> None:
+    """With the value that it has in the whole one; a place outside the picture has none."""
+    with Engine(patch, device) as engine:
+        for x, y in ((0, 0), (30, 16), (13, 5)):
+            engine.post(Observe({"show": Viewing((8, 8), probe=(x, y))}))
+            engine.step()
+            preview = engine.take_preview("show")
+            assert preview is not None
+            assert preview.probed == Probed(x, y, tuple(int(value) for value in PICTURE[y, x]))  # type: ignore[arg-type]  # there are four
+        engine.post(Observe({"show": Viewing((8, 8), probe=(31, 0))}))
+        engine.step()
+        preview = engine.take_preview("show")
+        assert preview is not None
+        assert preview.probed is None
+
+
+@pytest.mark.parametrize("place", [None, (9, 9)])
+@pytest.mark.parametrize("view", ["transpose", "slice"])
+def test_a_view_with_gaps_is_shown(device: LateDevice, view: str, place: tuple[int, int] | None) -> None:
+    """A transposed picture, and every second row of one: where the memory is the host's, too."""
+    picture, patch = PICTURE.astype(np.uint8), gapped_patch(view)
+    expected = picture[::2] if view == "slice" else picture.transpose(1, 0, 2)
+    for opened in (device, "host"):
+        with Engine(patch, opened) as engine:
+            engine.post(Observe({"show": Viewing(place, probe=(1, 3))}))
+            engine.step()
+            preview = engine.take_preview("show")
+        assert preview is not None
+        height, width = expected.shape[:2]
+        assert preview.shape == (height, width)
+        if place is None or opened == "host":
+            np.testing.assert_array_equal(preview.pixels, expected)
+        else:
+            width, height = fitted_size((width, height), place)
+            assert np.abs(preview.pixels - area_means(expected, width, height)).max() <= 0.5 + 1e-3
+            assert preview.probed == Probed(1, 3, tuple(expected[3, 1].tolist()))
+
+
+def test_the_host_copies_whole_pictures(patch: Patch) -> None:
+    """Nothing is transferred there, so to make a picture small would only cost time."""
+    with Engine(patch, "host") as engine:
+        engine.post(Observe({"show": Viewing((8, 8), probe=(1, 1))}))
+        engine.step()
+        preview = engine.take_preview("show")
+    assert preview is not None
+    assert preview.pixels.shape == (HEIGHT, WIDTH, 4)
+    assert preview.probed is None
+
+
+@given(st.tuples(SIDES, SIDES), st.tuples(SIDES, SIDES))
+@settings(max_examples=200, deadline=None)
+def test_a_fitted_size_fits_and_keeps_proportions(whole: tuple[int, int], place: tuple[int, int]) -> None:
+    """It is as large as can be, within a pixel, and never larger than the picture."""
+    width, height = fitted_size(whole, place)
+    assert 1 <= width <= min(whole[0], place[0])
+    assert 1 <= height <= min(whole[1], place[1])
+    scale = min(place[0] / whole[0], place[1] / whole[1], 1)
+    assert abs(width - max(1, whole[0] * scale)) <= 0.5
+    assert abs(height - max(1, whole[1] * scale)) <= 0.5

@@ -1,0 +1,375 @@
+"""Viewers get their pictures beside the frame: as often as asked, and never waited for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import Engine, Patch
+from engine.diagnostics import Diagnostic, WarploomError
+from engine.runtime import reducer
+from engine.runtime.messages import Observe, Reset, SetRunning, Viewing
+from engine.runtime.outbox import Happening
+from engine.runtime.snapshots import next_due_ns
+from tests.runtime.conftest import Kernels
+from tests.runtime.snapshot_support import (
+    HEIGHT,
+    WIDTH,
+    LateDevice,
+    gapped_patch,
+    next_preview,
+    picture_patch,
+)
+
+
+@pytest.fixture
+def device() -> Iterator[LateDevice]:
+    """A device whose work is done late when asked for."""
+    device = LateDevice()
+    yield device
+    device.close()
+
+
+@pytest.fixture
+def patch(kernels: Kernels) -> Patch:
+    """One viewer of a picture of random bytes."""
+    return picture_patch()
+
+
+def make_ready(engine: Engine) -> None:
+    """Have the kernel loaded and memory reserved, and nobody looking."""
+    engine.post(Observe({"show": Viewing((8, 8))}))
+    engine.step()
+    assert engine.take_preview("show") is not None
+    engine.post(Observe({}))
+    engine.step()
+
+
+def test_a_frame_waits_for_no_transfer(patch: Patch, device: LateDevice) -> None:
+    """The picture is offered by the first frame that finds it there; meanwhile frames run and take no other."""
+    with Engine(patch, device) as engine:
+        make_ready(engine)
+        core = engine._engine
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        device.is_late = True
+        device.log.clear()
+        first = core.frame(free_running=True).frame
+        for _ in range(3):
+            core.frame(free_running=True)
+            assert engine.take_preview("show") is None
+        assert device.log.count(f"copy {4 * 8 * 4}") == 1
+        assert "event wait" not in device.log
+        device.is_late = False
+        core.frame(free_running=True)
+        preview = engine.take_preview("show")
+        assert preview is not None
+        assert preview.frame == first
+
+
+def test_the_next_launch_waits_on_the_device_until_the_picture_was_read(
+    patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the reduction, which comes before the transfers; without a new picture it waits for none."""
+    patch.add("test_run.count", node_id="count")  # so that every frame launches
+    with Engine(patch, device) as engine:
+        make_ready(engine)
+        core = engine._engine
+        compiled = core.updates.compiled
+        assert compiled is not None
+        launch = compiled.launch
+        monkeypatch.setattr(compiled, "launch", lambda *a, **k: (device.log.append("launch"), launch(*a, **k)))
+        monkeypatch.setattr(
+            device, "launch", lambda *a, _launch=device.launch, **k: (device.log.append("reduce"), _launch(*a, **k))
+        )
+        core.updates.set_profiling(core.updates.profiling)
+        device.is_late = True
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        device.log.clear()
+        core.frame(free_running=True)
+        core.frame(free_running=True)
+        core.frame(free_running=True)
+        device.is_late = False
+        log = [item for item in device.log if item != "record"]
+        assert log == ["launch", "wait", "reduce", f"copy {4 * 8 * 4}", "wait", "launch", "launch"]
+        everything = device.log[device.log.index("reduce") :]
+        assert everything[:3] == ["reduce", "record", f"copy {4 * 8 * 4}"]
+
+
+def test_a_rebuild_waits_until_the_memory_was_read(patch: Patch, device: LateDevice) -> None:
+    """The buffers of the old graph may go then."""
+    with Engine(patch, device) as engine:
+        make_ready(engine)
+        core = engine._engine
+        device.is_late = True
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        core.frame(free_running=True)
+        device.log.clear()
+        patch.add("test_run.count", node_id="count")
+        core.frame(free_running=True)
+        assert device.log[0] == "event wait"
+        device.is_late = False
+
+
+def test_a_reset_waits_until_the_memory_was_read(patch: Patch, device: LateDevice) -> None:
+    """State is filled anew then, and a picture may be of it."""
+    patch.add("test_run.count", node_id="count")
+    with Engine(patch, device) as engine:
+        make_ready(engine)
+        core = engine._engine
+        device.is_late = True
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        core.frame(free_running=True)
+        device.log.clear()
+        engine.post(Reset())
+        core.frame(free_running=True)
+        assert device.log[0] == "event wait"
+        device.is_late = False
+
+
+def test_a_picture_that_nobody_took_is_not_replaced(patch: Patch, device: LateDevice) -> None:
+    """The engine has nothing to do until it is taken; then the newest frame's comes."""
+    patch.add("test_run.count", node_id="count")
+    with Engine(patch, device) as engine:
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        frames = [engine.step().frame for _ in range(4)]
+        preview = engine.take_preview("show")
+        assert preview is not None
+        assert preview.frame == frames[0]
+        last = engine.step().frame
+        preview = engine.take_preview("show")
+        assert preview is not None
+        assert preview.frame == last
+
+
+def test_a_viewer_that_is_closed_gives_nothing_more(patch: Patch, device: LateDevice) -> None:
+    """Neither what was offered nor what was on its way; opened again, it gets the frame of now."""
+    patch.add("test_run.count", node_id="count")
+    with Engine(patch, device) as engine:
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.step()
+        engine.post(Observe({}))
+        engine.step()
+        assert engine.take_preview("show") is None
+        core = engine._engine
+        device.is_late = True
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        core.frame(free_running=True)
+        engine.post(Observe({}))
+        core.frame(free_running=True)
+        device.is_late = False
+        core.frame(free_running=True)
+        assert engine.take_preview("show") is None
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        now = engine.step().frame
+        preview = engine.take_preview("show")
+        assert preview is not None
+        assert preview.frame == now
+
+
+def test_memory_is_kept_from_picture_to_picture(
+    patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when a viewer is closed and opened, or shown smaller."""
+    with Engine(patch, device) as engine:
+        engine.post(Observe({"show": Viewing((20, 20))}))
+        engine.step()
+        engine.take_preview("show")
+        monkeypatch.setattr(device, "pinned", None)
+        monkeypatch.setattr(device, "allocate", None)
+        for place in ((20, 20), (19, 12), None, (3, 3)):
+            engine.post(Observe({}))
+            engine.step()
+            if place is not None:
+                engine.post(Observe({"show": Viewing(place)}))
+                engine.step()
+                assert engine.take_preview("show") is not None
+
+
+def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch, device: LateDevice) -> None:
+    """On its thread, with no launch and however late the transfer."""
+    patch.add("test_run.count", node_id="count")
+    with Engine(patch, device) as engine:
+        engine.start()
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        next_preview(engine)
+        engine.post(SetRunning(False))
+        while engine._engine.running or engine._engine.snapshots.has_work:
+            time.sleep(0.002)
+            engine.take_preview("show")
+        launches = engine._engine._launches
+        for place in ((16, 16), (12, 12)):
+            device.is_late = True
+            engine.post(Observe({"show": Viewing(place, rate=30)}))
+            time.sleep(0.05)
+            assert engine.take_preview("show") is None
+            device.is_late = False
+            assert next_preview(engine).pixels.shape[1] == place[0]
+        assert engine._engine._launches == launches
+
+
+def test_pictures_come_at_the_rate_that_is_asked_for(patch: Patch, device: LateDevice) -> None:
+    """Within a fifth, from an engine that runs freely, over half a second."""
+    patch.add("test_run.count", node_id="count")
+    with Engine(patch, device) as engine:
+        engine.start(rate=None)
+        engine.post(Observe({"show": Viewing((8, 8), rate=40)}))
+        next_preview(engine)
+        began, count = time.monotonic(), 0
+        while time.monotonic() - began < 0.5:
+            count += engine.take_preview("show") is not None
+            time.sleep(0.001)
+    assert 15 <= count <= 24
+
+
+def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
+    """Not only when the next picture of the lower one is due."""
+    patch.add("test_run.count", node_id="count")
+    with Engine(patch, device) as engine:
+        engine.step()
+        core = engine._engine
+        core.snapshots._reducer.load(wait=True)
+
+        def pictures(rate: float) -> int:
+            """The pictures of some frames."""
+            engine.post(Observe({"show": Viewing((8, 8), rate=rate)}))
+            count = 0
+            for _ in range(20):
+                core.frame(free_running=True)
+                time.sleep(0.001)
+                count += engine.take_preview("show") is not None
+            return count
+
+        pictures(0.001)
+        assert pictures(0.001) == 0
+        assert pictures(1000.0) > 1
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_rate_is_a_positive_number(rate: float) -> None:
+    """Whoever asks for another hears it, and not the engine."""
+    with pytest.raises(WarploomError, match="rate must be a positive number of pictures a second, got"):
+        Viewing(rate=rate)
+
+
+def test_no_memory_for_a_picture_is_told_and_the_engine_runs_on(patch: Patch, device: LateDevice) -> None:
+    """Once, on the viewer."""
+    with Engine(patch, device) as engine:
+        engine.step()
+        device.refuses_memory = True
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.step()
+        engine.step()
+        told = [event for event in engine.take_events() if isinstance(event, Diagnostic)]
+        assert [item.node for item in told] == ["show"]
+        assert told[0].message == "picture of 8 x 4 must fit in memory: no memory is left"
+        device.refuses_memory = False
+        engine.post(Observe({"show": Viewing((9, 8))}))
+        engine.step()
+        assert engine.take_preview("show") is not None
+
+
+def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDevice) -> None:
+    """As the message said; the viewer need not be opened again."""
+    count = patch.add("test_run.count", node_id="count")
+    with Engine(patch, device) as engine:
+        engine.step()
+        device.refuses_memory = True
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.step()
+        device.refuses_memory = False
+        engine.step()
+        assert engine.take_preview("show") is None
+        patch.remove(count)
+        engine.step()
+        assert engine.take_preview("show") is not None
+
+
+def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
+    patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long that takes: frames run, and the picture comes after it."""
+    patch.add("test_run.count", node_id="count")
+    with Engine(patch, device) as engine:
+        engine.step()
+        core, may_go = engine._engine, threading.Event()
+        core.snapshots._reducer.load(wait=True)
+        pinned = device.pinned
+        monkeypatch.setattr(device, "pinned", lambda array: may_go.wait(10) and pinned(array))
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        frames = [core.frame(free_running=True).frame for _ in range(5)]
+        assert engine.take_preview("show") is None
+        may_go.set()
+        deadline = time.monotonic() + 10
+        while (preview := engine.take_preview("show")) is None and time.monotonic() < deadline:
+            core.frame(free_running=True)
+        assert preview is not None
+        assert preview.frame > frames[-1]
+
+
+def test_without_the_kernel_whole_pictures_come(
+    patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the reason is told."""
+    monkeypatch.setattr(reducer, "_FILE", "missing.cu")
+    with Engine(patch, device) as engine:
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.step()
+        preview = engine.take_preview("show")
+        events = [event for event in engine.take_events() if isinstance(event, Diagnostic)]
+    assert preview is not None
+    assert preview.pixels.shape == (HEIGHT, WIDTH, 4)
+    assert len(events) == 1
+    assert "missing.cu" in events[0].message
+
+
+def test_a_paused_engine_tells_why_there_is_no_kernel(
+    kernels: Kernels, device: LateDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for a picture that nothing else can gather, of which nothing comes."""
+    monkeypatch.setattr(reducer, "_FILE", "missing.cu")
+    with Engine(gapped_patch(), device) as engine:
+        engine.step()
+        may_load, load = threading.Event(), engine._engine.snapshots._reducer._load
+        engine._engine.snapshots._reducer._load = lambda: may_load.wait(10) and load()  # type: ignore[method-assign,assignment]
+        engine.post(SetRunning(False))
+        engine.post(Observe({"show": Viewing((8, 8))}))
+        engine.start()
+        while engine._engine.inbox:
+            time.sleep(0.002)
+        time.sleep(0.05)
+        engine.take_events()
+        may_load.set()
+        deadline = time.monotonic() + 10
+        told: list[Happening] = []
+        while not told and time.monotonic() < deadline:
+            told += engine.take_events()
+            time.sleep(0.002)
+    assert isinstance(told[0], Diagnostic)
+    assert "missing.cu" in told[0].message
+
+
+@given(st.floats(5, 240), st.floats(10, 2000), st.integers(0, 2**32))
+@settings(max_examples=100, deadline=None)
+def test_the_mean_rate_is_held_whatever_the_frames(rate: float, frames: float, seed: int) -> None:
+    """With frames that come unevenly at a mean of `frames` a second: as many as asked, or as there are frames."""
+    times = np.cumsum(np.random.default_rng(seed).uniform(0.5, 1.5, 400) / frames)
+    due, taken = 0, 0
+    for now in (times * 1e9).astype(np.int64).tolist():
+        if now >= due:
+            taken += 1
+            due = next_due_ns(due, now, rate)
+    most = float(times[-1]) * rate + 3
+    assert taken <= most
+    if rate <= frames / 2:
+        assert taken >= float(times[-1]) * rate - 2
+
+
+def test_without_a_rate_a_picture_is_always_due() -> None:
+    """Whoever takes pictures sets the pace."""
+    assert next_due_ns(5, 10**12, None) == 0

@@ -1,0 +1,176 @@
+"""The law of updates: whatever level an edit costs, the result is what a cold rebuild gives, bit for bit.
+
+The environment variables WARPLOOM_UPDATE_EDITS and WARPLOOM_UPDATE_SEEDS ask for more than the usual number.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel, open_device
+from engine.device.protocol import Device
+from engine.patch.changes import Change, ParameterChanged
+from engine.runtime.messages import FrameReport, Reset
+from tests.runtime.conftest import Kernels
+from tests.runtime.update_edits import Done, Editor
+from tests.runtime.update_support import (
+    OwnArrays,
+    Reference,
+    Sources,
+    check_records,
+    contents,
+    differences,
+    errors,
+    outputs,
+)
+
+EDITS = int(os.environ.get("WARPLOOM_UPDATE_EDITS", "20"))
+SEEDS = int(os.environ.get("WARPLOOM_UPDATE_SEEDS", "3"))
+FIRST_SEED = int(os.environ.get("WARPLOOM_UPDATE_FIRST_SEED", "0"))
+
+KINDS: tuple[str, ...] = ("live",) * 5 + ("size",) * 3 + ("grow", "rewire") * 2
+KINDS += ("array", "rebind", "rebind", "cut", "open", "unplug", "remove", "add_region", "move", "move", "undo", "undo")
+KINDS += ("redo", "save_kernel", "save_kernel", "save_wider", "save_broken", "profile", "reset")
+
+
+@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn."""
+    opened = open_device(request.param)
+    yield opened
+    opened.close()
+
+
+class Pair:
+    """An engine that lives through edits, and a reference that is built anew after each."""
+
+    def __init__(self, device: Device, sources: Sources, arrays: OwnArrays, editor: Editor) -> None:
+        self.sources, self.arrays, self.editor = sources, arrays, editor
+        self.engine = Engine(editor.patch, device=device, profiling=editor.profiling)
+        self.reference = Reference(device, editor.profiling)
+        self._changes: list[Change] = []
+        self._changed = True
+        self._unsubscribe = editor.patch.subscribe(self._changes.append)
+        self.frame = -1
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._unsubscribe()
+        self.engine.close()
+        self.reference.close()
+
+    def post(self, done: Done) -> None:
+        """Tell the engine what does not come from the patch."""
+        for message in done.messages:
+            self.engine.post(message)
+            if isinstance(message, Reset):
+                self.reference.forget()
+        self._changed |= bool(done.messages)
+
+    def step(self) -> FrameReport:
+        """Do a frame of both, and compare all that can be read."""
+        before = self.arrays.save()
+        report = self.engine.step()
+        self.frame = report.frame
+        check_records(report)
+        self._follow(report)
+        ports = outputs(self.editor.patch) | outputs(self.reference.patch)
+        lived, arrays = contents(self.engine, ports), self.arrays.save()
+        self.arrays.restore(before)
+        assert not errors(self.reference.step(report.frame))
+        told = differences(lived, self.reference.contents(ports))
+        assert not told, "\n".join(told)
+        assert self.arrays.save() == arrays
+        return report
+
+    def _follow(self, report: FrameReport) -> None:
+        """Let the reference be what the engine's last good graph is to be."""
+        if not (self._changes or self._changed):
+            return
+        patch, changes = self.editor.patch, list(self._changes)
+        self._changes.clear()
+        self._changed = False
+        if report.updates or not errors(report):
+            self.sources.follow()  # otherwise it may be code that only a rebuild can take over
+        if errors(report):
+            compiled = self.engine._engine.updates.compiled
+            assert compiled is not None
+            running = {node.partition("/")[0] for node in compiled.nodes}
+            structural = any(record.level is not UpdateLevel.CODE for record in report.updates)
+            if structural and running <= patch.nodes.keys():
+                wanted = patch.excerpt(running)  # what was just placed and can't run is left out
+            else:
+                wanted = self.reference.patch
+                _follow_values(wanted, changes)
+        else:
+            wanted = patch
+        with self.sources.as_running():
+            self.reference.follow(wanted, patch.nodes)
+
+
+def _follow_values(patch: Patch, changes: list[Change]) -> None:
+    """Give live parameters their new values."""
+    for change in changes:
+        if isinstance(change, ParameterChanged) and change.node in patch.nodes:
+            block_type = patch.block_type(change.node)
+            assert block_type is not None
+            if not block_type.parameters[change.parameter].structural:
+                patch.restore([change])
+
+
+@pytest.fixture
+def arrays(device: Device) -> Iterator[OwnArrays]:
+    """Arrays of the user's own: four of one size and two others."""
+    made = OwnArrays(device)
+    for number, size in enumerate((64, 64, 64, 64, 65, 3)):
+        made.add(np.random.default_rng(number).integers(-8, 9, size).astype(np.float32))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+def test_random_edits_give_what_a_cold_rebuild_gives(
+    kernels: Kernels, device: Device, arrays: OwnArrays, seed: int
+) -> None:
+    """All readable outputs and the user's arrays, after each edit; and each edit costs a level that it may cost."""
+    sources = Sources(kernels.folder)
+    editor = Editor(seed, sources, arrays.lent)
+    pair = Pair(device, sources, arrays, editor)
+    story: list[str] = []
+    try:
+        report = pair.step()
+        while errors(report):
+            editor.take_back()
+            report = pair.step()
+        for _ in range(EDITS):
+            editor.see(report.buffers)
+            batch = [editor.edit(KINDS) for _ in range(editor.chance.choice((1, 1, 1, 1, 2, 4)))]
+            story.append(", ".join(done.name for done in batch))
+            for done in batch:
+                pair.post(done)
+            report = pair.step()
+            story[-1] += f" -> {report.update_level.name}{' ' + str(errors(report)[0]) if errors(report) else ''}"
+            check_level(pair, batch, report)
+            for _ in range(editor.chance.choice((0, 0, 1, 2))):
+                assert pair.step().update_level is UpdateLevel.NONE
+            while errors(report):
+                editor.take_back()
+                story.append("undo")
+                report = pair.step()
+    except BaseException as problem:
+        problem.add_note("\n".join(["the story:", *story]))
+        raise
+    finally:
+        pair.close()
+
+
+def check_level(pair: Pair, batch: list[Done], report: FrameReport) -> None:
+    """The level is one that the edit may cost; of several in one frame, no more than the highest of them."""
+    level = report.update_level
+    if len(batch) == 1 and not errors(report) and not pair.sources.broken:
+        assert level in batch[0].levels, batch[0].name
+    assert level <= max(max(done.levels) for done in batch)

@@ -1,0 +1,242 @@
+"""What single edits cost and leave behind: levels and records, edits that fail, that cancel, that come at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
+from engine.device.protocol import Device
+from engine.patch.changes import PortRef
+from engine.runtime.messages import FrameReport, NodeState, SetProfiling
+from tests.runtime.conftest import COUNT, SCALE, Kernels
+from tests.runtime.small_blocks import array, bump
+from tests.runtime.update_kinds import WIDER
+from tests.runtime.update_support import OwnArrays, check_records, contents, copy_of, differences, errors, outputs
+
+NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
+
+
+@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn."""
+    opened = open_device(request.param)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def arrays(device: Device) -> Iterator[OwnArrays]:
+    """Two arrays of the user's own, of one size."""
+    made = OwnArrays(device)
+    for values in ((1, 2, 3), (10, 20, 30)):
+        made.add(np.array(values, np.float32))
+    yield made
+    made.close()
+
+
+def of_all_kinds(arrays: OwnArrays) -> Patch:
+    """A source of each kind, a scale behind each, a loop, a composite and a delay."""
+    patch = Patch()
+    data = patch.add("io.array", node_id="data", data=np.array([1, 2, 3], np.float32))
+    made = patch.add("test_small.make", node_id="make", count=3, value=5.0)
+    mine = patch.add("io.external", node_id="mine", array=arrays.lent[0])
+    count = patch.add("test_run.count", node_id="count")
+    patch.add("control.for", node_id="loop", count=2)
+    for number, source in enumerate((data, made, mine, count)):
+        scale = patch.add("test_run.scale", node_id=f"scale{number}", factor=2.0)
+        patch.connect(source["out"], scale["x"])
+    total = patch.add("buffer.constant", node_id="total", shape="3", value=1.0)
+    bump(patch, total, "loop")
+    whole = patch.add("test_small.sum3", node_id="whole")
+    patch.connect(data["out"], whole["x"])
+    delay = patch.add("buffer.frame_delay", node_id="delay", initial=4.0)
+    patch.connect(patch["scale3"]["out"], delay["x"])
+    return copy_of(patch)  # with nothing to undo
+
+
+#: An edit, the levels that it may cost, and words of its cause.
+Edit = tuple[Callable[[Patch, OwnArrays, Kernels, Engine], Any], tuple[UpdateLevel, ...], str]
+EDITS: dict[str, Edit] = {
+    "live": (lambda p, a, k, e: p.set("scale0", factor=3.0), (HOT,), ""),
+    "live in a loop": (lambda p, a, k, e: p.set("bump", amount=3.0), (HOT,), ""),
+    "live of a region": (lambda p, a, k, e: p.set("loop", count=3), (HOT,), ""),
+    "live of a composite": (lambda p, a, k, e: p.set("whole", b=3.0), (HOT,), ""),
+    "contents": (lambda p, a, k, e: p.set("data", data=np.array([4, 5, 6], np.float32)), (WARM,), "data of data"),
+    "rebind": (lambda p, a, k, e: p.set("mine", array=a.lent[1]), (WARM,), "array of mine"),
+    "larger": (lambda p, a, k, e: p.set("make", count=300), (WARM, COLD), "count of make"),
+    "smaller": (lambda p, a, k, e: p.set("make", count=1), (WARM, COLD), "count of make"),
+    "code": (lambda p, a, k, e: e.post(k.write("scale.cu", SCALE + "// ")), (CODE,), "scale.cu saved"),
+    "signature": (lambda p, a, k, e: e.post(k.write("scale.cu", WIDER)), (COLD,), "scale.cu saved"),
+    "profiling": (lambda p, a, k, e: e.post(SetProfiling(ProfilingLevel.PER_KERNEL)), (COLD,), "profiling per_kernel"),
+    "added": (lambda p, a, k, e: p.add("test_small.make", node_id="more"), (COLD,), "block more"),
+    "removed": (lambda p, a, k, e: p.remove("scale1"), (COLD,), "scale1"),
+    "connected": (lambda p, a, k, e: p.connect(p["make"]["out"], p["scale0"]["x"]), (COLD,), "make.out -> scale0.x"),
+    "moved in": (lambda p, a, k, e: p.move_into("scale1", "loop"), (COLD,), "scale1"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_a_single_edit_costs_its_level_and_gives_what_a_fresh_engine_gives(
+    kernels: Kernels, device: Device, arrays: OwnArrays, name: str
+) -> None:
+    """Above HOT it leaves one record with a cause; as the first edit and as the second of its kind, after an undo."""
+    edit, levels, cause = EDITS[name]
+    patch = of_all_kinds(arrays)
+    with Engine(patch, device=device) as engine:
+        assert not errors(engine.step())
+        edit(patch, arrays, kernels, engine)
+        report = engine.step()
+        check_records(report)
+        assert report.update_level in levels
+        assert len(report.updates) == (report.update_level > HOT)
+        assert all(cause in record.cause for record in report.updates)
+        ports = outputs(patch) - {PortRef("count", "out"), PortRef("scale3", "out"), PortRef("delay", "out")}
+        lived = contents(engine, ports)
+        with Engine(copy_of(patch), device=device) as fresh:
+            fresh.step()
+            assert not differences(lived, contents(fresh, ports))
+        assert engine.step().update_level is NONE
+        if patch.undo():
+            report = engine.step()
+            check_records(report)
+            assert report.update_level in levels
+            patch.redo()
+            assert engine.step().update_level in levels
+            assert not differences(lived, contents(engine, ports))
+
+
+CANCELLING: dict[str, Callable[[Patch], Any]] = {
+    "live": lambda p: p.set("scale0", factor=9.0),
+    "size": lambda p: p.set("make", count=100),
+    "contents": lambda p: p.set("data", data=np.array([4, 5, 6], np.float32)),
+    "added": lambda p: p.add("test_small.make"),
+    "disconnected": lambda p: p.disconnect(p["scale1"]["x"]),
+    "connected": lambda p: p.connect(p["make"]["out"], p["scale0"]["x"]),
+    "moved": lambda p: p.move_into("scale1", "loop"),
+    "removed": lambda p: p.remove("delay"),
+    "removed state": lambda p: p.remove("count"),
+}
+
+
+@pytest.mark.parametrize("name", CANCELLING)
+def test_an_edit_that_is_undone_before_the_frame_builds_nothing(
+    kernels: Kernels, device: Device, arrays: OwnArrays, name: str
+) -> None:
+    """The frame is as if nothing had been, state included."""
+    patch = of_all_kinds(arrays)
+    with Engine(patch, device=device) as engine, Engine(copy_of(patch), device=device) as other:
+        for number in range(4):
+            if number == 2:
+                before = len(patch.history.names)
+                CANCELLING[name](patch)
+                while len(patch.history.names) > before:
+                    patch.undo()
+            report = engine.step()
+            assert not errors(report)
+            other.step()
+            if number:
+                assert report.update_level <= (WARM if name in ("contents", "live") else NONE)
+            ports = outputs(patch) - {PortRef("mine", "out"), PortRef("scale2", "out")}
+            assert not differences(contents(engine, ports), contents(other, ports))
+
+
+def test_a_burst_of_edits_between_two_frames_is_one_update(kernels: Kernels, device: Device, arrays: OwnArrays) -> None:
+    """A hundred live values are one HOT frame; a hundred edits of all kinds are one record, and the last ones count."""
+    patch = of_all_kinds(arrays)
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        for number in range(100):
+            patch.set(f"scale{number % 4}", factor=float(number))
+        report = engine.step()
+        assert (report.update_level, report.updates) == (HOT, ())
+        last = patch["data"]
+        for number in range(100):
+            patch.set(f"scale{number % 4}", factor=float(-number))
+            patch.set("make", count=number + 1)
+            added = patch.add("test_small.bump")
+            patch.connect(last["out"], added["x"])
+            patch.remove(added)
+        report = engine.step()
+        check_records(report)
+        assert len(report.updates) == 1
+        ports = {port for port in outputs(patch) if port.node in ("data", "make", "scale0", "scale1", "whole", "total")}
+        with Engine(copy_of(patch), device=device) as fresh:
+            fresh.step()
+            assert not differences(contents(engine, ports), contents(fresh, ports))
+
+
+MISTAKES: dict[str, Callable[[Patch, Kernels, Engine], Any]] = {
+    "missing input": lambda p, k, e: p.disconnect(p["scale3"]["x"]),
+    "other size": lambda p, k, e: p.connect(p["count"]["out"], PortRef("sum", "y")),
+    "refused value": lambda p, k, e: p.set("scale0", factor=1e39),
+    "broken kernel": lambda p, k, e: e.post(k.write("scale.cu", "broken")),
+    "lost entry point": lambda p, k, e: e.post(k.write("scale.cu", SCALE.replace("void scale", "void other"))),
+    "more parameters": lambda p, k, e: e.post(k.write("scale.cu", SCALE.replace("int n)", "int n, int more)"))),
+}
+
+
+@pytest.mark.parametrize("was_hot", [False, True])
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_failed_edit_leaves_the_results_and_is_told_at_once(
+    kernels: Kernels, device: Device, arrays: OwnArrays, name: str, was_hot: bool
+) -> None:
+    """Every output is as in an engine without it, in the same frame and later, live values still come, and it heals."""
+    patch = of_all_kinds(arrays)
+    total = patch.add("math.add", node_id="sum")
+    for port in ("x", "y"):
+        patch.connect(patch["data"]["out"], total[port])
+    patch.set("count", size=4)
+    patch = copy_of(patch)
+    ports = outputs(patch) - {PortRef("mine", "out"), PortRef("scale2", "out")}
+    good = copy_of(patch)
+    with Engine(patch, device=device) as engine, Engine(good, device=device) as other:
+
+        def step() -> FrameReport:
+            report = engine.step()
+            other.step()
+            told = differences(contents(engine, ports), contents(other, ports))
+            assert not told, told
+            check_records(report)
+            return report
+
+        step()
+        if was_hot:
+            for value in (5.0, 6.0):
+                for each in (patch, good):
+                    each.set("scale0", factor=value)
+                assert step().update_level is HOT
+        MISTAKES[name](patch, kernels, engine)
+        report = step()
+        assert report.update_level in (NONE, HOT)
+        assert NodeState.ERROR in {node.state for node in report.nodes.values()}
+        for value in (3.0, 4.0):
+            for each in (patch, good):
+                each.set("scale1", factor=value)
+            assert step().update_level is HOT
+        engine.post(kernels.write("scale.cu", SCALE))
+        if name in ("missing input", "other size", "refused value"):
+            while errors(report):
+                patch.undo()
+                good.set("scale1", factor=patch.value("scale1", "factor"))
+                report = step()
+        assert not step().diagnostics
+
+
+def test_the_cause_of_an_update_is_its_change(kernels: Kernels, device: Device, arrays: OwnArrays) -> None:
+    """Two saved files and an edit in one frame are two records, each with what it was."""
+    patch = of_all_kinds(arrays)
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        engine.post(kernels.write("scale.cu", SCALE.replace("* factor", "+ factor")))
+        engine.post(kernels.write("count.cu", COUNT.replace("+= step", "-= step")))
+        patch.connect(array(patch, 1, 2, 3)["out"], patch["scale0"]["x"])
+        report = engine.step()
+        check_records(report)
+        assert [record.level for record in report.updates] == [CODE, COLD]
+        assert report.updates[0].cause == "count.cu, scale.cu saved"
+        assert "scale0.x" in report.updates[1].cause
+        assert engine.read(PortRef("scale0", "out")).tolist() == [3, 4, 5]

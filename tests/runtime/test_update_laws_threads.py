@@ -1,0 +1,154 @@
+"""Updates while the engine runs on its own thread: frames keep coming, and what was edited last runs in the end."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel, open_device
+from engine.device.protocol import Device
+from engine.runtime import updates
+from engine.runtime.messages import FrameReport, Reset, SetRunning, UpdateRecord
+from engine.runtime.preparation import prepare
+from tests.runtime.conftest import SCALE, Kernels
+from tests.runtime.update_edits import Editor
+from tests.runtime.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
+
+#: How long the stress test edits; WARPLOOM_STRESS_S asks for longer.
+STRESS_S = float(os.environ.get("WARPLOOM_STRESS_S", "5"))
+PATIENCE_S = 30.0
+#: What an editor does to a running engine; kernel files that stay broken would only slow it down.
+KINDS: tuple[str, ...] = ("live",) * 8 + (
+    "size",
+    "grow",
+    "rewire",
+    "array",
+    "cut",
+    "open",
+    "unplug",
+    "remove",
+    "add_region",
+    "move",
+)
+KINDS += ("undo", "redo", "undo", "save_kernel", "profile")
+
+
+@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn."""
+    opened = open_device(request.param)
+    yield opened
+    opened.close()
+
+
+def wait_for(engine: Engine, holds: Callable[[FrameReport], bool]) -> FrameReport:
+    """Return the next report of which something holds; fail when none comes."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        report = engine.take_report()
+        if report is not None and holds(report):
+            return report
+        assert report is None or not report.failed, report.diagnostics
+        time.sleep(0.001)
+    pytest.fail("a report must come of which this holds")
+
+
+def settle(engine: Engine) -> FrameReport:
+    """Wait until the engine has followed everything, and return a report from then."""
+    until = time.monotonic() + PATIENCE_S
+    while engine._engine.inbox or engine._engine.updates.pending:
+        assert time.monotonic() < until, "the engine must come to rest"
+        time.sleep(0.001)
+    engine.take_report()
+    return wait_for(engine, lambda r: not r.preparing)
+
+
+def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A counter counts on in the old graph, live values arrive, and the new graph goes on from there."""
+    patch = Patch()
+    count = patch.add("test_run.count", node_id="count", size=1)
+    scale = patch.add("test_run.scale", node_id="scale")
+    patch.connect(count["out"], scale["x"])
+    begun, may_finish = threading.Event(), threading.Event()
+
+    def slow(*arguments: Any, **more: Any) -> Any:
+        begun.set()
+        assert may_finish.wait(PATIENCE_S)
+        return prepare(*arguments, **more)
+
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        monkeypatch.setattr(updates, "prepare", slow)
+        engine.start(rate=None)
+        more = patch.add("test_run.scale", node_id="more", factor=100.0)
+        patch.connect(scale["out"], more["x"])
+        assert begun.wait(PATIENCE_S)
+        first = wait_for(engine, lambda r: r.preparing)
+        wait_for(engine, lambda r: r.frame > first.frame + 20 and r.preparing)
+        patch.set("count", step=0.0)
+        patch.set("scale", factor=3.0)
+        wait_for(engine, lambda r: r.frame > first.frame + 40 and r.preparing)
+        held = engine.read(count["out"]).item()
+        assert held >= first.frame + 20
+        assert engine.read(scale["out"]).item() == 3 * held
+        may_finish.set()
+        settle(engine)
+        assert engine.read(count["out"]).item() == held
+        assert engine.read(more["out"]).item() == 300 * held
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_edits_from_another_thread_end_in_what_a_fresh_engine_gives(
+    kernels: Kernels, device: Device, seed: int
+) -> None:
+    """Random edits as fast as they go while frames run freely; then all outputs, in the first frame after a Reset."""
+    arrays = OwnArrays(device)
+    arrays.add(np.arange(64, dtype=np.float32))
+    sources = Sources(kernels.folder)
+    editor = Editor(seed, sources, arrays.lent)
+    chance = editor.chance
+    records: list[UpdateRecord] = []
+    try:
+        with Engine(editor.patch, device=device) as engine:
+            assert not errors(engine.step())
+            engine.start(rate=None)
+            until = time.monotonic() + STRESS_S
+            while time.monotonic() < until:
+                for message in editor.edit(KINDS).messages:
+                    engine.post(message)
+                if chance.random() < 0.05:
+                    engine.post(chance.choice((SetRunning(False), SetRunning(True), Reset())))
+                time.sleep(chance.choice((0, 0, 0.001, 0.01)))
+                report = engine.take_report()
+                if report is not None:
+                    assert not report.failed, report.diagnostics
+                    editor.see(report.buffers)
+                    if errors(report) and chance.random() < 0.2:
+                        editor.edit(("undo",))
+                records += [event for event in engine.take_events() if isinstance(event, UpdateRecord)]
+            engine.post(SetRunning(True))
+            engine.post(sources.save("scale.cu", SCALE))
+            report = settle(engine)
+            while errors(report):
+                editor.take_back()
+                report = settle(engine)
+            engine.stop()
+            before = arrays.save()
+            engine.post(Reset())
+            assert engine.step().frame == 0
+            ports = outputs(editor.patch)
+            lived = contents(engine, ports)
+            arrays.restore(before)
+            with Engine(copy_of(editor.patch), device=device, profiling=editor.profiling) as fresh:
+                assert not errors(fresh.step())
+                assert not differences(lived, contents(fresh, ports))
+            assert UpdateLevel.COLD in {record.level for record in records}
+            assert all(record.cause and record.cost_ns > 0 for record in records)
+    finally:
+        arrays.close()

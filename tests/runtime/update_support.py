@@ -1,0 +1,244 @@
+"""What updates are held against: engines that build a patch from nothing and go on with the state of those before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine import Engine, Patch, ProfilingLevel
+from engine.compiler.buffers import Lifetime
+from engine.compiler.instantiate import CompiledGraph
+from engine.device.protocol import Device, Memory
+from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
+from engine.patch.changes import PortRef
+from engine.runtime.messages import FrameReport, KernelFilesChanged, UpdateLevel
+from tests.device.lenders import interface_of
+
+#: What a port held: element type, shape, bytes; or why it can't be read.
+Contents = dict[str, tuple[str, tuple[int, ...], bytes] | str]
+#: A buffer that outlives a frame: element type and shape, and its bytes.
+Kept = tuple[object, bytes]
+
+
+def outputs(patch: Patch) -> set[PortRef]:
+    """Return every output port of a patch whose contents are defined.
+
+    What only blocks of its own region read is left as it is when the region is skipped, since no block can see it.
+    """
+    types = {node: patch.block_type(node) for node in patch.nodes}
+    ports = {PortRef(node, spec.name) for node, block in types.items() if block for spec in block.outputs()}
+    for port in list(ports):
+        scope = patch.nodes[port.node].region
+        readers = [c.target.node for c in patch.connections_of(port.node) if c.source == port]
+        inside = [scope in patch.scopes.chain(patch.nodes[reader].region) for reader in readers]
+        if scope and readers and all(inside):
+            ports.discard(port)
+    return ports
+
+
+def contents(engine: Engine, ports: Iterable[PortRef]) -> Contents:
+    """Return what each of these output ports held in the last frame, if it is in the running graph."""
+    found: Contents = {}
+    for port in sorted(ports, key=str):
+        try:
+            array = engine.read(port)
+        except PatchError:
+            continue  # not in the running graph
+        except WarploomError as problem:
+            found[str(port)] = str(problem)
+        else:
+            found[str(port)] = (str(array.dtype), array.shape, array.tobytes())
+    return found
+
+
+def differences(lived: Contents, fresh: Contents) -> list[str]:
+    """Return what two engines don't agree on, in words."""
+    found = [f"{port} is there only in one" for port in sorted(lived.keys() ^ fresh.keys())]
+    both = sorted(lived.keys() & fresh.keys())
+    found += [f"{p}: {_told(lived[p])} against {_told(fresh[p])}" for p in both if lived[p] != fresh[p]]
+    return found
+
+
+def _told(held: tuple[str, tuple[int, ...], bytes] | str) -> str:
+    if isinstance(held, str):
+        return held
+    dtype, shape, data = held
+    return f"{dtype}{list(shape)} {np.frombuffer(data, dtype)[:6].tolist()}"
+
+
+def errors(report: FrameReport) -> list[Diagnostic]:
+    """Return what keeps blocks from running; a kernel whose last good version runs on is none."""
+    return [item for item in report.diagnostics if item.severity is Severity.ERROR and item.file is None]
+
+
+def check_records(report: FrameReport) -> None:
+    """Each update above HOT is told with its level, a cause, a cost and the frame; nothing else is."""
+    levels = [record.level for record in report.updates]
+    assert all(level > UpdateLevel.HOT for level in levels)
+    assert max(levels, default=UpdateLevel.NONE) == (report.update_level if report.update_level > 1 else 0)
+    for record in report.updates:
+        assert record.cause and record.cost_ns > 0 and record.frame == report.frame
+
+
+class Reference:
+    """A patch that is built from nothing after each edit, by an engine of its own each time.
+
+    What outlives a frame is carried over by hand, by one rule: a buffer of the same owner, type and shape goes on.
+    `follow` is to be called after every edit, with the document as it is to run.
+    """
+
+    def __init__(self, device: Device, profiling: ProfilingLevel) -> None:
+        self._device = device
+        self._profiling = profiling
+        self._kept: dict[PortRef, Kept] = {}
+        self._engine: Engine | None = None
+        self.patch = Patch()
+
+    def follow(self, patch: Patch, placed: Iterable[str]) -> None:
+        """Build a patch anew; state of the nodes `placed`, which wait for something, is kept for them."""
+        state = {owner: kept for owner, kept in self._kept.items() if owner.node.partition("/")[0] in set(placed)}
+        state |= self._leave()
+        self.patch = copy_of(patch)
+        self._engine = Engine(self.patch, device=self._device, profiling=self._profiling)
+        inner = self._engine._engine
+        inner._read_inbox()
+        inner.updates.run(0, wait=True)
+        compiled = inner.updates.compiled
+        assert compiled is not None, inner.updates.diagnostics
+        for owner, buffer in compiled.plan.buffers.allocations.items():
+            if buffer.lifetime is Lifetime.STATE and owner in state and state[owner][0] == buffer.layout:
+                write_bytes(self._device, compiled.memory[owner], state[owner][1])
+        self._kept = {o: k for o, k in state.items() if o not in compiled.plan.buffers.allocations}
+
+    def step(self, frame: int) -> FrameReport:
+        """Do the frame of this number."""
+        assert self._engine is not None
+        self._engine._engine.clock.moment.frame = frame
+        return self._engine.step()
+
+    def forget(self) -> None:
+        """Begin with initial values, as Reset does."""
+        self._kept.clear()
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def contents(self, ports: Iterable[PortRef]) -> Contents:
+        """Return what these outputs held in the last frame."""
+        assert self._engine is not None
+        return contents(self._engine, ports)
+
+    def compiled(self) -> CompiledGraph:
+        """Return the graph that runs."""
+        assert self._engine is not None and self._engine._engine.updates.compiled is not None
+        return self._engine._engine.updates.compiled
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.forget()
+
+    def _leave(self) -> dict[PortRef, Kept]:
+        """Return what the next graph is to go on with, and close this one."""
+        if self._engine is None:
+            return {}
+        compiled = self.compiled()
+        buffers = compiled.plan.buffers
+        following = compiled.variants[compiled.next_phase].memory
+        state: dict[PortRef, Kept] = {}
+        for owner, buffer in buffers.allocations.items():
+            if buffer.lifetime is Lifetime.STATE and owner not in buffers.swaps.values():
+                memory = following[owner] if owner in buffers.swaps else compiled.memory[owner]
+                state[owner] = (buffer.layout, read_bytes(self._device, memory, buffer.layout.size_bytes))
+        self._engine.close()
+        self._engine = None
+        return state
+
+
+def read_bytes(device: Device, memory: Memory, size_bytes: int) -> bytes:
+    """Return the first bytes of a buffer."""
+    array = np.empty(size_bytes, np.uint8)
+    device.read(memory, array)
+    return array.tobytes()
+
+
+def write_bytes(device: Device, memory: Memory, data: bytes) -> None:
+    """Write the first bytes of a buffer."""
+    device.write(memory, np.frombuffer(data, np.uint8))
+
+
+def copy_of(patch: Patch) -> Patch:
+    """Return a patch of the same nodes and connections, with nothing to undo."""
+    copy = Patch(patch.catalogue)
+    copy.restore(patch.as_changes())
+    copy.path = patch.path
+    return copy
+
+
+class OwnArrays:
+    """Arrays of a user on a device, for patches to adopt; their contents can be put back for a second engine."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._memories: list[tuple[Memory, int]] = []
+        self.lent: list[object] = []
+
+    def add(self, values: np.ndarray[Any, Any]) -> None:
+        """Bring an array to the device; `lent` has an object of another library for it, in order."""
+        memory = self._device.upload(values).memory
+        self._memories.append((memory, values.nbytes))
+        self.lent.append(interface_of(self._device, memory, values.dtype, values.shape))
+
+    def save(self) -> list[bytes]:
+        """Return what all of them hold."""
+        return [read_bytes(self._device, memory, size) for memory, size in self._memories]
+
+    def restore(self, saved: list[bytes]) -> None:
+        """Let all hold again what they held."""
+        for (memory, _), data in zip(self._memories, saved, strict=True):
+            write_bytes(self._device, memory, data)
+
+    def close(self) -> None:
+        """Give them back."""
+        for memory, _ in self._memories:
+            memory.free()
+
+
+class Sources:
+    """Kernel files that are saved again and again; remembers the version of each that runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        #: The version of each file that runs; one that could not be taken over yet, for whatever reason, does not.
+        self.running = {path.name: path.read_text() for path in folder.glob("*.cu")}
+        self.broken: set[str] = set()
+
+    def save(self, name: str, text: str, *, compiles: bool = True) -> KernelFilesChanged:
+        """Write a file and return the message of the watcher."""
+        path = self.folder / name
+        path.write_text(text)
+        (self.broken.discard if compiles else self.broken.add)(name)
+        return KernelFilesChanged(frozenset({path.resolve()}))
+
+    def text(self, name: str) -> str:
+        """Return a file as it is."""
+        return (self.folder / name).read_text()
+
+    def follow(self) -> None:
+        """An engine has taken over what it found in the files that compile."""
+        self.running.update({name: self.text(name) for name in self.running.keys() - self.broken})
+
+    @contextmanager
+    def as_running(self) -> Iterator[None]:
+        """Let every file be the version that runs, for as long as something is built from nothing."""
+        there = {name: text for name in self.running if (text := self.text(name)) != self.running[name]}
+        for name in there:
+            (self.folder / name).write_text(self.running[name])
+        try:
+            yield
+        finally:
+            for name, text in there.items():
+                (self.folder / name).write_text(text)

@@ -1,0 +1,37 @@
+"""A MIDI backend for mido, with devices that tests plug in, play and pull out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mido
+from mido.ports import BaseInput
+
+#: The devices that are there, and those that are open, by name.
+devices: list[str] = []
+opened: dict[str, Input] = {}
+busy: set[str] = set()
+
+
+class Input(BaseInput):  # type: ignore[misc]  # mido has no types
+    """An input that hands what is played to its callback, as rtmidi does on its own thread."""
+
+    def _open(self, callback: Callable[[Any], None] | None = None, **_: object) -> None:
+        if self.name in busy:
+            raise OSError("device is busy")
+        self.callback = callback
+        opened[self.name] = self
+
+    def _close(self) -> None:
+        del opened[self.name]
+
+
+def get_devices(**_: object) -> list[dict[str, object]]:
+    """Return the devices as mido wants them."""
+    return [{"name": name, "is_input": True, "is_output": False} for name in devices]
+
+
+def play(name: str, kind: str, **values: int) -> None:
+    """Play one message on an open device."""
+    opened[name].callback(mido.Message(kind, **values))

@@ -1,0 +1,111 @@
+"""Driving: how values become a parameter's, what is told, and what returns when a connection goes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import Patch
+from engine.api import Block
+from engine.blocktypes.parameters import ParameterSpec
+from engine.diagnostics import Severity
+from engine.patch.changes import Connection, NodeAdded, PortRef
+from engine.values.driving import Drive
+from tests.values.running import Running
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False), st.floats(-10, 10), st.integers(-10, 10), st.booleans()
+)
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=10))
+def test_a_driven_parameter_takes_the_nearest_value_that_it_may_have(values: list[float]) -> None:
+    """Whole numbers are rounded, booleans are whether it is not 0, and bounds hold; what is off is told."""
+    for kind, low, high in (("float", -1.0, 1.0), ("int", -5, 5), ("bool", None, None), ("float", None, None)):
+        spec = ParameterSpec("p", kind, 0, "doc", low, high)
+        kept: dict[str, Any] = {"p": None}
+        told: list[object] = []
+        connection = Connection(PortRef("a", "value"), PortRef("b", "p"))
+        drive = Drive(connection, spec, kept, lambda _n, _p, value, told=told: told.append(value))
+        for value in values:
+            drive.put(value)
+            exact = {"float": float, "int": lambda v: int(np.rint(v)), "bool": bool}[kind](value)
+            edges = (-3.4028234663852886e38, 3.4028234663852886e38) if low is None else (low, high)
+            expected = exact if kind == "bool" else min(max(exact, edges[0]), edges[1])
+            assert kept["p"] == expected and isinstance(kept["p"], type(spec.coerce(kept["p"])))
+            spec.coerce(kept["p"])
+            assert (drive.diagnostic is not None) == (kind != "bool" and exact != expected)
+        assert all(a != b for a, b in pairwise(told))
+
+
+def test_what_does_not_fit_is_told_while_it_lasts(target: type[Block]) -> None:
+    """The warning is on the driven node and names the source and the remedy."""
+    patch = Patch()
+    slider = patch.add("value.slider", high=10.0, setting=0.5)
+    driven = patch.add("test_values.target", node_id="driven")
+    patch.connect(slider["value"], driven["number"])
+    running = Running(patch)
+    assert running.run(1, driven["number"]) == 1.0
+    (told,) = running.graph.diagnostics
+    assert (told.severity, told.node, told.port) == (Severity.WARNING, "driven", "number")
+    assert told.message == "parameter number must be at most 1, got more from slider.value"
+    running.blocks["slider"].set("setting", 0.05)
+    assert running.run(1, driven["number"]) == 0.5
+    assert running.graph.diagnostics == ()
+    running.blocks["slider"].set("low", -30.0)
+    running.run(1)
+    assert running.graph.diagnostics[0].message == "parameter number must be at least -1, got less from slider.value"
+
+
+def test_the_running_graph_is_told_of_changes_only(target: type[Block]) -> None:
+    """A value that stays costs nothing."""
+    patch = Patch()
+    slider, driven = patch.add("value.slider"), patch.add("test_values.target", node_id="driven")
+    patch.connect(slider["value"], driven["wide"])
+    running = Running(patch)
+    running.run(1)
+    assert running.marked == {("driven", "wide"): 0.5}
+    running.marked.clear()
+    running.run(5)
+    assert running.marked == {}
+
+
+def test_a_parameter_returns_to_what_the_patch_says(target: type[Block]) -> None:
+    """What was set meanwhile counts."""
+    patch = Patch()
+    slider, driven = patch.add("value.slider"), patch.add("test_values.target", node_id="driven", wide=3.0)
+    connection = patch.connect(slider["value"], driven["wide"])
+    running = Running(patch)
+    running.run(1)
+    block = running.blocks["driven"]
+    assert running.graph.is_driven("driven", "wide") and not running.graph.is_driven("driven", "number")
+    assert running.graph.said("driven") == {"wide": 3.0}
+    running.marked.clear()
+    with running.graph.undriven("driven", "wide"):
+        assert block.values["wide"] == 3.0
+        block.set("wide", 4.0)
+    assert block.values["wide"] == 0.5 == running.marked["driven", "wide"]
+    assert running.graph.said("driven") == {"wide": 4.0}
+    running.graph.disconnect(connection)
+    assert block.values["wide"] == 4.0 == running.marked["driven", "wide"]
+    running.run(1)
+    assert not running.graph.is_driven("driven", "wide")
+
+
+def test_values_of_a_node_that_came_back_are_driven_again(target: type[Block]) -> None:
+    """A block that was replaced by another (undo, a new version) takes over its connections."""
+    patch = Patch()
+    slider, driven = patch.add("value.slider"), patch.add("test_values.target", node_id="driven")
+    patch.connect(slider["value"], driven["wide"])
+    running = Running(patch)
+    running.run(1)
+    running.blocks["driven"] = target("driven", {"wide": 9.0})
+    running.graph.rewire()
+    running.run(1)
+    assert running.blocks["driven"].values["wide"] == 0.5
+    assert running.graph.said("driven") == {"wide": 9.0}
+    assert isinstance(patch.as_changes()[0], NodeAdded)

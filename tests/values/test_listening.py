@@ -1,0 +1,350 @@
+"""OSC over the loopback and MIDI over a device of the test's own: what comes, what is missing, and what is left."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import mido
+import pytest
+from pythonosc.osc_bundle_builder import OscBundleBuilder
+from pythonosc.osc_message_builder import OscMessageBuilder
+from pythonosc.udp_client import SimpleUDPClient
+
+from engine import Engine, Patch
+from engine.diagnostics import Severity
+from engine.runtime.messages import FrameReport
+from engine.values import listening, midi
+from engine.values.inputs import Inputs
+from engine.values.listening import Listener, Listeners
+from engine.values.midi import MidiListener, midi_name
+from engine.values.osc import OscListener, osc_name
+from tests.values import fake_midi
+
+HOST = "127.0.0.1"
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until something holds, for at most ten seconds."""
+    end = time.perf_counter() + 10
+    while not condition():
+        assert time.perf_counter() < end, "it must happen within ten seconds"
+        time.sleep(0.002)
+
+
+def step_until(engine: Engine, condition: Callable[[FrameReport], bool]) -> FrameReport:
+    """Do frames until a report is as wanted."""
+    reports = [engine.step()]
+
+    def is_there() -> bool:
+        reports.append(engine.step())
+        return condition(reports[-1])
+
+    wait_for(is_there)
+    return reports[-1]
+
+
+def listeners() -> list[str]:
+    """Return the names of the threads that listen."""
+    return sorted(t.name for t in threading.enumerate() if t.name.startswith("warploom-listener"))
+
+
+@pytest.fixture
+def port() -> int:
+    """Return a UDP port that nobody uses."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def osc(port: int) -> Iterator[tuple[Inputs, SimpleUDPClient]]:
+    """Run a listener and return its table and who sends to it."""
+    inputs = Inputs()
+    listener = OscListener(f"osc:{HOST}:{port}", inputs)
+    listener.start()
+    with SimpleUDPClient(HOST, port) as client:
+        wait_for(lambda: _send(client, inputs))
+        yield inputs, client
+    listener.close()
+
+
+def _send(client: SimpleUDPClient, inputs: Inputs) -> bool:
+    """Send until somebody listens."""
+    client.send_message("/hello", 1.0)
+    return "osc:/hello/0" in inputs.table
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Give mido a backend with one device."""
+    monkeypatch.setattr(listening, "RETRY_S", 0.01)
+    monkeypatch.setattr(midi, "RETRY_S", 0.01)
+    backend = mido.Backend("tests.values.fake_midi")
+    for name in ("get_input_names", "open_input"):
+        monkeypatch.setattr(mido, name, getattr(backend, name))
+    fake_midi.devices[:] = ["Fake Keys 24:0"]
+    fake_midi.busy.clear()
+    yield "Fake Keys 24:0"
+    assert not fake_midi.opened
+
+
+def test_osc_arguments_get_names(osc: tuple[Inputs, SimpleUDPClient]) -> None:
+    """Numbers and booleans by their place in the message; texts are left out; messages are counted."""
+    inputs, client = osc
+    client.send_message("/mix", [0.5, "text", 7, True, b"blob"])
+    client.send_message("/mix", [0.75, "text", 8, False])
+    wait_for(lambda: inputs.table.get(osc_name("/mix", "count")) == 2)
+    mine = {name: value for name, value in inputs.table.items() if name.startswith("osc:/mix") and "@" not in name}
+    assert mine == {"osc:/mix/0": 0.75, "osc:/mix/2": 8.0, "osc:/mix/3": 0.0, "osc:/mix/count": 2.0}
+
+
+def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, SimpleUDPClient], port: int) -> None:
+    """A bundle for next year does not hold up what comes after it; what is no OSC does no harm."""
+    inputs, client = osc
+    bundle = OscBundleBuilder(time.time() + 3e7)
+    message = OscMessageBuilder("/later")
+    message.add_arg(3.0)
+    bundle.add_content(message.build())  # type: ignore[arg-type]  # so it is meant
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as raw:
+        for data in (b"", b"\x00", b"/x", b"#bundle\x00" + b"\xff" * 12, b"/a\x00\x00,f\x00\x00", b"\xff" * 2000):
+            raw.sendto(data, (HOST, port))
+    client.send(bundle.build())
+    client.send_message("/now", 4)
+    wait_for(lambda: "osc:/now/0" in inputs.table)
+    assert inputs.table["osc:/later/0"] == 3.0
+
+
+def test_osc_drives_a_patch(port: int) -> None:
+    """The block gives its default, then what comes; two blocks share a port, and the last one closes it."""
+    patch = Patch()
+    one = patch.add("value.osc_in", port=port, address="/a", default=0.25)
+    two = patch.add("value.osc_in", port=port, address="/b", index=1)
+    with Engine(patch, device="host") as engine, SimpleUDPClient(HOST, port) as client:
+        report = engine.step()
+        assert report.values[str(one["value"])] == 0.25 and not report.diagnostics
+        assert listeners() == [f"warploom-listener osc:{HOST}:{port}"]
+
+        def came(report: FrameReport) -> bool:
+            client.send_message("/a", 0.5)
+            client.send_message("/b", [1, 2])
+            return report.values[str(one["value"])] == 0.5 and report.values[str(two["value"])] == 2
+
+        report = step_until(engine, came)
+        assert report.values[str(one["received"])] >= 1
+        patch.remove(one)
+        engine.step()
+        assert len(listeners()) == 1
+        other = port - 1 if port > 2000 else port + 1
+        patch.set(two, port=other)
+        engine.step()
+        wait_for(lambda: listeners() == [f"warploom-listener osc:{HOST}:{other}"])
+        patch.remove(two)
+        engine.step()
+        wait_for(lambda: listeners() == [])
+        patch.undo()
+        engine.step()
+        assert len(listeners()) == 1
+    assert listeners() == []
+
+
+def test_a_taken_port_is_told_until_it_is_free(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node says which port and what to do; nothing else stops; it works by itself when the port is free."""
+    monkeypatch.setattr(listening, "RETRY_S", 0.01)
+    patch = Patch()
+    patch.add("value.osc_in", node_id="osc", port=port)
+    patch.add("value.time", node_id="time")
+    with Engine(patch, device="host") as engine:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+            taken.bind((HOST, port))
+            report = step_until(engine, lambda report: bool(report.diagnostics))
+            (told,) = report.diagnostics
+            assert (told.severity, told.node) == (Severity.WARNING, "osc")
+            assert told.message.startswith(
+                f"OSC must be able to listen at 127.0.0.1, port {port}, got: Address already"
+            )
+            assert told.remedy == "close the program that uses the port, or choose another one"
+            assert report.values["time.frame"] == report.frame
+        step_until(engine, lambda report: not report.diagnostics)
+
+
+@pytest.mark.parametrize("host", ["nowhere.invalid", "300.1.2.3", ""])
+def test_an_address_that_is_none_is_told(host: str, port: int) -> None:
+    """An empty one is not taken as the whole network, as sockets would."""
+    patch = Patch()
+    patch.add("value.osc_in", port=port, host=host)
+    with Engine(patch, device="host") as engine:
+        if host:
+            report = step_until(engine, lambda report: bool(report.diagnostics))
+            assert "OSC must be able to listen at" in report.diagnostics[0].message
+        else:
+            assert engine.step().diagnostics[0].message.startswith("host must be an address to listen at")
+            assert listeners() == []
+
+
+@pytest.mark.parametrize("source", ["osc:9000", "osc:", "osc:127.0.0.1:", "osc:127.0.0.1:http"])
+def test_a_source_that_names_no_port_is_told(source: str) -> None:
+    """A block of somebody's own may ask for anything; nothing is opened to the network by mistake."""
+    listener = OscListener(source, Inputs())
+    listener.start()
+    wait_for(lambda: listener.problem_at("node") is not None)
+    listener.close()
+    told = listener.problem_at("node")
+    assert told is not None and told.message.endswith(f"such as osc:127.0.0.1:9000, got {source}")
+
+
+class Slow(Listener):
+    """Has one device, and takes a while to give it back."""
+
+    device = threading.Lock()
+    held = threading.Event()
+
+    def listen(self) -> None:
+        """Hold the device until half a second after the end."""
+        assert self.device.acquire(blocking=False), "the device must be free"
+        self.ready()
+        self.held.set()
+        self.stopping.wait()
+        time.sleep(0.5)
+        self.device.release()
+
+
+def test_frames_do_not_wait_for_a_listener_to_end() -> None:
+    """What listens instead begins when the one before has given back its device; closing waits for all."""
+    needed = Listeners(Inputs(), {"slow": Slow})
+    needed.need(["slow:a"])
+    assert Slow.held.wait(10)
+    Slow.held.clear()
+    begun = time.perf_counter()
+    needed.need(["slow:b"])
+    needed.need(["slow:c"])
+    assert time.perf_counter() - begun < 0.4
+    assert Slow.held.wait(10)
+    assert needed.open["slow:c"].problem_at("node") is None
+    needed.close()
+    assert not Slow.device.locked() and listeners() == []
+
+
+def test_messages_are_counted_whoever_notes_them() -> None:
+    """Threads that count under one name lose nothing."""
+    inputs = Inputs()
+    threads = [threading.Thread(target=lambda: [inputs.add("n", 1) for _ in range(5000)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert inputs.table["n"] == 20_000
+
+
+def test_a_bad_osc_address_is_told() -> None:
+    """Before anything listens."""
+    patch = Patch()
+    patch.add("value.osc_in", address="fader")
+    with Engine(patch, device="host") as engine:
+        assert "address must begin with a slash" in engine.step().diagnostics[0].message
+        assert listeners() == []
+
+
+@pytest.mark.parametrize(
+    ("module", "type_id", "told", "remedy"),
+    [
+        ("pythonosc.osc_packet", "value.osc_in", "OSC must have the library python-osc", "pip install python-osc"),
+        (
+            "mido",
+            "value.midi_in",
+            "MIDI must have the libraries mido and python-rtmidi",
+            "pip install 'warploom[midi]'",
+        ),
+    ],
+)
+def test_a_missing_library_is_told(
+    module: str, type_id: str, told: str, remedy: str, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Libraries are imported only by a block that needs them; without them the node says what to install."""
+    monkeypatch.setitem(sys.modules, module, None)
+    patch = Patch()
+    patch.add(type_id, node_id="block", **({"port": port} if "osc" in type_id else {}))
+    with Engine(patch, device="host") as engine:
+        (item,) = step_until(engine, lambda report: bool(report.diagnostics)).diagnostics
+    assert item.node == "block" and item.message.startswith(told) and item.remedy == remedy
+
+
+def test_midi_messages_get_names(device: str) -> None:
+    """By channel and for any channel; a note that is struck with velocity 0 is up; strikes are counted."""
+    inputs = Inputs()
+    listener = MidiListener("midi:fake", inputs)
+    listener.start()
+    wait_for(lambda: device in fake_midi.opened)
+    fake_midi.play(device, "control_change", channel=2, control=74, value=100)
+    fake_midi.play(device, "note_on", channel=0, note=60, velocity=90)
+    fake_midi.play(device, "note_on", channel=0, note=60, velocity=0)
+    fake_midi.play(device, "note_on", channel=0, note=60, velocity=80)
+    fake_midi.play(device, "note_on", channel=0, note=62, velocity=70)
+    fake_midi.play(device, "note_off", channel=0, note=62, velocity=64)
+    fake_midi.play(device, "pitchwheel", channel=15, pitch=-8192)
+    fake_midi.play(device, "clock")
+    listener.close()
+    assert {name: value for name, value in inputs.table.items() if "@" not in name} == {
+        "midi:cc:0:74": 100,
+        "midi:cc:3:74": 100,
+        "midi:note:0:60": 80,
+        "midi:note:1:60": 80,
+        "midi:strikes:0:60": 2,
+        "midi:strikes:1:60": 2,
+        "midi:note:0:62": 0,
+        "midi:note:1:62": 0,
+        "midi:strikes:0:62": 1,
+        "midi:strikes:1:62": 1,
+        "midi:pitch:0": -8192,
+        "midi:pitch:16": -8192,
+    }
+    assert inputs.table[midi_name("cc", 3, 74, "midi:fake")] == 100
+
+
+def test_midi_drives_a_patch(device: str) -> None:
+    """Controllers from 0 to 1, notes by velocity, pitch from -1 to 1."""
+    patch = Patch()
+    knob = patch.add("value.midi_in", number=74, default=0.5)
+    note = patch.add("value.midi_in", kind="note", number=60, channel=1)
+    bend = patch.add("value.midi_in", kind="pitch")
+    with Engine(patch, device="host") as engine:
+        assert engine.step().values[str(knob["value"])] == 0.5
+        wait_for(lambda: device in fake_midi.opened)
+        assert listeners() == ["warploom-listener midi:"]
+        fake_midi.play(device, "control_change", channel=5, control=74, value=127)
+        fake_midi.play(device, "note_on", channel=0, note=60, velocity=64)
+        fake_midi.play(device, "pitchwheel", channel=0, pitch=-4096)
+        values = engine.step().values
+        assert (values[str(knob["value"])], values[str(knob["raw"])]) == (1.0, 127)
+        assert values[str(note["value"])] == pytest.approx(64 / 127) and values[str(note["strikes"])] == 1
+        assert values[str(bend["value"])] == -0.5
+    assert listeners() == []
+
+
+def test_midi_devices_come_and_go(device: str) -> None:
+    """A device that is missing, busy or pulled out is told, and found again by itself."""
+    patch = Patch()
+    patch.add("value.midi_in", device="keys")
+    fake_midi.devices.clear()
+    with Engine(patch, device="host") as engine:
+
+        def told(text: str) -> bool:
+            step_until(engine, lambda report: any(text in item.message for item in report.diagnostics))
+            return True
+
+        assert told("MIDI must have a device called 'keys' to listen to, got none")
+        fake_midi.devices.append("Other 1")
+        assert told("got Other 1")
+        fake_midi.busy.add(device)
+        fake_midi.devices.append(device)
+        assert told(f"MIDI device {device} must be free, got OSError: device is busy")
+        fake_midi.busy.clear()
+        step_until(engine, lambda report: not report.diagnostics)
+        fake_midi.devices.remove(device)
+        assert told(f"MIDI device {device} must be connected, got it unplugged")
+        assert not fake_midi.opened
+        fake_midi.devices.append(device)
+        step_until(engine, lambda report: not report.diagnostics)

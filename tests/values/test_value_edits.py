@@ -1,0 +1,106 @@
+"""Random edits of values: an engine that followed them is where one that starts with the patch is."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch
+from engine.diagnostics import PatchError, Severity
+from engine.patch.changes import PortRef
+from engine.runtime.messages import FrameReport
+
+TEXTS = ["a + b", "a * 2 - c", "max(a, b)", "1 / (a - 0.37)"]
+PARAMETERS = {
+    "value.slider": ["setting", "low", "high"],
+    "value.expression": ["a", "b", "c"],
+    "math.scale_offset": ["scale", "offset"],
+}
+
+
+class Editor:
+    """Makes random edits of a patch of sliders, expressions and blocks of the device; none depends on the time."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.patch = Patch()
+        self.patch.add("io.array", node_id="x", data=np.arange(1, 4, dtype=np.float32))
+
+    def ids(self, prefix: str) -> list[str]:
+        """Return the nodes whose type begins so; at least one."""
+        return [node.id for node in self.patch.nodes.values() if node.type.startswith(prefix)]
+
+    def edit(self) -> None:
+        """Do one edit, or none when it is refused."""
+        kinds = (self.add, self.add_value, self.drive, self.drive, self.drive, self.release, self.set, self.set)
+        kind = self.chance.choice((*kinds, self.remove, self.patch.undo, self.patch.undo, self.patch.redo))
+        try:
+            kind()
+        except (PatchError, IndexError):  # refused, or there is nothing to choose from
+            return
+
+    def add(self) -> None:
+        """Place a block of the device behind another."""
+        source = self.chance.choice(["x", *self.ids("math")])
+        node = self.patch.add("math.scale_offset", scale=self.chance.uniform(-2, 2))
+        self.patch.connect(PortRef(source, "out"), node["x"])
+
+    def add_value(self) -> None:
+        """Place a value block."""
+        if self.chance.random() < 0.5:
+            self.patch.add("value.slider")
+        else:
+            self.patch.add("value.expression", text=self.chance.choice(TEXTS))
+
+    def drive(self) -> None:
+        """Connect a value to a parameter."""
+        target = self.chance.choice(self.ids("value") + self.ids("math"))
+        name = self.chance.choice(PARAMETERS[self.patch.nodes[target].type])
+        self.patch.connect(PortRef(self.chance.choice(self.ids("value")), "value"), PortRef(target, name))
+
+    def release(self) -> None:
+        """Take a value connection away."""
+        self.patch.disconnect(self.chance.choice(list(filter(self.patch.is_value_connection, self.patch.connections))))
+
+    def set(self) -> None:
+        """Set a parameter, driven or not."""
+        node = self.chance.choice(self.ids("value") + self.ids("math"))
+        self.patch.set(node, **{PARAMETERS[self.patch.nodes[node].type][0]: self.chance.random()})
+
+    def remove(self) -> None:
+        """Remove a node."""
+        self.patch.remove(self.chance.choice(self.ids("value") + self.ids("math")))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_edits_lead_where_a_fresh_start_does(seed: int) -> None:
+    """Values, warnings and buffers agree after each edit, with frames beside which a graph is built in between."""
+    editor = Editor(seed)
+    compared = 0
+    with Engine(editor.patch, device="host") as engine:
+        for _ in range(50):
+            editor.edit()
+            if editor.chance.random() < 0.4:
+                engine._engine.frame(free_running=True)
+                continue
+            report = engine.step()
+            with Engine(editor.patch, device="host") as fresh:
+                expected = fresh.step()
+                if is_failing(report) or is_failing(expected):
+                    continue  # a block that fails keeps what it had, which a fresh one has not
+                compared += 1
+                assert report.values == expected.values
+                assert set(report.diagnostics) == set(expected.diagnostics)
+                if any(item.severity is Severity.ERROR for item in expected.diagnostics):
+                    continue  # a graph that runs goes on doing so as it is
+                for node in editor.ids("math"):
+                    port = PortRef(node, "out")
+                    np.testing.assert_array_equal(engine.read(port), fresh.read(port))
+    assert compared > 5
+
+
+def is_failing(report: FrameReport) -> bool:
+    """Return whether some expression has no value."""
+    return any(item.severity is Severity.ERROR and "expression" in str(item.node) for item in report.diagnostics)

@@ -1,0 +1,134 @@
+"""Smooth, Map, Slider, Switch and Counter against their laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import Patch
+from engine.blocktypes.moment import Moment
+from engine.diagnostics import PatchError
+from tests.values.running import Running, place, record
+
+NUMBERS = st.floats(-1000, 1000)
+
+
+@pytest.mark.parametrize("step_s", [1 / 240, 1 / 60, 1 / 7])
+def test_exponential_smooth_decays_as_e_does(step_s: float) -> None:
+    """After a jump to 1 at time 0 the value is 1 - exp(-t / time), at any frame rate."""
+    block = place("value.smooth", time=0.3)
+    frames = round(2 / step_s)
+    got = record(block, frames, step_s=step_s, before=lambda frame: block.set("input", float(frame > 0)))
+    # The input jumps between frame 0 and 1, and holds for that whole step.
+    np.testing.assert_allclose(got, 1 - np.exp(-np.arange(frames) * step_s / 0.3), atol=1e-9)
+
+
+@pytest.mark.parametrize("step_s", [1 / 240, 1 / 60, 1 / 7])
+def test_damped_smooth_is_a_critically_damped_spring(step_s: float) -> None:
+    """x(t) = 1 - (1 + w t) exp(-w t) with w = 2 / time, and its speed w^2 t exp(-w t), at any frame rate."""
+    block, w = place("value.smooth", time=0.5, mode="damped"), 4.0
+    frames = round(3 / step_s)
+    t = np.arange(frames) * step_s
+    got = record(block, frames, step_s=step_s, before=lambda frame: block.set("input", float(frame > 0)))
+    np.testing.assert_allclose(got, 1 - (1 + w * t) * np.exp(-w * t), atol=1e-9)
+    assert (np.diff(got) >= 0).all()
+    assert block.speed == pytest.approx(w * w * t[-1] * np.exp(-w * t[-1]))  # type: ignore[attr-defined]
+
+
+@given(st.sampled_from(["exponential", "damped"]), NUMBERS, st.floats(0, 2))
+def test_smooth_starts_at_its_input_and_stays(mode: str, value: float, time_s: float) -> None:
+    """An input that never changes is given out as it is."""
+    block = place("value.smooth", mode=mode, input=value, time=time_s)
+    np.testing.assert_allclose(record(block, 10), value, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["exponential", "damped"])
+@pytest.mark.parametrize("time_s", [0.0, 5e-324, 1e-300, 1e-12])
+def test_smooth_with_no_time_follows_at_once(mode: str, time_s: float) -> None:
+    """A time of 0 is allowed, and so is one of hardly more."""
+    block = place("value.smooth", time=time_s, mode=mode)
+    assert list(record(block, 5, before=lambda frame: block.set("input", float(frame)))) == [0, 1, 2, 3, 4]
+
+
+@given(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.booleans())
+def test_map_is_the_line_through_both_ends(
+    value: float, low: float, high: float, to_low: float, to_high: float, clamp: bool
+) -> None:
+    """As numpy's interp where it clamps; otherwise the same line further."""
+    block = place("value.map", input=value, from_low=low, from_high=high, to_low=to_low, to_high=to_high, clamp=clamp)
+    if low == high:
+        with pytest.raises(PatchError, match="must differ"):
+            record(block, 1)
+        return
+    part = (value - low) / (high - low)
+    if abs(part) > 1e6:
+        return  # rounding rules there
+    if clamp:
+        part = np.interp(part, [0, 1], [0, 1])
+    assert record(block, 1)[0] == pytest.approx(to_low + (to_high - to_low) * part, rel=1e-6, abs=1e-6)
+
+
+@given(st.floats(0, 1), NUMBERS, NUMBERS, st.floats(0, 10))
+def test_slider_stays_in_its_range_on_whole_steps(setting: float, low: float, high: float, step: float) -> None:
+    """The number is nearest to where the slider stands of all that are whole steps from low, or an end."""
+    value = record(place("value.slider", setting=setting, low=low, high=high, step=step), 1)[0]
+    assert min(low, high) <= value <= max(low, high)
+    exact = low + setting * (high - low)
+    assert abs(value - exact) <= step / 2 + 1e-6
+    if step > 1e-3 and value not in (low, high):
+        assert abs((value - low) / step - round((value - low) / step)) < 1e-6
+
+
+@given(st.integers(-40, 40), st.integers(1, 8), st.booleans())
+def test_switch_picks_by_index(index: int, used: int, wrap: bool) -> None:
+    """Wrapping counts from a again in both directions; otherwise the first and the last are the ends."""
+    values = {name: 10.0 * i for i, name in enumerate("abcdefgh")}
+    block = place("value.switch", index=index, inputs_used=used, wrap=wrap, **values)
+    expected = np.arange(used).take(index, mode="wrap" if wrap else "clip")
+    assert record(block, 1)[0] == 10 * expected
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), max_size=30), st.integers(-2, 3), st.booleans())
+def test_counter_counts_what_becomes_true(frames: list[tuple[bool, bool, bool]], low: int, wrap: bool) -> None:
+    """As a list of rising edges gives it, one by one."""
+    high = low + 3
+    block = place("value.counter", low=low, high=high, wrap=wrap)
+    count, before = low, (True, True)  # what is true in the first frame does not count
+    for index, (up, down, reset) in enumerate(frames):
+        for name, value in (("up", up), ("down", down), ("reset", reset)):
+            block.set(name, value)
+        block.update(Moment(index, index / 60, 1 / 60))
+        moved = count + (up and not before[0]) - (down and not before[1])
+        before = (up, down)
+        if reset:
+            moved = low
+        count = low + (moved - low) % 4 if wrap else int(np.clip(moved, low, high))
+        assert block.count == count  # type: ignore[attr-defined]
+        assert block.wrapped == (moved not in range(low, high + 1))  # type: ignore[attr-defined]
+
+
+def test_counter_counts_the_same_after_every_reset() -> None:
+    """What drove it before the reset, or was set before it was driven, is no event and hides none."""
+    patch = Patch()
+    text, counter = patch.add("value.expression", text="frame % 2 < 1"), patch.add("value.counter")
+    patch.connect(text["value"], counter["up"])
+    running = Running(patch)
+    runs = []
+    for frames in (2, 3, 3):
+        runs.append(list(running.run(frames, counter["count"])[:, 0]))
+        running.graph.begin_again()
+    assert runs == [[0, 0], [0, 0, 1], [0, 0, 1]]
+
+
+def test_counter_does_not_count_what_is_true_when_it_starts() -> None:
+    """A checkbox that is on when the engine is reset is no event."""
+    assert list(record(place("value.counter", up=True), 3, "count")) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("type_id", ["value.counter"])
+def test_counter_with_ends_the_wrong_way_round_stays_at_low(type_id: str) -> None:
+    """A high below low leaves one count."""
+    block = place(type_id, low=5, high=2)
+    assert set(record(block, 6, "count", before=lambda frame: block.set("up", frame % 2 == 1))) == {5}
