@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+from engine.figures import format_bytes, three_digits
 
-def format_bytes(size: int) -> str:
-    """Return a size in binary multiples with three digits, such as "708 KB" or "1.05 MB"."""
-    if size < 1024:
-        return f"{size} B"
-    value = float(size)
-    for unit in ("KB", "MB", "GB", "TB"):
-        value /= 1024
-        if value < 1000 or unit == "TB":
-            break
-    return f"{_three_digits(value)} {unit}"
+__all__ = ["format_bytes", "format_shape", "format_time", "plural"]
 
 
 def format_time(time_ns: float) -> str:
     """Return a time with three digits in the unit that fits, such as "4.70 µs" or "16.6 ms"."""
     for unit, size in (("µs", 1e3), ("ms", 1e6)):
         if time_ns < size * 999.5:
-            return f"{_three_digits(time_ns / size)} {unit}"
-    return f"{_three_digits(time_ns / 1e9)} s"
+            return f"{three_digits(time_ns / size)} {unit}"
+    return f"{three_digits(time_ns / 1e9)} s"
 
 
 def format_shape(shape: tuple[int, ...]) -> str:
@@ -31,7 +23,3 @@ def format_shape(shape: tuple[int, ...]) -> str:
 def plural(count: int, noun: str) -> str:
     """Return "1 block", "3 blocks"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _three_digits(value: float) -> str:
-    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"

@@ -105,7 +105,7 @@ class CompiledGraph:
         refused: ArgumentError | None = None
         for key, value in values.items():
             try:
-                self.live.find(key).write(value)
+                self.live.find(key)(value)
             except ArgumentError as problem:
                 refused = problem
         count = self.live.refresh()

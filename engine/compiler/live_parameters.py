@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.device.arguments import ArgumentPlace
 from engine.device.protocol import Node
 
 if TYPE_CHECKING:
@@ -15,23 +14,8 @@ if TYPE_CHECKING:
 #: Kernel nodes of one executable whose argument blocks were written to and which were not refreshed since.
 Written = dict[Node, None]
 Refresh = Callable[[Iterable[Node]], None]
-
-
-class LiveParameter:
-    """The arguments that take one parameter's value, and the kernel nodes that they are of."""
-
-    __slots__ = ("nodes", "places")
-
-    def __init__(self, places: Iterable[ArgumentPlace], nodes: Iterable[tuple[Written, Node]]) -> None:
-        self.places = tuple(places)
-        self.nodes = tuple(nodes)
-
-    def write(self, value: object) -> None:
-        """Write a value to all its places, to be passed on by `refresh`; ArgumentError when a kernel can't take it."""
-        for place in self.places:
-            place.write(value)
-        for written, node in self.nodes:
-            written[node] = None
+#: Writes a value wherever it goes, to be passed on by `refresh`; ArgumentError when a kernel can't take it.
+Write = Callable[[object], None]
 
 
 class LiveParameters:
@@ -46,10 +30,10 @@ class LiveParameters:
             for kernel in variant.kernels:
                 if kernel.parameters:
                     self._kernels.setdefault(kernel.node, []).append((written, kernel))
-        self._found: dict[tuple[str, str], LiveParameter] = {}
+        self._found: dict[tuple[str, str], Write] = {}
 
-    def find(self, place: tuple[str, str]) -> LiveParameter:
-        """Return where the value of a parameter goes: nowhere, when no kernel takes it."""
+    def find(self, place: tuple[str, str]) -> Write:
+        """Return what writes a parameter's value; it does nothing when no kernel takes it."""
         found = self._found.get(place)
         if found is None:
             found = self._found[place] = self._make(*place)
@@ -65,13 +49,26 @@ class LiveParameters:
                 written.clear()
         return count
 
-    def _make(self, node: str, name: str) -> LiveParameter:
-        taking = [
-            (w, kernel, kernel.parameters[name])
-            for w, kernel in self._kernels.get(node, ())
-            if name in kernel.parameters
-        ]
-        return LiveParameter(
-            [kernel.arguments.place(position) for _, kernel, positions in taking for position in positions],
-            [(written, kernel.handle) for written, kernel, _ in taking],
-        )
+    def _make(self, node: str, name: str) -> Write:
+        taking = [(written, kernel) for written, kernel in self._kernels.get(node, ()) if name in kernel.parameters]
+        places = [kernel.arguments.writer(index) for _, kernel in taking for index in kernel.parameters[name]]
+        return _write(places, [(written, kernel.handle) for written, kernel in taking])
+
+
+def _write(places: Sequence[Write], nodes: Sequence[tuple[Written, Node]]) -> Write:
+    if len(places) == len(nodes) == 1:
+        (put,), ((written, node),) = places, nodes
+
+        def write_one(value: object) -> None:
+            put(value)
+            written[node] = None
+
+        return write_one
+
+    def write(value: object) -> None:
+        for put in places:
+            put(value)
+        for written, node in nodes:
+            written[node] = None
+
+    return write

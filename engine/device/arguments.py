@@ -194,31 +194,20 @@ class KernelArguments:
         self.layout.write_one(self._piece, index, value)
         self.version += 1
 
-    def place(self, index: int) -> ArgumentPlace:
-        """Return where one argument lies, to be written often."""
-        return ArgumentPlace(self, index, self._piece)
+    def writer(self, index: int) -> Callable[[object], None]:
+        """Return a function that does what `set` does with one argument, for one that is written often."""
+        layout, memory = self.layout, self._piece.memory
+        start = self._piece.offset + layout.offsets[index]
+        span, convert = slice(start, start + layout.sizes[index]), layout.writer(index)
 
+        def write(value: object) -> None:
+            try:
+                memory[span] = convert(value)  # not straight into the block, see `ArgumentLayout.write_one`
+                self.version += 1
+            except (struct.error, OverflowError):
+                self.set(index, value)  # which finds a way to write it, or says what is wrong
 
-class ArgumentPlace:
-    """One argument in its block, found once so that a new value costs no search for it."""
-
-    __slots__ = ("_arguments", "_index", "_memory", "_pack", "_span")
-
-    def __init__(self, arguments: KernelArguments, index: int, piece: Piece) -> None:
-        layout = arguments.layout
-        start = piece.offset + layout.offsets[index]
-        self._arguments, self._index, self._memory = arguments, index, piece.memory
-        self._span = slice(start, start + layout.sizes[index])
-        self._pack = layout.writer(index)
-
-    def write(self, value: object) -> None:
-        """Write a value, as `KernelArguments.set` does."""
-        arguments = self._arguments
-        try:
-            self._memory[self._span] = self._pack(value)  # not straight into the block, see `ArgumentLayout.write_one`
-            arguments.version += 1
-        except (struct.error, OverflowError):
-            arguments.set(self._index, value)  # which finds a way to write it, or says what is wrong
+        return write
 
 
 def _code_of(parameter: KernelParameter, value: object) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,13 +30,10 @@ def excerpt(patch: Patch, node_ids: Collection[str]) -> list[Change]:
     return [*changes, *map(Connected, kept)]
 
 
-def copies(
-    patch: Patch, offset: Position, region: str, free_id: Callable[[str, Collection[str]], str], taken: Collection[str]
-) -> tuple[dict[str, str], list[Change]]:
+def copies(patch: Patch, offset: Position, region: str, taken: Collection[str]) -> tuple[dict[str, str], list[Change]]:
     """Return a new id for each node of `patch`, and the changes that add it elsewhere.
 
-    `taken` are the ids in use there, and `free_id(stem, taken)` gives another. Nodes outside all regions go
-    to `region`.
+    `taken` are the ids in use there. Nodes outside all regions go to `region`.
     """
     ids: dict[str, str] = {}
     used = set(taken)
@@ -53,3 +50,12 @@ def copies(
         copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))
         changes.append(Connected(copied))
     return ids, changes
+
+
+def free_id(stem: str, taken: Collection[str]) -> str:
+    """Return an id that no node has yet: the stem itself, or the stem with the next number."""
+    if stem not in taken:
+        return stem
+    pattern = re.compile(rf"{re.escape(stem)}_(\d+)$")
+    used = [int(match[1]) for name in taken if (match := pattern.match(name))]
+    return f"{stem}_{max(used, default=1) + 1}"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.catalogue import Catalogue
-from engine.blocktypes.entries import Kernel
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.frame import Frame
 from engine.device.protocol import Device
-from engine.diagnostics import Diagnostic, KernelError, error
+from engine.diagnostics import Diagnostic
 from engine.patch.changes import (
     BlockTypesChanged,
     Change,
@@ -34,6 +32,7 @@ from engine.runtime.connections import ConnectionGraph
 from engine.runtime.dangling import without_dangling
 from engine.runtime.dirty import DirtyTracker
 from engine.runtime.hot import HotParameters
+from engine.runtime.kernel_problems import stale_kernels, unusable_kernels
 from engine.runtime.modules import ModuleCache
 from engine.runtime.pool import BufferPool
 from engine.runtime.registry import BlockRegistry
@@ -58,6 +57,8 @@ class CudaContext:
         self.hot = HotParameters()
         self.registry = BlockRegistry(catalogue, self._block_changed, folder)
         self._dangling: list[Diagnostic] = []
+        #: What nodes that were removed had: the graph that runs may hold it when there are others of their names.
+        self._gone: dict[str, Mapping[str, object]] = {}
         self.connections = ConnectionGraph(self._connection_changed)
         self.value_graph = ValueGraph(self._block, self._drive)
         self.pool = BufferPool(device)
@@ -73,7 +74,9 @@ class CudaContext:
         match change:
             case NodeAdded(node):
                 self.registry.register(node)
+                self._mark_values(node.id, self._gone.pop(node.id, None))
             case NodeRemoved(node):
+                self._gone[node.id] = block.values if (block := self._block(node.id)) is not None else {}
                 self.registry.unregister(node.id)
             case Connected(connection):
                 if self._is_value_connection(connection):
@@ -159,13 +162,11 @@ class CudaContext:
         `nodes` are the described blocks, those inside composites among them.
         """
         found = [problem for placed in self.registry.placed.values() for problem in placed.problems]
-        problems = _kernel_problems(nodes, self._kernel_problem)
-        return found + [kernel_diagnostic(node.id, first) for node, (first, *_) in problems]
+        return found + unusable_kernels(self.modules, nodes)
 
     def stale_kernels(self, nodes: Iterable[BlockNode]) -> list[Diagnostic]:
         """Return the errors of kernels whose newest version does not compile; their last good version runs."""
-        problems = _kernel_problems(nodes, self._newest_problem)
-        return [kernel_diagnostic(node.id, problem) for node, each in problems for problem in each]
+        return stale_kernels(self.modules, nodes)
 
     def close(self) -> None:
         """Free everything on the device, each part whatever it says of another."""
@@ -224,6 +225,18 @@ class CudaContext:
             self._block_changed(node_id)
         if replaced:
             self._reroute()
+            self.value_graph.drive_again()
+        for node_id in replaced:
+            self._mark_values(node_id, {})
+
+    def _mark_values(self, node_id: str, before: Mapping[str, object] | None) -> None:
+        """Have the graph that runs be told a block's values: it may go on as it is, with those of the block `before`."""
+        block = self._block(node_id)
+        if before is None or block is None or block.is_value:
+            return
+        for name, spec in block.parameters.items():
+            if not spec.structural and (name not in before or before[name] != block.values[name]):
+                self.dirty.mark_parameter(node_id, name, block.values[name])
 
     def _reroute(self) -> None:
         """Have each connection be a value's or a buffer's, as the present types of its ends say."""
@@ -239,39 +252,3 @@ class CudaContext:
     def _is_value_connection(self, connection: Connection) -> bool:
         source, target = self._block(connection.source.node), self._block(connection.target.node)
         return is_value_connection(connection, type(source) if source else None, type(target) if target else None)
-
-    def _kernel_problem(self, kernel: Kernel, folders: tuple[str, ...]) -> KernelError | None:
-        try:
-            self.modules.kernel(kernel, folders)
-        except KernelError as problem:
-            return problem
-        return None
-
-    def _newest_problem(self, kernel: Kernel, folders: tuple[str, ...]) -> KernelError | None:
-        try:
-            return self.modules.problems.get(self.modules.path(kernel, folders))
-        except KernelError as problem:
-            return problem
-
-
-def _kernel_problems(
-    nodes: Iterable[BlockNode], find: Callable[[Kernel, tuple[str, ...]], KernelError | None]
-) -> list[tuple[BlockNode, list[KernelError]]]:
-    """Return the blocks with kernels in which something is wrong; each kernel is looked at once."""
-    problem_of = cache(find)
-    by_description: dict[int, list[KernelError]] = {}  # which most blocks of a type share
-    found = []
-    for node in nodes:
-        description = node.description
-        problems = by_description.get(id(description))
-        if problems is None:
-            each = (problem_of(kernel, description.kernel_folders) for kernel in description.kernels())
-            problems = by_description[id(description)] = [problem for problem in each if problem is not None]
-        if problems:
-            found.append((node, problems))
-    return found
-
-
-def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
-    """Return a kernel's error as a diagnostic on the node that uses it."""
-    return error(str(problem), node=node, file=problem.file, line=problem.line, remedy="mend the kernel and save it")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from engine.compiler.live_parameters import LiveParameter
+from engine.compiler.live_parameters import Write
 from engine.device.arguments import ArgumentError
 from engine.patch.changes import ParameterChanged
 
-#: Where a block keeps a parameter's value, under which name, and where the running graph does.
-_Hot = tuple[dict[str, Any], str, LiveParameter]
+if TYPE_CHECKING:
+    from engine.compiler.instantiate import CompiledGraph
+    from engine.runtime.placing import PlacedBlock
+
+#: Where a block keeps a parameter's value, under which name, and what writes it into the running graph.
+_Hot = tuple[dict[str, Any], str, Write]
 
 
 class HotParameters:
@@ -21,18 +25,28 @@ class HotParameters:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], _Hot] = {}
-        self._driven: dict[tuple[str, str], LiveParameter] = {}
+        self._driven: dict[tuple[str, str], Write] = {}
         #: True when something was written that the device has not been told of.
         self.is_written = False
         self.refused: ArgumentError | None = None
 
-    def know(self, place: tuple[str, str], values: dict[str, Any], graph: Sequence[LiveParameter]) -> None:
-        """Take in a parameter that edits set: `values` is where its block keeps it, `graph` where the running graph."""
-        self._known[place] = values, place[1], _together(graph)
-
-    def know_driven(self, place: tuple[str, str], graph: Sequence[LiveParameter]) -> None:
-        """Take in a parameter that a value connection drives, which edits do not reach."""
-        self._driven[place] = _together(graph)
+    def learn(
+        self,
+        places: Iterable[tuple[str, str]],
+        compiled: CompiledGraph,
+        placed: Mapping[str, PlacedBlock],
+        is_driven: Callable[[str, str], bool],
+    ) -> None:
+        """Take in parameters of the running graph, so that their next values go straight there."""
+        for node, name in places:
+            block = placed[node].block if node in placed else None
+            if block is None:
+                continue
+            write = _together([compiled.live.find(p) for p in compiled.plan.inlined.set_places({(node, name): None})])
+            if is_driven(node, name):
+                self._driven[node, name] = write
+            elif name in placed[node].given and name not in placed[node].misfits:  # else the registry has to hear of it
+                self._known[node, name] = block.values, name, write
 
     def take(self, change: ParameterChanged) -> bool:
         """Write the value of a parameter that is known; False, and nothing done, for any other."""
@@ -43,26 +57,23 @@ class HotParameters:
         if value is None:  # which stands for a default, and has to be looked up
             del self._known[key]
             return False
-        values, name, graph = hot
+        values, name, write = hot
         values[name] = value
         self.is_written = True
         try:
-            for place in graph.places:  # as `graph.write` does, without a call
-                place.write(value)
-            for written, node in graph.nodes:
-                written[node] = None
+            write(value)
         except ArgumentError as problem:
             self.refused = problem
         return True
 
     def drive(self, node: str, name: str, value: object) -> bool:
         """Write the value that drives a parameter; False, and nothing done, when the parameter is not known."""
-        graph = self._driven.get((node, name))
-        if graph is None:
+        write = self._driven.get((node, name))
+        if write is None:
             return False
         self.is_written = True
         try:
-            graph.write(value)
+            write(value)
         except ArgumentError as problem:
             self.refused = problem
         return True
@@ -77,8 +88,13 @@ class HotParameters:
         self._driven.clear()
 
 
-def _together(graph: Sequence[LiveParameter]) -> LiveParameter:
-    """Return the places of parameters that have one value: those inside a composite that one of it sets."""
-    if len(graph) == 1:
-        return graph[0]
-    return LiveParameter([p for g in graph for p in g.places], [node for g in graph for node in g.nodes])
+def _together(writes: Sequence[Write]) -> Write:
+    """Return what writes one value to several parameters: those inside a composite that one of it sets."""
+    if len(writes) == 1:
+        return writes[0]
+
+    def write_all(value: object) -> None:
+        for write in writes:
+            write(value)
+
+    return write_all

@@ -13,6 +13,7 @@ from engine.compiler.buffers import Lifetime
 from engine.compiler.plan import Plan
 from engine.device.protocol import Device
 from engine.diagnostics import Diagnostic, GraphValidationError, error
+from engine.figures import format_bytes
 from engine.kernel_sources.elements import check_elements, pointer_elements
 from engine.kernel_sources.image import KernelImage
 from engine.patch.changes import PortRef
@@ -78,25 +79,15 @@ def require_memory(
         return
     largest = max(wanted, key=lambda owner: allocations[owner].layout.size_bytes)
     size = allocations[largest].layout.size_bytes
-    text = f"buffers must fit in the memory of {device.info.name}: all together need {_text(total)}, "
-    text += f"{_text(available)} are free; this one is {_text(size)}"
+    text = f"buffers must fit in the memory of {device.info.name}: all together need {format_bytes(total)}, "
+    text += f"{format_bytes(available)} are free; this one is {format_bytes(size)}"
     remedy = "make it smaller, or close what else uses the memory"
     found = error(
         text,
         node=largest.node,
         port=largest.port,
-        expected=f"at most {_text(available)}",
-        found=_text(total),
+        expected=f"at most {format_bytes(available)}",
+        found=format_bytes(total),
         remedy=remedy,
     )
     raise MemoryRefused([found])
-
-
-def _text(size_bytes: int) -> str:
-    """Return a size for reading: "23.0 GB"."""
-    size = float(size_bytes)
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if size < 1024 or unit == "GB":
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
-        size /= 1024
-    raise AssertionError("every size has a unit")

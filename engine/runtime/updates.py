@@ -127,11 +127,10 @@ class Updates:
 
     def write_hot(self) -> UpdateLevel:
         """Tell the device of the live parameters that were written, which is all that most edits need."""
-        if self.compiled is None:
-            return UpdateLevel.NONE
-        hot = self.context.hot
+        compiled, hot = self._running.compiled, self.context.hot
         hot.is_written = False
-        count, refused, hot.refused = self.compiled.live.refresh(), hot.refused, None
+        count = compiled.live.refresh() if compiled is not None else 0
+        refused, hot.refused = hot.refused, None
         if refused is not None:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
         return UpdateLevel.HOT if count else UpdateLevel.NONE
@@ -274,30 +273,15 @@ class Updates:
         if changed and self._rebuild and not self.preparing and self._may_mend(changed):
             self.context.dirty.mark_structure("another value")  # it may be the one that kept the graph from being built
         level = self._set_parameters(changed)
-        if not self.preparing and not self._rebuild:
-            self._warm_up(changed)
+        if self.compiled is not None and not self.preparing and not self._rebuild:
+            context = self.context
+            context.hot.learn(changed, self.compiled, context.registry.placed, context.value_graph.is_driven)
         return level
 
     def _may_mend(self, changed: Iterable[tuple[str, str]]) -> bool:
         """True unless all of these are driven, as in every frame, and belong to blocks that nothing is wrong with."""
         wrong = {owner(item.node) for item in self._findings.blocks if item.node}
         return any(node in wrong or not self.context.value_graph.is_driven(node, name) for node, name in changed)
-
-    def _warm_up(self, places: Iterable[tuple[str, str]]) -> None:
-        """Have the next values of live parameters go straight to the running graph."""
-        compiled = self.compiled
-        if compiled is None:
-            return
-        for node, parameter in places:
-            placed = self.context.registry.placed.get(node)
-            if placed is None or placed.block is None:
-                continue
-            inner = compiled.plan.inlined.set_places({(node, parameter): None})
-            graph = [compiled.live.find(place) for place in inner]
-            if self.context.value_graph.is_driven(node, parameter):
-                self.context.hot.know_driven((node, parameter), graph)
-            elif parameter in placed.given and parameter not in placed.misfits:  # else the registry has to hear of it
-                self.context.hot.know((node, parameter), placed.block.values, graph)
 
     def _set_parameters(self, values: Mapping[tuple[str, str], object]) -> UpdateLevel:
         if not values or self.compiled is None:

@@ -105,6 +105,22 @@ def test_saving_elsewhere_says_where_the_blocks_are(
     assert noted[1].startswith(f"Saved {tmp_path / 'r.loom'}. Its blocks stay in {project.blocks.path}: copy ")
 
 
+def test_patches_with_the_same_blocks_follow_each_other(window: Any, asked: Asked, project: Project) -> None:
+    """Each has those beside it, though ids are the same; a file that is no patch leaves the present one its own."""
+    other = Project(project.path.parent.parent / "other")
+    asked.trust = Trust.ONCE
+    for one in (project, other, project):
+        assert window.files.open_path(one.path)
+        block_folders.reload([]).result(30)
+        assert block_folders.problems() == []
+        assert default_catalogue().require("live.scale").source_folder() == one.blocks.path
+    other.path.write_text("no patch")
+    assert not window.files.open_path(other.path)
+    block_folders.reload([]).result(30)
+    assert default_catalogue().require("live.scale").source_folder() == project.blocks.path
+    assert window.session.blocks == project.blocks.path
+
+
 def test_a_patch_without_blocks_asks_nothing(window: Any, asked: Asked, tmp_path: Path) -> None:
     """Nor does an empty folder."""
     path = tmp_path / "p.loom"

@@ -136,12 +136,12 @@ def bench_hot(device: Device, length: int, repeats: int) -> None:
         many = max(10, repeats // 10)
         every = median(times_us(engine.step, many, lambda: change(blocks)))
         updates, all_updated = median(times_us(bare.update_all, many)), median(times_us(all_of_both, many))
-        edit = median(times_us(lambda: patch.set("saxpy", gesture="drag", a=value), repeats, lambda: change(blocks[:1])))
+        moved = times_us(lambda: patch.set("saxpy", gesture="drag", a=value), repeats, lambda: change(blocks[:1]))
     print(f"{length:5} kernels: frame {frame:9.2f} us, bare {launch:9.2f} us: {frame / launch:5.3f} x")
     print(
         f"      one slider moved: {one - frame:7.2f} us more a frame, bare update {update:5.2f} us: "
         f"{(one - frame) / update:5.2f} x (a bare frame with it takes {updated - launch:5.2f} us more); "
-        f"the edit itself {edit:.2f} us"
+        f"the edit itself {median(moved):.2f} us"
     )
     print(
         f"      {length} parameters: {every - frame:9.2f} us more a frame, bare updates {updates:9.2f} us: "
@@ -233,8 +233,10 @@ def bench_save(device: Device, length: int) -> None:
             beyond.append((done - began - compiled) / 1e6)
             longest.append(max(watch.between(began, done)) / usual)
     print(
-        f"{length:5} kernels: a kernel saved runs {median(beyond):6.1f} ms (worst {max(beyond):.1f}) after the compiler's "
-        f"{compiled / 1e6:.1f} ms; longest frame meanwhile {median(longest):5.2f} x the median (worst {max(longest):.2f})"
+        f"{length:5} kernels: a kernel saved runs {median(beyond):6.1f} ms (worst {max(beyond):.1f}) after the "
+        f"compiler's "
+        f"{compiled / 1e6:.1f} ms; longest frame meanwhile {median(longest):5.2f} x the median "
+        f"(worst {max(longest):.2f})"
     )
 
 

@@ -14,7 +14,6 @@ from engine.blocktypes.entries import RegionKind
 from engine.compiler.description import GraphDescription
 from engine.compiler.inspection import memory_svg, memory_timeline, plan_dot, plan_svg, plan_text
 from engine.compiler.inspection.arrangement import Box, arrange
-from engine.compiler.inspection.labels import bytes_text
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan, make_plan
 from tests.compiler.compiler_support import array, graph, i, node, o, ref
@@ -96,22 +95,6 @@ def test_names_are_escaped() -> None:
     root = ElementTree.fromstring(plan_svg(plan))
     assert f"0  {name}" in [item.text for item in root.iter(f"{SVG}text")]
     assert '0 <b> \\"&' in plan_dot(plan)
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (0, "0 bytes"),
-        (1023, "1023 bytes"),
-        (1024, "1 KiB"),
-        (1536, "1.5 KiB"),
-        (3 << 20, "3 MiB"),
-        (5 << 40, "5120 GiB"),
-    ],
-)
-def test_sizes_for_people(size: int, text: str) -> None:
-    """Powers of 1024, four digits, no unit above GiB."""
-    assert bytes_text(size) == text
 
 
 # The memory timeline

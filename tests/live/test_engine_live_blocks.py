@@ -410,3 +410,15 @@ def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, monkeypatch: pytest
     assert last.frame > first + 5
     one.engine.stop()
     assert one.out() == [2, 4, 6]
+
+
+def test_a_value_that_changed_while_the_type_was_gone_counts(live: MakeLive) -> None:
+    """The graph that ran meanwhile is told."""
+    one = live(block_text(), gain=2.0)
+    one.step()
+    one.save(block_text("live.other"))
+    one.step()
+    one.patch.reset(one.scale, "gain")
+    one.save(block_text())
+    assert one.step().update_level is UpdateLevel.HOT
+    assert one.out() == [1, 2, 3]

@@ -113,7 +113,7 @@ def missing_entry(patch: Patch) -> Mistake:
 def enormous(patch: Patch) -> Mistake:
     """A buffer of 200 GB."""
     node = patch.add("buffer.constant", shape="50_000, 1_000_000")
-    return {node.id}, f"{200e9 / 2**30:.1f} GB", lambda: patch.set(node, shape="5")
+    return {node.id}, f"{200e9 / 2**30:.0f} GB", lambda: patch.set(node, shape="5")
 
 
 def undefined(patch: Patch) -> Mistake:

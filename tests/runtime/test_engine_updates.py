@@ -127,6 +127,23 @@ def counting(**values: Any) -> Patch:
 COUNT = PortRef("count", "out")
 
 
+def test_a_block_that_was_replaced_between_frames_has_its_own_values() -> None:
+    """Also when the one before had its id, and the graph can run on."""
+    patch = Patch()
+    x = patch.add("io.array", data=numbers(1, 2, 3))
+    patch.connect(x["out"], patch.add("math.scale_offset", node_id="scale", scale=2.0)["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.remove("scale")
+        patch.connect(x["out"], patch.add("math.scale_offset", node_id="scale", scale=5.0)["x"])
+        assert engine.step().update_level is HOT
+        assert engine.read(PortRef("scale", "out")).tolist() == [5, 10, 15]
+        for _ in range(3):
+            patch.undo()
+        engine.step()
+        assert engine.read(PortRef("scale", "out")).tolist() == [2, 4, 6]
+
+
 def test_state_is_kept_from_frame_to_frame_and_over_rebuilds(kernels: Kernels) -> None:
     """Adding a block, connecting and disconnecting it doesn't disturb a counter."""
     patch = counting()

@@ -19,7 +19,6 @@ from engine.diagnostics import Severity
 from engine.runtime.messages import FrameReport
 from engine.values import listening, midi
 from engine.values.inputs import Inputs
-from engine.values.listening import Listener, Listeners
 from engine.values.midi import MidiListener, midi_name
 from engine.values.osc import OscListener, osc_name
 from tests.values import fake_midi
@@ -183,60 +182,6 @@ def test_an_address_that_is_none_is_told(host: str, port: int) -> None:
         else:
             assert engine.step().diagnostics[0].message.startswith("host must be an address to listen at")
             assert listeners() == []
-
-
-@pytest.mark.parametrize("source", ["osc:9000", "osc:", "osc:127.0.0.1:", "osc:127.0.0.1:http"])
-def test_a_source_that_names_no_port_is_told(source: str) -> None:
-    """A block of somebody's own may ask for anything; nothing is opened to the network by mistake."""
-    listener = OscListener(source, Inputs())
-    listener.start()
-    wait_for(lambda: listener.problem_at("node") is not None)
-    listener.close()
-    told = listener.problem_at("node")
-    assert told is not None and told.message.endswith(f"such as osc:127.0.0.1:9000, got {source}")
-
-
-class Slow(Listener):
-    """Has one device, and takes a while to give it back."""
-
-    device = threading.Lock()
-    held = threading.Event()
-
-    def listen(self) -> None:
-        """Hold the device until half a second after the end."""
-        assert self.device.acquire(blocking=False), "the device must be free"
-        self.ready()
-        self.held.set()
-        self.stopping.wait()
-        time.sleep(0.5)
-        self.device.release()
-
-
-def test_frames_do_not_wait_for_a_listener_to_end() -> None:
-    """What listens instead begins when the one before has given back its device; closing waits for all."""
-    needed = Listeners(Inputs(), {"slow": Slow})
-    needed.need(["slow:a"])
-    assert Slow.held.wait(10)
-    Slow.held.clear()
-    begun = time.perf_counter()
-    needed.need(["slow:b"])
-    needed.need(["slow:c"])
-    assert time.perf_counter() - begun < 0.4
-    assert Slow.held.wait(10)
-    assert needed.open["slow:c"].problem_at("node") is None
-    needed.close()
-    assert not Slow.device.locked() and listeners() == []
-
-
-def test_messages_are_counted_whoever_notes_them() -> None:
-    """Threads that count under one name lose nothing."""
-    inputs = Inputs()
-    threads = [threading.Thread(target=lambda: [inputs.add("n", 1) for _ in range(5000)]) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert inputs.table["n"] == 20_000
 
 
 def test_a_bad_osc_address_is_told() -> None:

@@ -242,6 +242,17 @@ def taken_name() -> None:
         update: Value[float] = value_port(doc="A value.")  # type: ignore[assignment]  # what is tested
 
 
+def no_handle() -> None:
+    """Has a handle that can't be drawn."""
+
+    class Bad(ValueBlock, id="test_values.bad7"):
+        """Give a value."""
+
+        handle = "number"
+        value: Value[float] = value_port(doc="A value.")
+        number: float = param(0.0, min=0, doc="A number without an upper end.")
+
+
 def on_the_device() -> None:
     """Has a value output on a block of the device."""
 
@@ -263,6 +274,7 @@ def on_the_device() -> None:
         (with_buffer, "must have value outputs only, got port out"),
         (without_doc, "value output value must have a doc, got none"),
         (taken_name, "must have another name, got 'update'"),
+        (no_handle, "handle must name a number with min and max, got 'number'"),
         (on_the_device, "the value value must be an output of a ValueBlock"),
     ],
     ids=lambda item: getattr(item, "__name__", ""),

@@ -1,4 +1,4 @@
-"""What operations, buffers and sizes are called, in every form in which a plan is shown."""
+"""What operations and buffers are called, in every form in which a plan is shown."""
 
 from __future__ import annotations
 
@@ -47,18 +47,6 @@ def layout_text(layout: Layout) -> str:
     """Return an element type with a shape: "f32[4, 3]", with the strides where there are gaps."""
     strides = "" if layout.strides is None else f" strides {list(layout.strides)}"
     return f"{layout.dtype.__name__}{list(layout.shape)}{strides}"
-
-
-def bytes_text(size_bytes: int) -> str:
-    """Return a size that a person can read: "1.5 MiB"."""
-    if size_bytes < 1024:
-        return f"{size_bytes} bytes"
-    size = float(size_bytes)
-    for unit in ("KiB", "MiB", "GiB"):
-        size /= 1024
-        if size < 1024 or unit == "GiB":
-            break
-    return f"{size:.4g} {unit}"
 
 
 def _name(owner: PortRef) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.compiler.inspection.labels import bytes_text, title, what
+from engine.compiler.inspection.labels import title, what
 from engine.compiler.inspection.svg import FAINT, FILLS, LINE, document, line, rectangle, text, text_width
 from engine.compiler.memory.uses import buffer_uses, spans
 from engine.compiler.plan import Plan
+from engine.figures import format_bytes
 from engine.patch.changes import PortRef
 
 
@@ -63,15 +64,15 @@ def memory_svg(plan: Plan) -> str:
 
 def _parts(plan: Plan, timeline: MemoryTimeline, width: float) -> Iterator[str]:
     placement = plan.placement
-    saved = f"arena {bytes_text(placement.size_bytes)}, without sharing {bytes_text(placement.unshared_bytes)}"
-    yield text(20, 24, f"{saved}; buffers with memory of their own {bytes_text(timeline.own_bytes)}", bold=True)
+    saved = f"arena {format_bytes(placement.size_bytes)}, without sharing {format_bytes(placement.unshared_bytes)}"
+    yield text(20, 24, f"{saved}; buffers with memory of their own {format_bytes(timeline.own_bytes)}", bold=True)
     scale = _HEIGHT / max(placement.size_bytes, 1)
     yield from _axis(_TOP, _HEIGHT, placement.size_bytes, width)
     for number, (owner, (first, last)) in enumerate(timeline.spans.items()):
         x, span = _LEFT + _COLUMN * first, _COLUMN * (last - first + 1)
         height = scale * placement.sizes[owner]
         y = _TOP + _HEIGHT - scale * placement.offsets[owner] - height
-        tip = f"{owner}: {bytes_text(placement.sizes[owner])} at {placement.offsets[owner]}, {first} to {last}"
+        tip = f"{owner}: {format_bytes(placement.sizes[owner])} at {placement.offsets[owner]}, {first} to {last}"
         yield rectangle(x + 0.5, y, span - 1, height, FILLS[number % len(FILLS)], tip=tip)
         if height >= 14 and text_width(str(owner)) <= span - 4:
             yield text(x + span / 2, y + height / 2 + 4, str(owner), anchor="middle")
@@ -82,7 +83,7 @@ def _parts(plan: Plan, timeline: MemoryTimeline, width: float) -> Iterator[str]:
         height = _CURVE * step.live_bytes / max(placement.size_bytes, 1)
         x = _LEFT + _COLUMN * step.operation
         tip = f"{step.operation} {title(plan, step.operation)}: {what(plan, step.operation)}\n"
-        tip += f"{bytes_text(step.live_bytes)} in {len(step.buffers)} buffers"
+        tip += f"{format_bytes(step.live_bytes)} in {len(step.buffers)} buffers"
         yield rectangle(x + 0.5, top + _CURVE - height, _COLUMN - 1, max(height, 1.0), FILLS[0], tip=tip)
         yield text(x + _COLUMN / 2, top + _CURVE + 16, str(step.operation), FAINT, "middle")
 
@@ -93,4 +94,4 @@ def _axis(top: float, height: float, size_bytes: int, width: float) -> Iterator[
     for share in (0.0, 0.5, 1.0):
         y = top + height * (1 - share)
         yield line(_LEFT - 4, y, _LEFT, y, LINE)
-        yield text(_LEFT - 8, y + 4, bytes_text(int(size_bytes * share)), FAINT, "end")
+        yield text(_LEFT - 8, y + 4, format_bytes(int(size_bytes * share)), FAINT, "end")

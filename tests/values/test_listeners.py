@@ -1,0 +1,67 @@
+"""Listeners: how their threads begin and end, and what they are asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from engine.values.inputs import Inputs
+from engine.values.listening import Listener, Listeners
+from engine.values.osc import OscListener
+from tests.values.test_listening import listeners, wait_for
+
+
+@pytest.mark.parametrize("source", ["osc:9000", "osc:", "osc:127.0.0.1:", "osc:127.0.0.1:http"])
+def test_a_source_that_names_no_port_is_told(source: str) -> None:
+    """A block of somebody's own may ask for anything; nothing is opened to the network by mistake."""
+    listener = OscListener(source, Inputs())
+    listener.start()
+    wait_for(lambda: listener.problem_at("node") is not None)
+    listener.close()
+    told = listener.problem_at("node")
+    assert told is not None and told.message.endswith(f"such as osc:127.0.0.1:9000, got {source}")
+
+
+class Slow(Listener):
+    """Has one device, and takes a while to give it back."""
+
+    device = threading.Lock()
+    held = threading.Event()
+
+    def listen(self) -> None:
+        """Hold the device until half a second after the end."""
+        assert self.device.acquire(blocking=False), "the device must be free"
+        self.ready()
+        self.held.set()
+        self.stopping.wait()
+        time.sleep(0.5)
+        self.device.release()
+
+
+def test_frames_do_not_wait_for_a_listener_to_end() -> None:
+    """What listens instead begins when the one before has given back its device; closing waits for all."""
+    needed = Listeners(Inputs(), {"slow": Slow})
+    needed.need(["slow:a"])
+    assert Slow.held.wait(10)
+    Slow.held.clear()
+    begun = time.perf_counter()
+    needed.need(["slow:b"])
+    needed.need(["slow:c"])
+    assert time.perf_counter() - begun < 0.4
+    assert Slow.held.wait(10)
+    assert needed.open["slow:c"].problem_at("node") is None
+    needed.close()
+    assert not Slow.device.locked() and listeners() == []
+
+
+def test_messages_are_counted_whoever_notes_them() -> None:
+    """Threads that count under one name lose nothing."""
+    inputs = Inputs()
+    threads = [threading.Thread(target=lambda: [inputs.add("n", 1) for _ in range(5000)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert inputs.table["n"] == 20_000
