@@ -5,11 +5,52 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QObject, QPoint
 from PySide6.QtWidgets import QDockWidget, QMenu, QWidget
 
 from app.actions import Actions
+from app.canvas.canvas import Canvas
 from app.commands import CONTEXT_MENUS
+from app.docks.viewers import ViewerDocks
+from app.file_commands import FileCommands
+from app.state import UserState
+
+
+class ChangingMenus(QObject):
+    """Fills the menus of recent files, viewers and regions when they are about to be seen."""
+
+    def __init__(
+        self,
+        parent: QObject,
+        actions: Actions,
+        canvas: Canvas,
+        viewers: ViewerDocks,
+        files: FileCommands,
+        state: UserState,
+    ) -> None:
+        super().__init__(parent)
+        self._menus, self._canvas, self._viewers, self._files, self._state = (
+            actions.menus,
+            canvas,
+            viewers,
+            files,
+            state,
+        )
+        self._menus["recent"].aboutToShow.connect(self._list_recent)
+        self._menus["viewers"].aboutToShow.connect(self._list_viewers)
+        self._menus["move_into"].aboutToShow.connect(self._list_regions)
+        files.recent_changed.connect(self._list_recent)
+        self._list_recent()
+
+    def _list_recent(self) -> None:
+        fill_recent(self._menus["recent"], self._state.existing_recent(), self._files.open_path)
+
+    def _list_viewers(self) -> None:
+        fill_viewers(self._menus["viewers"], self._viewers.docks.values())
+
+    def _list_regions(self) -> None:
+        edits = self._canvas.edits
+        fill_regions(self._menus["move_into"], edits.scopes_to_enter(), edits.move_into)
 
 
 def fill_recent(menu: QMenu, recent: Iterable[Path], open_path: Callable[[Path], object]) -> None:

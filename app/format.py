@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.figures import format_bytes, three_digits
 
-__all__ = ["format_bytes", "format_shape", "format_time", "plural"]
+__all__ = ["format_bytes", "format_rate", "format_shape", "format_time", "plural"]
 
 
 def format_time(time_ns: float) -> str:
@@ -13,6 +13,11 @@ def format_time(time_ns: float) -> str:
         if time_ns < size * 999.5:
             return f"{three_digits(time_ns / size)} {unit}"
     return f"{three_digits(time_ns / 1e9)} s"
+
+
+def format_rate(per_second: float) -> str:
+    """Return frames per second as "60 fps", and few of them as "0.5 fps"."""
+    return f"{round(per_second, 0 if per_second >= 9.95 else 1):g} fps"
 
 
 def format_shape(shape: tuple[int, ...]) -> str:

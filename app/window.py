@@ -6,22 +6,15 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices
-from PySide6.QtWidgets import QApplication, QMainWindow, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget
 
 from app.actions import Actions
+from app.availability import Availability
+from app.bars import add_toolbar, fill_menu_bar, set_status_bar, under_banner
 from app.bridge import Bridge
 from app.canvas.canvas import Canvas
-from app.changing_menus import fill_recent, fill_regions, fill_viewers, open_context_menu
-from app.commands import (
-    MENUS,
-    NEEDS_CONNECTION,
-    NEEDS_MEMBER,
-    NEEDS_NODE,
-    NEEDS_PATCH,
-    NEEDS_SELECTION,
-    TOOLBAR,
-    make_commands,
-)
+from app.changing_menus import ChangingMenus, open_context_menu
+from app.commands import make_commands
 from app.docks.docks import Docks
 from app.docks.help import Help
 from app.docks.inspector import Inspector
@@ -81,7 +74,7 @@ class MainWindow(QMainWindow):
         self._problem_count = ProblemCount()
         self._central = QStackedWidget()
         self._central.addWidget(self.welcome)
-        self._central.addWidget(_column(self.banner, self.canvas))
+        self._central.addWidget(under_banner(self.banner, self.canvas))
         self.setCentralWidget(self._central)
         self.docks = Docks(self)
         self.docks.add("inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -91,7 +84,11 @@ class MainWindow(QMainWindow):
         self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self.playing = Playing(self, self.session, self.actions_by_id)
-        self._make_menus_and_bars()
+        fill_menu_bar(self.actions_by_id, self.docks)
+        add_toolbar(self, self.actions_by_id, self.playing, self.badge)
+        set_status_bar(self, self._problem_count)
+        self._availability = Availability(self, self.session, self.canvas, self.actions_by_id)
+        ChangingMenus(self, self.actions_by_id, self.canvas, self.viewers, self.files, self.state)
         application().focusChanged.connect(ControlKeys(self).watch)
         self._wire()
         arrange(self, self.docks)
@@ -186,30 +183,12 @@ class MainWindow(QMainWindow):
             self.messages.show_fault(f"window state must be writable to {self._folder}, got: {problem}")
         event.accept()
 
-    # Putting together
-
-    def _make_menus_and_bars(self) -> None:
-        self.actions_by_id.fill_menu_bar(MENUS)
-        view = self.actions_by_id.menus["view"]
-        for action in self.docks.toggle_actions():
-            view.addAction(action)
-        toolbar = self.actions_by_id.make_toolbar(TOOLBAR)
-        self.playing.add_to(toolbar)
-        spacer = QWidget()
-        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        toolbar.addWidget(spacer)
-        toolbar.addWidget(self.badge)
-        self.addToolBar(toolbar)
-        view.addAction(toolbar.toggleViewAction())
-        self.statusBar().addPermanentWidget(self._problem_count)
-        self.statusBar().setSizeGripEnabled(False)
-
     def _wire(self) -> None:
         session, bridge, canvas = self.session, self.bridge, self.canvas
         session.replaced.connect(self._on_replaced)
         session.engine_changed.connect(self._on_engine_changed)
         self.banner.clicked.connect(session.restart_engine)
-        session.changed.connect(self._on_changed)
+        session.changed.connect(self._show_title)
         session.types_changed.connect(self._on_types)
         session.engine_failed.connect(self._on_engine_failed)
         bridge.report.connect(self._on_report)
@@ -221,7 +200,6 @@ class MainWindow(QMainWindow):
         self.viewers.failed.connect(self.messages.show_fault)
         canvas.set_costing(session.cost_of)
         canvas.selection_changed.connect(self._on_selection)
-        canvas.connections_selected.connect(self._allow_commands)
         canvas.menu_requested.connect(self._show_context_menu)
         canvas.refused.connect(self.messages.show)
         canvas.node_activated.connect(self.viewers.reveal)
@@ -238,9 +216,6 @@ class MainWindow(QMainWindow):
         self.welcome.example_requested.connect(self.files.open_example)
         self.files.noted.connect(self.messages.show)
         self.files.recent_changed.connect(self._show_recent)
-        self.actions_by_id.menus["viewers"].aboutToShow.connect(self._show_viewers)
-        self.actions_by_id.menus["edit"].aboutToShow.connect(self._allow_commands)
-        self.actions_by_id.menus["move_into"].aboutToShow.connect(self._show_regions)
         self.actions_by_id.menus["recent"].aboutToShow.connect(self._show_recent)
 
     # Following session and engine
@@ -255,7 +230,7 @@ class MainWindow(QMainWindow):
         self._central.setCurrentIndex(0 if patch is None else 1)
         self.docks.show_all(patch is not None)
         self.viewers.empty.setVisible(patch is not None and not self.viewers.docks)
-        self.actions_by_id.set_enabled(NEEDS_PATCH, patch is not None)
+        self._availability.follow_patch()
         self._on_selection([])
         if patch is not None:
             self.canvas.setFocus()
@@ -273,15 +248,7 @@ class MainWindow(QMainWindow):
         self.updates.begin_again()
         self.bridge.set_engine(self.session.engine)
 
-    def _on_changed(self) -> None:
-        history = self.session.patch.history if self.session.patch else None
-        for command, word, name in (
-            ("undo", "&Undo", history.undo_name if history else None),
-            ("redo", "&Redo", history.redo_name if history else None),
-        ):
-            action = self.actions_by_id[command]
-            action.setText(f"{word} {name}".replace("&&", "&") if name else word)
-            action.setEnabled(name is not None)
+    def _show_title(self) -> None:
         self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")
         self.setWindowModified(self.session.is_modified)
 
@@ -289,23 +256,17 @@ class MainWindow(QMainWindow):
         patch = self.session.patch
         self.inspector.show_nodes(nodes)
         self.help.show_type(patch.block_type(nodes[0]) if patch is not None and nodes else None)
-        self._allow_commands()
+        self._availability.follow_selection()
 
     def _on_types(self, types: frozenset[str]) -> None:
         patch, selected = self.session.patch, self.canvas.selected()
         if patch is not None and any(patch.nodes[node].type in types for node in selected):
             self._on_selection(selected)
 
-    def _allow_commands(self) -> None:
-        has_nodes, has_connections = bool(self.canvas.selected()), self.canvas.has_selected_connections
-        self.actions_by_id.set_enabled(NEEDS_NODE, has_nodes)
-        self.actions_by_id.set_enabled(NEEDS_CONNECTION, has_connections)
-        self.actions_by_id.set_enabled(NEEDS_SELECTION, has_nodes or has_connections)
-        self.actions_by_id.set_enabled(NEEDS_MEMBER, self.canvas.edits.has_members())
-
     def _on_report(self, report: FrameReport) -> None:
         self.canvas.show_report(report)
         self.inspector.show_report(report)
+        self.viewers.show_report(report)
         self.problems.show_diagnostics(report.diagnostics)
         self.updates.show_report(report)
         self.badge.show_report(report)
@@ -323,31 +284,12 @@ class MainWindow(QMainWindow):
         self.docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
         self._problem_count.show_count(errors, warnings)
 
-    def _show_viewers(self) -> None:
-        fill_viewers(self.actions_by_id.menus["viewers"], self.viewers.docks.values())
-
-    def _show_regions(self) -> None:
-        edits = self.canvas.edits
-        fill_regions(self.actions_by_id.menus["move_into"], edits.scopes_to_enter(), edits.move_into)
-
     def _show_recent(self) -> None:
-        recent = self.state.existing_recent()
-        fill_recent(self.actions_by_id.menus["recent"], recent, self.files.open_path)
-        self.welcome.show_recent(recent[:5])
+        self.welcome.show_recent(self.state.existing_recent()[:5])
 
     def _show_context_menu(self, kind: str, position: QPoint) -> None:
-        self._allow_commands()
+        self._availability.follow_selection()
         open_context_menu(self, self.actions_by_id, kind, position)
-
-
-def _column(*widgets: QWidget) -> QWidget:
-    page = QWidget()
-    column = QVBoxLayout(page)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
-    for widget in widgets:
-        column.addWidget(widget)
-    return page
 
 
 def application() -> QApplication:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QSize, Qt
+from functools import partial
+
+from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
@@ -30,9 +32,7 @@ def arrange(window: QMainWindow, docks: Docks) -> None:
     window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
     window.tabifyDockWidget(docks["problems"], docks["updates"])
     window.tabifyDockWidget(docks["updates"], docks["log"])
-    window.tabifyDockWidget(docks["inspector"], docks["help"])
-    for name in ("problems", "inspector"):
-        docks[name].raise_()
+    docks["problems"].raise_()
 
 
 def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
@@ -42,6 +42,17 @@ def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
     window.resizeDocks(right, [width, width], Qt.Orientation.Horizontal)
     window.resizeDocks(right, [upper, window.height() - upper], Qt.Orientation.Vertical)
     window.resizeDocks([docks["problems"]], [_LISTS_HEIGHT], Qt.Orientation.Vertical)
+    QTimer.singleShot(0, window, partial(_tabify, window, docks["inspector"], docks["help"]))
+
+
+def _tabify(window: QMainWindow, front: QDockWidget, behind: QDockWidget) -> None:
+    """Put a shown dock behind another; had they been hidden then, Qt would leave their tabs where they are not seen."""
+    is_open = behind.toggleViewAction().isChecked()
+    behind.hide()
+    window.tabifyDockWidget(front, behind)
+    behind.show()
+    front.raise_()
+    behind.setVisible(is_open)  # which it is not at first
 
 
 def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:

@@ -33,7 +33,10 @@ _MAXIMUM_TITLE = 240
 
 @dataclass(frozen=True)
 class NodeLayout:
-    """A node's size, the centres of its ports in the order of its face, and where its slider is, if it has one."""
+    """A node's size, the centres of its ports in the order of its face, and where its slider is, if it has one.
+
+    `names` is the width of the longest name of a driven parameter: the numbers beside all of them stand in one column.
+    """
 
     width: float
     height: float
@@ -41,6 +44,7 @@ class NodeLayout:
     outputs: tuple[QPointF, ...]
     header: float = HEADER
     track: QRectF | None = None
+    names: float = 0.0
 
     @property
     def body(self) -> QRectF:
@@ -76,16 +80,14 @@ def layout(face: NodeFace) -> NodeLayout:
         tuple(QPointF(width, first + ROW * row) for row in range(len(face.outputs))),
         header,
         track,
+        max((_text_width(port.name, SMALL, False) for port in face.inputs if port.live is not None), default=0.0),
     )
 
 
-def value_area(port: PortFace, centre: QPointF) -> QRectF:
-    """Return where a port's number stands: right of a parameter's name, or right of an output's, next to its port."""
+def value_area(port: PortFace, centre: QPointF, placed: NodeLayout) -> QRectF:
+    """Return where a port's number stands: right of all parameters' names, or between an output's name and its port."""
     width = value_width()
-    if port.is_input:
-        left = centre.x() + PORT_TEXT + _text_width(port.name, SMALL, False) + VALUE_GAP
-    else:
-        left = centre.x() - PORT_TEXT - width
+    left = centre.x() + PORT_TEXT + placed.names + VALUE_GAP if port.is_input else centre.x() - PORT_TEXT - width
     return QRectF(left, centre.y() - ROW / 2, width, ROW)
 
 

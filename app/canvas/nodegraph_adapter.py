@@ -228,7 +228,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             text = live.text(self.values)
             if text != self._shown_values.get(key):
                 self._shown_values[key] = text
-                self.update(value_area(port.face, port.pos()))
+                self.update(value_area(port.face, port.pos(), self._layout))
 
     def _value_texts(self) -> dict[tuple[str, bool], str]:
         found = ((key, port.face.live) for key, port in self.ports.items())

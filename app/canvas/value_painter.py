@@ -28,7 +28,7 @@ def paint_values(
         for port, centre in zip(ports, centres, strict=True):
             text = texts.get((port.name, port.is_input))
             if text is not None:
-                painter.drawText(value_area(port, centre), flags | Qt.TextFlag.TextDontClip, text)
+                painter.drawText(value_area(port, centre, layout), flags | Qt.TextFlag.TextDontClip, text)
 
 
 def paint_slider(painter: QPainter, slider: SliderFace, track: QRectF, theme: Colours, *, held: bool) -> None:

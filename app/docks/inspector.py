@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from app.docks.node_header import NodeHeader
 from app.docks.node_status import NodeStatus
+from app.docks.number_column import align_numbers
 from app.docks.parameter_drives import ParameterDrives
 from app.docks.parameter_editors import ParameterEditor, make_editor
 from app.docks.parameter_row import ParameterRow
@@ -143,6 +144,7 @@ class Inspector(EmptyState):
             for spec in block_type.parameters.values():
                 self._rows[spec.name] = row = self._make_row(spec)
                 form.addRow(row.label, row)
+            align_numbers(row.editor for row in self._rows.values())
             column.addLayout(form)
         elif block_type is not None:
             none = QLabel("This block has no parameters")

@@ -33,7 +33,6 @@ from engine.blocktypes.parameters import ParameterSpec, UserArray
 
 SLIDER_STEPS = 1000
 _WIDEST_SLIDER = 1e8  # wider bounds stand for any number, of which no slider could pick one
-_BOX_WIDTH = 104  # the same for all, so that the sliders above each other have one length
 
 
 class ParameterEditor(QWidget):
@@ -69,8 +68,6 @@ class NumberEditor(ParameterEditor):
         self.box = NumberBox(spec.minimum, spec.maximum, whole=self._whole, unit=spec.unit)
         self.box.setAccessibleName(spec.name)
         self.box.valueChanged.connect(self._on_box)
-        if self.slider is not None:
-            self.box.setFixedWidth(_BOX_WIDTH)
         self.row.addWidget(self.box, 0 if self.slider else 1)
 
     def show_values(self, values: Sequence[Any]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.docks.picture_saver import PictureSaver
+from app.format import format_rate
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
 from app.widgets.frame_rate import FrameRate
@@ -15,6 +16,8 @@ from app.widgets.picture_view import PictureView
 from engine.runtime.messages import Preview, Viewing
 
 _REFRESH_S = 0.25  # a person can't read figures that change faster
+_SPACING, _MARGIN = 4, 8
+_STAYS_MS = 1000  # after so long without another picture
 
 
 class Viewer(QWidget):
@@ -34,6 +37,7 @@ class Viewer(QWidget):
         self._probe.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._status = QLabel()
         self._status.setObjectName("figures")
+        self._status.setToolTip("Size of the picture, zoom, and pictures a second while it changes")
         self._status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._icon_buttons: dict[str, QToolButton] = {}
         self._footer = self._make_footer()
@@ -45,8 +49,11 @@ class Viewer(QWidget):
         self._saver = PictureSaver(self)
         self._saver.failed.connect(self.failed)
         self._saver.wants_whole_changed.connect(self._tell_viewing)
-        self._rate = FrameRate()
+        self._rate, self._pictures = FrameRate(), 0
         self._drawn_s = 0.0
+        # A picture that stays has no rate, and nothing comes then that would show so.
+        self._stays = QTimer(self, singleShot=True, interval=_STAYS_MS)
+        self._stays.timeout.connect(self._on_stays)
         self._footer.hide()
         self.picture.probed.connect(self._on_probed)
         self.picture.view_changed.connect(self._show_status)
@@ -57,6 +64,16 @@ class Viewer(QWidget):
     def probe_text(self) -> str:
         """The footer's text on the pixel under the pointer."""
         return self._probe.text()
+
+    @property
+    def status_text(self) -> str:
+        """The footer's text on the picture: size, zoom, and rate while it changes."""
+        return self._status.text()
+
+    @property
+    def hint(self) -> str:
+        """What is said while there is no picture."""
+        return self._page.hint
 
     @property
     def viewing(self) -> Viewing:
@@ -78,7 +95,9 @@ class Viewer(QWidget):
             self._saver.take(self.picture.picture())
         self._tell_viewing()
         now_s = time.monotonic()
-        self._rate.add(preview.frame, now_s)
+        self._pictures += 1
+        self._rate.add(self._pictures, now_s)
+        self._stays.start()
         if now_s - self._drawn_s > _REFRESH_S:
             self._drawn_s = now_s
             self._show_status()
@@ -103,8 +122,8 @@ class Viewer(QWidget):
         footer = QWidget()
         footer.setObjectName("viewerFooter")
         row = QHBoxLayout(footer)
-        row.setContentsMargins(8, 4, 4, 4)
-        row.setSpacing(4)
+        row.setContentsMargins(_MARGIN, _SPACING, _SPACING, _SPACING)
+        row.setSpacing(_SPACING)
         row.addWidget(self._probe, 1)
         row.addWidget(self._status)
         for face, text, run in (
@@ -127,7 +146,7 @@ class Viewer(QWidget):
     def _on_probed(self) -> None:
         point = self.picture.probe
         if point is None:
-            self._probe.setText("")
+            self._show_probe("")
         elif (colour := self.picture.pixel(*point)) is not None:
             self._show_pixel(*point, colour)
         # Else it comes with the next picture; until then the text tells of the pixel before.
@@ -135,12 +154,23 @@ class Viewer(QWidget):
 
     def _show_pixel(self, x: int, y: int, colour: tuple[int, int, int, int]) -> None:
         red, green, blue, alpha = colour
-        self._probe.setText(f"({x}, {y})  {red} {green} {blue} {alpha}")
+        self._show_probe(f"({x}, {y})  {red} {green} {blue} {alpha}")
+
+    def _show_probe(self, text: str) -> None:
+        """Show the pixel under the pointer; where the footer is too narrow for both texts, in place of the other."""
+        self._probe.setText(text)
+        needed = self._probe.fontMetrics().horizontalAdvance(text) + self._status.sizeHint().width()
+        tools = sum(button.sizeHint().width() + _SPACING for button in self._footer.findChildren(QToolButton))
+        self._status.setVisible(not text or needed + tools + 3 * _SPACING + _MARGIN < self._footer.width())
 
     def _tell_viewing(self) -> None:
         if self.viewing != self._told:
             self._told = self.viewing
             self.viewing_changed.emit()
+
+    def _on_stays(self) -> None:
+        self._rate.clear()
+        self._show_status()
 
     def _show_status(self) -> None:
         size = self.picture.picture_size
@@ -149,5 +179,5 @@ class Viewer(QWidget):
         rate = self._rate.per_second(time.monotonic())
         parts = [f"{size[0]} × {size[1]}", f"{self.picture.scale:.0%}"]
         if rate is not None:
-            parts.append(f"{rate:.0f} fps")
+            parts.append(format_rate(rate))
         self._status.setText(" · ".join(parts))

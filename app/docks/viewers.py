@@ -12,11 +12,12 @@ from app.docks.viewer import Viewer
 from engine.blocktypes.displaying import shows_pictures
 from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
 from engine.patch.document import Patch
-from engine.runtime.messages import Preview, Viewing
+from engine.runtime.messages import FrameReport, Preview, Viewing
 
 _NO_VIEWER = "Add a Viewer block and connect an image"
 _NO_IMAGE = "Connect an image to this viewer"
 _WAITING = "Waiting for the first picture …"
+_COMPILING = "Compiling the patch …"
 
 
 class ViewerDocks(QObject):
@@ -32,6 +33,7 @@ class ViewerDocks(QObject):
         self._patch: Patch | None = None
         self._unsubscribe: Callable[[], None] | None = None
         self._visible: dict[str, Viewing] = {}
+        self._is_preparing = False
         self.empty = self._make_dock("viewer", "Viewer", Viewer(_NO_VIEWER))
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
         self.docks: dict[str, QDockWidget] = {}
@@ -61,6 +63,13 @@ class ViewerDocks(QObject):
         """Hand a picture to its viewer, if that is still there."""
         if preview.node in self.docks:
             self.viewer(preview.node).show_preview(preview)
+
+    def show_report(self, report: FrameReport) -> None:
+        """Say, where there is no picture yet, what is waited for."""
+        if report.preparing != self._is_preparing:
+            self._is_preparing = report.preparing
+            for node in self.docks:
+                self.viewer(node).set_hint(self._hint(node))
 
     def reveal(self, node: str) -> None:
         """Bring a viewer to the front, also one that was closed."""
@@ -110,7 +119,7 @@ class ViewerDocks(QObject):
     def _hint(self, node: str) -> str:
         assert self._patch is not None
         fed = any(connection.target.node == node for connection in self._patch.connections)
-        return _WAITING if fed else _NO_IMAGE
+        return (_COMPILING if self._is_preparing else _WAITING) if fed else _NO_IMAGE
 
     def _set_seen(self, node: str, seen: bool) -> None:
         seen = seen and node in self.docks  # Qt tells of one that is being removed, too

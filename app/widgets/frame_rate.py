@@ -1,4 +1,4 @@
-"""Frames per second, counted over the last second."""
+"""How often something happens a second, counted over the last second."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import deque
 
 
 class FrameRate:
-    """Counts frames by number, so that frames which nobody took still count."""
+    """Counts by number (of launches, of pictures), so that those which nobody took still count."""
 
     def __init__(self, window_s: float = 1.0) -> None:
         self._window_s = window_s
         self._seen: deque[tuple[float, int]] = deque()
 
     def add(self, frame: int, now_s: float) -> None:
-        """Note that `frame` was seen at `now_s`; a smaller number than before starts again."""
+        """Note that number `frame` was seen at `now_s`; a smaller number than before starts again."""
         if self._seen and frame < self._seen[-1][1]:
             self._seen.clear()
         if not self._seen or frame > self._seen[-1][1]:

@@ -10,8 +10,8 @@ class Keyboard(
 ):
     """Tell whether a key is down, was just pressed, and how it has switched.
 
-    Keys are called by their lower-case name: a, 7, space, left, f1. Keys count while the window with the canvas or a
-    viewer is in front and no text is being typed.
+    Keys are called by their lower-case name: a, 7, left, f5. Keys count while the window with the canvas or a viewer is
+    in front and no text is being typed. A key that the editor knows does what it does there, too: space pauses.
     """
 
     hears = ("key",)
@@ -20,7 +20,7 @@ class Keyboard(
     pressed: Value[bool] = value_port(doc="True in the frame in which it went down.")
     toggle: Value[bool] = value_port(doc="Changes with every press, from false on.")
     presses: Value[int] = value_port(doc="How often it went down.")
-    key: str = param("space", doc="Name of the key, in lower case.")
+    key: str = param("a", doc="Name of the key, in lower case.")
 
     name: str = ""
     count_name: str = ""
@@ -32,7 +32,8 @@ class Keyboard(
 
     def check(self) -> None:
         """Look the key's names up once; what another key did does not count."""
-        name = f"key.{self.key.strip().lower() or 'space'}"
+        key = self.key.strip().lower()
+        name = f"key.{key}" if key else "no key"
         if name != self.name:
             self.name, self.count_name, self.counted = name, f"{name}#", None
 

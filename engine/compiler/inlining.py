@@ -76,18 +76,21 @@ class Inlined:
         self._seen = {inner: outer.port for outer, inner in ends if "/" not in outer.node}
 
 
-def changed_values(
-    before: Mapping[str, Mapping[str, object]], after: Mapping[str, Mapping[str, object]]
-) -> dict[Place, object]:
-    """Return the numbers that are others in `after`, by (node, name): what a graph that runs on has to be told.
+def changed_values(before: Inlined, after: Inlined, values: Mapping[str, Mapping[str, object]]) -> dict[Place, object]:
+    """Return the numbers that may be others in `after`, by (node, name): what a graph that runs on has to be told.
 
-    A structural parameter of a composite may give its children other live values and change nothing else.
+    A structural parameter of a composite may give its children other live values, or expose others of them, and change
+    nothing else. `values` are the newest by node of the patch, from which those of exposed parameters are taken.
     """
+    if not after.values:
+        return {}
+    known = before.values if before.parameters == after.parameters else {}
+    newest = after.all_values(values)
     return {
-        (node, name): value
-        for node, values in after.items()
-        for name, value in values.items()
-        if isinstance(value, (bool, int, float)) and before.get(node, {}).get(name) != value
+        (node, name): newest[node][name]
+        for node, given in after.values.items()
+        for name, value in given.items()
+        if isinstance(value, (bool, int, float)) and known.get(node, {}).get(name) != value
     }
 
 

@@ -13,8 +13,8 @@ from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Se
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
-from engine.runtime.kernel_problems import kernel_diagnostic
 from engine.runtime.dangling import without_dangling
+from engine.runtime.kernel_problems import kernel_diagnostic
 from engine.runtime.launch_checks import count_problems
 from engine.runtime.modules import ModuleCache
 from engine.runtime.registry import BlockRegistry

@@ -230,7 +230,7 @@ class CudaContext:
             self._mark_values(node_id, {})
 
     def _mark_values(self, node_id: str, before: Mapping[str, object] | None) -> None:
-        """Have the graph that runs be told a block's values: it may go on as it is, with those of the block `before`."""
+        """Have the graph that runs be told a block's values: it may go on with those of one `before`."""
         block = self._block(node_id)
         if before is None or block is None or block.is_value:
             return

@@ -166,7 +166,7 @@ class CudaEngine:
         if is_done and self.frames_left:
             self.frames_left -= 1
             self.running = self.frames_left > 0
-        report = reporter.report(clock.moment, level, time_ns, records, self.running)
+        report = reporter.report(clock.moment, level, time_ns, records, self.running, self._launches)
         self.outbox.put_report(report)
         if is_done:
             clock.end()

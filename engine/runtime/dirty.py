@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 #: Who asks for an update: the person at the canvas, who may also take something back, or whatever followed by itself.
-Source = Literal["edit", "undo", "kernel file", "block file", "value", "engine"]
+Source = Literal["edit", "undo", "kernel file", "block file", "engine"]
 FIRST_BUILD = "first build"
 #: A person who pastes a hundred blocks need not read a hundred names.
 CAUSES_TOLD = 4

@@ -60,6 +60,8 @@ class Findings:
             self._status_seen, self._status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
             told = status_diagnostics(plan, self.status, lambda: plan.inlined.all_values(self._context.values()))
+        elif self.status:
+            self.status = {}  # of a graph that is gone
         if told == self._status:
             return
         now, places = time.perf_counter_ns(), [(item.node, item.port) for item in told]

@@ -164,7 +164,7 @@ class EngineStatistics(msgspec.Struct, frozen=True):
 class UpdateRecord(msgspec.Struct, frozen=True):
     """One update above HOT: what it was, why, and what it cost.
 
-    `source` says who: "edit", "undo", "kernel file", "block file", "value" or "engine". `cost_ns` is from when the work
+    `source` says who: "edit", "undo", "kernel file", "block file" or "engine". `cost_ns` is from when the work
     began to when its result ran; of that `beside_ns` was spent beside the frames and `swap_ns` between two of them.
     """
 
@@ -202,6 +202,8 @@ class FrameReport(msgspec.Struct, frozen=True):
     preparing: bool = False
     #: How many frames of this engine wrote parameters and needed nothing more.
     hot_updates: int = 0
+    #: How often this engine has launched the graph; a frame that would give what the last one gave is not launched.
+    launches: int = 0
     #: The last report of an engine that has stopped: its diagnostics say why. Another engine has to be started.
     failed: bool = False
 

@@ -62,6 +62,8 @@ class PlacedBlock:
             for name, spec in block.parameters.items()
             if not spec.structural and (name not in before or before[name] != block.values[name])
         }
+        parameters = {**self.node.parameters, **successor.node.parameters}  # also what only one of the two takes
+        self.node = msgspec.structs.replace(self.node, parameters=parameters)
         self.block, self.description, self.problems = successor.block, successor.description, successor.problems
         self.misfits, self.declared, self.successor = successor.misfits, successor.declared, None
         return changed

@@ -12,7 +12,7 @@ from functools import cache
 from engine.compiler.amending.adjusting import Adjustment, adjust_graph, is_adjustable
 from engine.compiler.arguments import Resources
 from engine.compiler.description import BlockNode
-from engine.compiler.inlining import Inlined, changed_values, inline
+from engine.compiler.inlining import Inlined, inline
 from engine.compiler.instantiate import CompiledGraph, compile_plan
 from engine.compiler.node_making import KernelNode
 from engine.compiler.plan import Plan, plan_what_can_run
@@ -54,11 +54,12 @@ class Prepared:
     buffers: dict[str, BufferReport] = field(default_factory=dict)
     facts: GraphFacts | None = None
 
-    #: Numbers that an adjusted graph has to be told, by (node, name).
-    given: dict[tuple[str, str], object] = field(default_factory=dict)
-
     def abandon(self, context: CudaContext) -> None:
-        """Give back the memory that was claimed, of what does not come to run after all."""
+        """Give back what was built and claimed, of what does not come to run after all."""
+        if self.compiled is not None:
+            for variant in self.compiled.variants:  # the array of the status words goes with the memory
+                variant.destroy()
+        self.compiled = self.adjustment = None
         if self.memory is not None:
             self.memory.abandon(context.pool, context.states)
             self.memory = None
@@ -112,14 +113,14 @@ def prepare(context: CudaContext, current: Current | None, profiling: ProfilingL
             anew = plan_what_can_run(inlined, problems, running).plan
             assert anew is not None
             _realise(prepared, context, anew, profiling, kept)
+        _look_ahead(prepared, context)
     except GraphValidationError as problem:
         prepared.refused = True
         prepared.diagnostics += problem.errors
     except WarploomError as problem:
+        prepared.abandon(context)
         prepared.refused = True
         prepared.diagnostics.append(error(str(problem), remedy="make the buffers smaller or close other programs"))
-    else:
-        _look_ahead(prepared, context)
     return prepared
 
 
@@ -184,7 +185,6 @@ def _look_ahead(prepared: Prepared, context: CudaContext) -> None:
     else:
         assert prepared.adjustment is not None
         kernels = _adjusted_kernels(prepared.adjustment)
-        prepared.given = changed_values(prepared.adjustment.running.plan.inlined.values, plan.inlined.values)
     prepared.launch_warnings = launch_warnings(kernels, context.device.info)
     prepared.buffers = buffer_reports(plan, memory.by_owner)
     prepared.facts = graph_facts(compiled) if compiled is not None else None

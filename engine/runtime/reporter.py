@@ -55,6 +55,10 @@ class Reporter:
             self._renewed_ns = time.perf_counter_ns()
             self._nodes.measure(self.spans.by_node())
             self._count()
+        elif level is UpdateLevel.COLD and updates.profiling < ProfilingLevel.SUMMARY:
+            self._nodes.measure({})  # nobody measures any more, and old times tell nothing of this graph
+            self.launch_ns = Average()
+            self._count()
         if not self._context.value_graph.is_empty:
             time_ns = time.perf_counter_ns()
             if now or time_ns - self._valued_ns >= REPORT_INTERVAL_NS:
@@ -63,7 +67,13 @@ class Reporter:
             self._values = {}
 
     def report(
-        self, now: Moment, level: UpdateLevel, time_ns: int, records: tuple[UpdateRecord, ...], running: bool
+        self,
+        now: Moment,
+        level: UpdateLevel,
+        time_ns: int,
+        records: tuple[UpdateRecord, ...],
+        running: bool,
+        launches: int,
     ) -> FrameReport:
         """Return the report of the frame at a moment, which took `time_ns`."""
         updates = self._updates
@@ -89,6 +99,7 @@ class Reporter:
             self._values,
             updates.preparing,
             self._hot_updates,
+            launches,
         )
 
     def last_report(self, frame: int, diagnostics: tuple[Diagnostic, ...]) -> FrameReport:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from engine.compiler.inlining import changed_values
 from engine.compiler.instantiate import CompiledGraph
 from engine.compiler.plan import Plan
-from engine.diagnostics import Diagnostic, GraphValidationError
+from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef
 from engine.runtime.allocation import GraphMemory, adopt
 from engine.runtime.code import PreparedCode
@@ -71,15 +71,19 @@ class RunningGraph:
             prepared.memory.take_over(old_memory)
         return Retired(self._context, old, old_memory)
 
-    def adjust(self, prepared: Prepared) -> Retired:
-        """Change launches and addresses in place; DeviceError when the device refuses, and then nothing has changed."""
-        assert self.compiled is not None and self.memory is not None
+    def adjust(self, prepared: Prepared) -> tuple[Retired, dict[tuple[str, str], object]]:
+        """Change launches and addresses in place; DeviceError when the device refuses, and then nothing has changed.
+
+        Returns, beside what is out of use, the numbers that the graph has to be told, by (node, name).
+        """
+        assert self.memory is not None
         assert prepared.adjustment is not None and prepared.memory is not None
+        given = self._given(prepared.adjustment.plan)
         prepared.adjustment.apply()
         self._context.states.commit(prepared.memory.states, prepared.left_out)
         prepared.memory.take_over(self.memory)
         old_memory, self.memory = self.memory, prepared.memory
-        return Retired(self._context, memory=old_memory)
+        return Retired(self._context, memory=old_memory), given
 
     def refresh(self, plan: Plan) -> Refreshed:
         """Follow a plan of the same graph: upload contents anew, use other arrays of the user's own."""
@@ -104,7 +108,7 @@ class RunningGraph:
                         changed = True
                     except GraphValidationError as problem:
                         problems += problem.errors
-        given = changed_values(before.inlined.values, plan.inlined.values)
+        given = self._given(plan)
         # Nothing may hold on to arrays that are used no more.
         self.compiled.plan = replace(before, description=plan.description, inlined=plan.inlined, checked=plan.checked)
         return Refreshed(changed, given, problems, rebuild)
@@ -121,6 +125,11 @@ class RunningGraph:
         memory, self.memory = self.memory, None
         return Retired(self._context, old, memory)
 
+    def _given(self, plan: Plan) -> dict[tuple[str, str], object]:
+        """Return the numbers that the graph has to be told to follow a plan, as they are now, by (node, name)."""
+        assert self.compiled is not None
+        return changed_values(self.compiled.plan.inlined, plan.inlined, self._context.values())
+
     def _rebind(self, plan: Plan, owner: PortRef) -> bool:
         """Let a buffer be the array that its block names now; False when only a rebuild does that.
 
@@ -128,8 +137,13 @@ class RunningGraph:
         """
         assert self.compiled is not None and self.memory is not None
         memory = adopt(plan, self._context.device, owner)
-        if self.compiled.rebind(owner, memory):
+        try:
+            is_bound = self.compiled.rebind(owner, memory)
+        except DeviceError:
+            self.compiled.rebind(owner, self.memory.by_owner[owner])  # whatever part of it was taken is taken back
+            is_bound = False
+        if is_bound:
             self.memory.exchange(owner, memory)
-            return True
-        memory.free()
-        return False
+        else:
+            memory.free()
+        return is_bound

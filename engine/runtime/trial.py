@@ -77,7 +77,7 @@ class _Tried:
         try:
             given = {n: v for n, v in node.parameters.items() if n in block_type.parameters and v is not None}
             self._nodes.append(BlockNode(node.id, describe(block_type(node.id, given)), node.region))
-        except Exception as problem:  # noqa: BLE001 - a block's code may raise anything
+        except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
             self._problems.append(error(str(problem), node=node.id))
         return True
 

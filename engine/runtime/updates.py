@@ -229,12 +229,12 @@ class Updates:
             self._set_parameters(self._parameters_since_job)
         else:
             try:
-                level, retired = UpdateLevel.WARM, self._running.adjust(prepared)
+                level, (retired, given) = UpdateLevel.WARM, self._running.adjust(prepared)
             except DeviceError:  # a device that can't be used any more refuses the rebuild as well
                 prepared.abandon(self.context)
                 self.rebuild(f"{cause}, which the device does not take in place")
                 return _NOTHING
-            self._set_parameters(prepared.given)
+            self._set_parameters(given)
         findings.launches, self.buffers = prepared.launch_warnings, prepared.buffers
         self.facts = prepared.facts or self.facts  # which a graph keeps that was changed in place
         return level, retired

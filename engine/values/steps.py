@@ -52,7 +52,7 @@ class Step:
         self._start_problem = None
         try:
             self.block.begin()
-        except Exception as problem:  # noqa: BLE001 - a block's code may raise anything
+        except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
             self._start_problem = failure(self.block, "start", problem)
 
     def check(self) -> None:
@@ -77,7 +77,7 @@ class Step:
             try:
                 self.block.update(now)
                 changed = self._bring_on()
-            except Exception as raised:  # noqa: BLE001 - a block's code may raise anything
+            except (Exception, SystemExit) as raised:  # noqa: BLE001 - a block's code may raise anything
                 problem = failure(self.block, "update", raised)
             else:
                 self._has_run = True
@@ -127,12 +127,12 @@ def read_settings(block: ValueBlock) -> tuple[str, Diagnostic | None]:
         source: Any = block.source()
         if not isinstance(source, str):
             raise PatchError(f"source of {block.id} must be a text such as 'osc:127.0.0.1:9000', got {source!r}")
-    except Exception as problem:  # noqa: BLE001 - a block's code may raise anything
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
         return "", failure(block, "check", problem)
     return source, None
 
 
-def failure(block: ValueBlock, method: str, problem: Exception) -> Diagnostic:
+def failure(block: ValueBlock, method: str, problem: BaseException) -> Diagnostic:
     """Return what a block's code raised as an error on its node, with the line where it happened."""
     if isinstance(problem, WarploomError):
         return error(str(problem), node=block.node)

@@ -46,7 +46,7 @@ def test_a_fault_is_told_and_the_engine_can_be_started_again(
     window.files.open_path(file)
     patch = window.session.patch
     assert patch is not None
-    qtbot.waitUntil(lambda: "fps" in window.badge.text, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: "still" in window.badge.text, timeout=PATIENCE_MS)
     assert window.banner.text == ""
     patch.set("wild", reach=1 << 28)
     qtbot.waitUntil(lambda: bool(window.banner.text), timeout=PATIENCE_MS)
@@ -64,7 +64,7 @@ def test_a_fault_is_told_and_the_engine_can_be_started_again(
     window.banner.button.click()
     assert window.session.engine is not failed
     assert window.banner.text == ""
-    qtbot.waitUntil(lambda: "fps" in window.badge.text, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: "still" in window.badge.text, timeout=PATIENCE_MS)
     assert window.problems.list.topLevelItemCount() == 0
     assert window.canvas._scene.nodes["wild"].look.state == "ok"
 

@@ -14,8 +14,12 @@ from tests.app.app_support import make_report
 
 
 def test_badge_text() -> None:
-    """Running, paused, compiling and absent engines read differently."""
+    """Running, paused, compiling, still, empty and absent engines read differently."""
     assert badge_text(make_report(), 59.6) == "host · 60 fps · 420 µs"
+    assert badge_text(make_report(), 0.5) == "host · 0.5 fps · 420 µs"
+    assert badge_text(make_report(launches=7), 0.0) == "host · still"
+    assert badge_text(make_report(launches=0), 0.0) == "host · nothing to run"
+    assert badge_text(make_report(running=False), 59.6, 21_300_000) == "host · paused · 21.3 ms"
     assert badge_text(make_report(running=False), 59.6) == "host · paused · 420 µs"
     assert badge_text(make_report(preparing=True), 30.0) == "host · compiling … · 30 fps · 420 µs"
     assert badge_text(None) == "No engine"
@@ -23,8 +27,9 @@ def test_badge_text() -> None:
 
 def test_badge_tooltip() -> None:
     """The tooltip holds the figures that the badge has no room for."""
-    assert badge_tooltip(make_report(frame=1234)).splitlines() == [
+    assert badge_tooltip(make_report(frame=1234, launches=17)).splitlines() == [
         "Frame 1,234",
+        "Launches: 17; a frame in which nothing changes needs none",
         "3 blocks, 5 kernels",
         "Launch: not measured",
         "Profiling: none",
@@ -80,3 +85,49 @@ def test_an_engine_that_stopped_answering_is_not_green(qtbot: QtBot, monkeypatch
     assert badge.text == "no frame for 5 s"
     badge.show_report(make_report(running=True))
     assert badge.text.startswith("host")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time in seconds, in a list of one, for the test to set."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_patch_in_which_nothing_changes_is_still(qtbot: QtBot, clock: list[float]) -> None:
+    """Its frames go on and cost next to nothing: neither their rate nor their time is that of the patch."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    for frame in range(120):
+        clock[0] = 100 + frame / 60
+        badge.show_report(make_report(frame=frame, launches=1, frame_time_ns=22_000_000 if frame == 0 else 9000))
+        assert "fps" not in badge.text
+    assert badge.text == "host · still"
+    badge.show_report(make_report(frame=120, launches=1, frame_time_ns=9000, running=False))
+    assert badge.text == "host · paused · 22.0 ms"
+
+
+def test_the_rate_is_that_of_launches(qtbot: QtBot, clock: list[float]) -> None:
+    """Of 60 frames a second in which every third is launched, 20 are told, with the time of a launched one."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    for frame in range(121):
+        clock[0] = 100 + frame / 60
+        is_launched = frame % 3 == 0
+        report = make_report(frame=frame, launches=frame // 3, frame_time_ns=22_000_000 if is_launched else 9000)
+        badge.show_report(report)
+    assert badge.text == "host · 20 fps · 22.0 ms"
+
+
+def test_what_is_compiled_for_long_is_not_called_still(qtbot: QtBot, clock: list[float]) -> None:
+    """Not while it takes, and not right after."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    for frame in range(120):
+        clock[0] = 100 + frame / 60
+        badge.show_report(make_report(frame=0, preparing=True))
+    assert badge.text.startswith("host · compiling …")
+    clock[0] += 0.5
+    badge.show_report(make_report(frame=0))
+    assert badge.text == "host · 420 µs"

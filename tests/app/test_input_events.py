@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.input_events import InputEvents
 from app.widgets.picture_view import PictureView
+from app.window import MainWindow
 from engine.patch.document import Patch
 from engine.runtime.messages import SetInput
 from tests.app.app_support import move_pointer
@@ -226,3 +227,15 @@ def test_the_wheel_adds_up(desk: Desk, patch: Patch) -> None:
         )
         QApplication.sendEvent(desk.canvas, event)
     assert desk.posted == [("mouse.wheel", 1.0), ("mouse.wheel", 2.0), ("mouse.wheel", 1.5)]
+
+
+def test_a_new_keyboard_listens_to_no_key_of_the_editor(window: MainWindow) -> None:
+    """Its default plays, pauses, searches and deletes nothing."""
+    window.files.new()
+    patch = window.session.patch
+    assert patch is not None
+    key = patch.value(patch.add("value.keyboard").id, "key")
+    commands = window.actions_by_id.commands.values()
+    used = {keys.lower() for command in commands for keys in command.keys}
+    assert {"space", "f", "."} <= used
+    assert key not in used

@@ -335,3 +335,17 @@ def test_the_wheel_edits_only_a_focused_number(inspector: Inspector, patch: Patc
     )
     QApplication.sendEvent(box, event)
     assert patch.value("a", "gain") == 1.0
+
+
+@pytest.mark.parametrize("block", ["particles.emitter", "fractal.mandelbrot_step", "control.while", "image.tone"])
+def test_numbers_fit_into_their_boxes_with_their_units(inspector: Inspector, patch: Patch, block: str) -> None:
+    """The largest and the smallest that may be set, too; the boxes of a block are equally wide."""
+    inspector.show_nodes([patch.add(block).id])
+    inspector.resize(518, 400)
+    editors = [row.editor for row in inspector._rows.values()]
+    boxes = [editor.box for editor in editors if isinstance(editor, NumberEditor) and editor.slider is not None]
+    assert len({box.width() for box in boxes}) == 1
+    for box in boxes:
+        for value in (box.minimum(), box.maximum()):
+            text = box.textFromValue(value) + box.suffix()
+            assert box.fontMetrics().horizontalAdvance(text) < box.lineEdit().width(), text

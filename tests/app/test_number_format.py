@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.format import format_bytes, format_shape, format_time, plural
+from app.format import format_bytes, format_rate, format_shape, format_time, plural
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,15 @@ def test_bytes(size: int, text: str) -> None:
 def test_times(time_ns: int, text: str) -> None:
     """Times use the unit in which they have one to three digits before the point."""
     assert format_time(time_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("per_second", "text"),
+    [(59.6, "60 fps"), (240.0, "240 fps"), (9.96, "10 fps"), (3.33, "3.3 fps"), (0.5, "0.5 fps")],
+)
+def test_rates(per_second: float, text: str) -> None:
+    """Rates are whole, but for small ones."""
+    assert format_rate(per_second) == text
 
 
 def test_shapes() -> None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtGui import QColor, QImage
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.bridge import SHARED_RATE, Bridge
 from app.docks import picture_saver
 from app.docks.viewer import Viewer
 from app.widgets.picture_view import PictureView
+from engine.patch.changes import PortRef
 from engine.runtime.messages import Observe, Preview, Probed, Viewing
-from tests.app.app_support import FakeEngine, move_pointer
+from tests.app.app_support import FakeEngine, make_report, move_pointer
 from tests.app.test_picture_view import gradient
 
 
@@ -128,6 +131,49 @@ def test_a_viewer_tells_when_it_wants_something_else(qtbot: QtBot, viewer: Viewe
     assert told[1:] == [Viewing((viewer.picture.width(), viewer.picture.height()))]
     viewer.resize(320, 240)
     assert told[-1] == Viewing((viewer.picture.width(), viewer.picture.height()))
+
+
+@pytest.mark.parametrize(("width", "both"), [(600, True), (290, False)])
+def test_the_pixel_under_the_pointer_is_told_in_a_narrow_viewer_too(viewer: Viewer, width: int, both: bool) -> None:
+    """In place of size and zoom, which come back when the pointer goes."""
+    viewer.resize(width, 200)
+    viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
+    move_pointer(viewer.picture, viewer.picture.rect().center())
+    QApplication.processEvents()
+    assert viewer._probe.fontMetrics().horizontalAdvance(viewer.probe_text) <= viewer._probe.width()
+    assert viewer._status.isVisible() is both
+    viewer.picture.leaveEvent(object())
+    assert viewer._status.isVisible()
+
+
+def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rate is that of the pictures that came, and goes when no other comes."""
+    start_s = time.monotonic() + 10
+    now_s = [start_s]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+    for picture in range(62):
+        now_s[0] = start_s + picture / 30
+        viewer.show_preview(Preview("v", 2 + 7 * picture, gradient(120, 60), (500, 1000)))
+    assert viewer.status_text.endswith(" · 30 fps")
+    viewer._stays.timeout.emit()
+    assert viewer.status_text.startswith("1000 × 500 · ")
+    assert "fps" not in viewer.status_text
+
+
+def test_a_viewer_without_a_picture_says_what_it_waits_for(window: Any) -> None:
+    """An image to be connected, the compiler, or the first picture."""
+    window.files.new()
+    viewers = window.viewers
+    screen = window.session.patch.add("test_app.screen").id
+    hint = viewers.viewer(screen)
+    assert hint.hint == "Connect an image to this viewer"
+    viewers.show_report(make_report(preparing=True))
+    assert hint.hint == "Connect an image to this viewer"
+    picture = window.session.patch.add("test_app.picture")
+    window.session.patch.connect(picture["out"], PortRef(screen, "image"))
+    assert hint.hint == "Compiling the patch …"
+    viewers.show_report(make_report())
+    assert hint.hint == "Waiting for the first picture …"
 
 
 Choose = Callable[..., tuple[str, str]]

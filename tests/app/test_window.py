@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QTabBar
 from pytestqt.qtbot import QtBot
 
 from app.commands import MENUS, TOOLBAR
@@ -570,3 +571,19 @@ def test_shortcuts_are_listed(qtbot: QtBot, window: MainWindow) -> None:
     names = {rows.topLevelItem(i).text(0) for i in range(rows.topLevelItemCount())}  # type: ignore[union-attr]  # in range
     assert {"Play or pause", "Undo", "Add block"} <= names
     dialog.close()
+
+
+def test_the_tabs_of_the_first_layout_lie_below_their_docks(opened: MainWindow, qtbot: QtBot) -> None:
+    """Docks that share a place have one tab bar, as wide as they are, and no other is left over the window."""
+    opened.resize(1280, 720)
+    for name in ("help", "inspector"):
+        opened.docks.reveal(name)
+
+    def places() -> dict[str, QRect]:
+        bars = [bar for bar in opened.findChildren(QTabBar) if bar.isVisible() and opened.rect().contains(bar.pos())]
+        return {bar.tabText(0): bar.geometry() for bar in bars}
+
+    qtbot.waitUntil(lambda: set(places()) == {"Problems", "Inspector"})
+    for name, place in places().items():
+        dock = opened.docks[name.lower()].geometry()
+        assert (place.left(), place.right(), place.top()) == (dock.left(), dock.right(), dock.bottom() + 1)

@@ -32,13 +32,13 @@ def wait_for_picture(qtbot: QtBot, window: MainWindow) -> np.ndarray:
 def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     qtbot: QtBot, real_window: MainWindow, asked: Asked, tmp_path: Path
 ) -> None:
-    """Edits show in the picture, a broken patch says what is missing, and the saved file gives the same picture."""
+    """Edits show in the still picture, a broken patch says what is missing, and the saved file gives the same one."""
     window = real_window
     assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
     patch = window.session.patch
     assert patch is not None
     first = wait_for_picture(qtbot, window)
-    qtbot.waitUntil(lambda: "fps" in window.badge.text, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.badge.text == "host · still", timeout=PATIENCE_MS)
     assert window.problems.list.topLevelItemCount() == 0
 
     with qtbot.waitSignal(window.bridge.preview, timeout=PATIENCE_MS):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.blocktypes.composition import Child, ChildPort, Composition
 from engine.blocktypes.description import BlockDescription
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.inlining import changed_values, inline, owner
+from engine.compiler.inlining import Inlined, changed_values, inline, owner
 from engine.diagnostics import error
 from engine.patch.changes import Connection, PortRef
 
@@ -133,10 +133,22 @@ def test_values_reach_the_children_that_take_them() -> None:
 
 def test_only_numbers_that_changed_are_told_to_a_running_graph() -> None:
     """Texts and arrays take part in descriptions and never reach a kernel by themselves."""
-    before = {"a": {"gain": 1.0, "mode": "x", "on": True}, "b": {"gain": 2.0}}
-    after = {"a": {"gain": 1.0, "mode": "y", "on": False}, "b": {"gain": 3.0}, "c": {"n": 4}}
-    assert changed_values(before, after) == {("a", "on"): False, ("b", "gain"): 3.0, ("c", "n"): 4}
-    assert changed_values(after, after) == {}
+    empty = GraphDescription((), ())
+    before = Inlined(empty, values={"a": {"gain": 1.0, "mode": "x", "on": True}, "b": {"gain": 2.0}})
+    values = {"a": {"gain": 1.0, "mode": "y", "on": False}, "b": {"gain": 3.0}, "c": {"n": 4}}
+    after = Inlined(empty, values=values)
+    assert changed_values(before, after, {}) == {("a", "on"): False, ("b", "gain"): 3.0, ("c", "n"): 4}
+    assert changed_values(after, after, {}) == {}
+
+
+def test_exposed_numbers_are_told_as_they_are_now() -> None:
+    """Not as they were when the children were described; all are told when others than before are exposed."""
+    empty, first, second = GraphDescription((), ()), {"gain": 1.0, "bias": 0.0}, {"gain": 2.0, "bias": 0.0}
+    gain, bias = {("n", "p"): (("n/a", "gain"),)}, {("n", "p"): (("n/a", "bias"),)}
+    before, after = (Inlined(empty, parameters=gain, values={"n/a": given}) for given in (first, second))
+    assert changed_values(before, after, {"n": {"p": 9.0}}) == {("n/a", "gain"): 9.0}
+    after = Inlined(empty, parameters=bias, values={"n/a": first})
+    assert changed_values(before, after, {"n": {"p": 9.0}}) == {("n/a", "gain"): 1.0, ("n/a", "bias"): 9.0}
 
 
 def test_what_is_wrong_with_a_child_is_shown_at_its_composite() -> None:

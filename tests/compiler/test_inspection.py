@@ -6,7 +6,6 @@ import re
 from random import Random
 from xml.etree import ElementTree
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -121,9 +120,9 @@ def test_the_memory_drawing_has_a_bar_for_every_buffer() -> None:
     root = ElementTree.fromstring(memory_svg(chain()))
     tips = [item.text for item in root.iter(f"{SVG}title")]
     assert tips[:3] == [
-        "n0.out: 512 bytes at 0, 0 to 1",
-        "n1.out: 512 bytes at 512, 1 to 2",
-        "n2.out: 512 bytes at 0, 2 to 3",
+        "n0.out: 512 B at 0, 0 to 1",
+        "n1.out: 512 B at 512, 1 to 2",
+        "n2.out: 512 B at 0, 2 to 3",
     ]
     assert len(tips) == 3 + 4  # and one for each step
 

@@ -422,3 +422,18 @@ def test_a_value_that_changed_while_the_type_was_gone_counts(live: MakeLive) -> 
     one.save(block_text())
     assert one.step().update_level is UpdateLevel.HOT
     assert one.out() == [1, 2, 3]
+
+
+def test_a_value_that_only_the_next_version_takes_is_kept(live: MakeLive) -> None:
+    """Also when it was set between the save of a version that refuses it and the next frame."""
+    one = live(block_text())
+    one.patch.set(one.scale, gain=5.0)
+    one.patch.reset(one.scale, "gain")
+    one.step()
+    one.save(block_text(gain="0.5, max=1"))
+    one.patch.undo()
+    one.step()
+    assert one.out() == [0.5, 1, 1.5]
+    one.save(block_text())
+    one.step()
+    assert one.out() == [5, 10, 15]

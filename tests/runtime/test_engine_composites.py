@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Composite, CompositeBuilder, param
 from engine.patch.changes import PortRef
@@ -101,6 +102,60 @@ def test_a_structural_parameter_reaches_live_values_of_children(composites: None
         patch.set("thrice", power=0, a=1.0)
         engine.step()
         assert np.array_equal(engine.read(out), numbers(5, 10, 15))
+
+
+@pytest.mark.parametrize("count", [0, 5])
+def test_a_parameter_that_is_exposed_by_another_child_leaves_nothing_behind(kernels: Kernels, count: int) -> None:
+    """What it set before is the child's own value again, also where nothing is built for it, or only sizes change."""
+
+    class Routed(Composite, id="test_run.routed"):
+        """Multiply by a factor, first or last."""
+
+        last: bool = param(False, structural=True, doc="Where.")
+        count: int = param(3, min=1, structural=True, doc="How many.")
+
+        def compose(self, build: CompositeBuilder) -> None:
+            made = build.add_child("test_small.make", count=self.count, value=1.0)
+            first, last = build.add_child("test_run.scale", "one"), build.add_child("test_run.scale", "two")
+            build.connect_children(made["out"], first["x"])
+            build.connect_children(first["out"], last["x"])
+            build.expose_output("y", last["out"])
+            build.expose_parameter("factor", last if self.last else first, default=2.0)
+
+    patch = Patch()
+    node = patch.add("test_run.routed", node_id="routed")
+    with Engine(patch, device="host") as engine:
+        own = engine.step() and engine.read(node["y"])[0] / 2  # what the other one multiplies by
+        patch.set("routed", factor=7.0)
+        engine.step()
+        for number, last in enumerate((True, False, True)):
+            patch.set("routed", last=last, count=3 + count * number)
+            assert engine.step().update_level is UpdateLevel.WARM or not (count and number)
+            assert np.array_equal(engine.read(node["y"]), np.full(3 + count * number, 7 * own, np.float32))
+            patch.set("routed", factor=2.0)
+            engine.step()
+            patch.set("routed", factor=7.0)
+            engine.step()
+
+
+@pytest.mark.parametrize("power", [2, 1])
+def test_a_live_value_set_while_a_structure_is_looked_at_stays(
+    composites: None, monkeypatch: pytest.MonkeyPatch, power: int
+) -> None:
+    """A composite gives its children the values of when it is described; newer ones must not be undone by that."""
+    patch = Patch()
+    out = thrice(patch)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        updates = engine._engine.updates
+        patch.set("thrice", a=4.0)
+        patch.set("thrice", power=power)
+        engine._engine.frame(free_running=True)
+        assert updates.preparing
+        patch.set("thrice", a=6.0)
+        while updates.pending:
+            engine._engine.frame(free_running=True)
+        assert np.array_equal(engine.read(out), numbers(3, 6, 9) * np.float32(10**power * 10))
 
 
 def test_a_live_value_set_together_with_a_rebuild_is_kept(composites: None, kernels: Kernels) -> None:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
+from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 from engine.compiler.instantiate import CompiledGraph
 from engine.device.protocol import Device
 from engine.diagnostics import DeviceError, PatchError
@@ -142,6 +144,32 @@ def test_the_level_told_is_the_level_applied(kernels: Kernels, device: Device, s
             if report.update_level > HOT:
                 assert report.updates[-1].cost_ns > 0
     assert unsure < EDITS // 2
+
+
+def test_a_buffer_that_nothing_uses_yet_is_a_change_of_structure() -> None:
+    """Told and applied alike, though the same kernels run in the same order."""
+
+    class Roomy(Block, id="test_costs.roomy"):
+        """Make numbers, with or without room beside."""
+
+        out: Out[f32] = port(shape="[3]", doc="All 7.")
+        roomy: bool = param(False, structural=True, doc="With room.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            if self.roomy:
+                build.buffer("room", f32, "[3]")
+            kernel = Kernel(str(Path(__file__).parent / "small_blocks.cu"), "make")
+            build.launch(kernel, num_threads=3, args=(self.out, 7.0, 3))
+
+    patch = Patch()
+    patch.add("test_costs.roomy", node_id="roomy")
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for roomy in (True, False):
+            assert engine.cost_of(ParameterChanged("roomy", "roomy", roomy, not roomy)).level is COLD
+            patch.set("roomy", roomy=roomy)
+            report = engine.step()
+            assert report.update_level is COLD and not report.diagnostics
 
 
 def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:

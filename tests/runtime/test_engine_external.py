@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.api import Composite, CompositeBuilder
+from engine.api import Block, BlockBuilder, Composite, CompositeBuilder, Out, f32, param, port
+from engine.compiler.instantiate import Variant
+from engine.compiler.node_making import KernelNode
+from engine.device.external import describe_external
+from engine.diagnostics import DeviceError
 from engine.patch.document import NodeRef
 from engine.runtime.messages import BufferReport
 from tests.runtime.small_blocks import LENT, Array, array, bump, zeros
@@ -120,6 +124,63 @@ def test_another_array_that_a_copy_node_reads_is_followed_too() -> None:
         patch.set(source, which="1")
         engine.step()
         assert engine.read(take["out"]).tolist() == [10, 20]
+
+
+def test_another_array_that_the_device_refuses_in_place_is_followed_by_a_rebuild(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kernels that had the new address already are given the old one first, and nothing is let go too early."""
+    arrays = [floats(1, 2), floats(10, 20)]
+    patch = Patch()
+    source = lend(patch, *arrays)
+    last = bump(patch, bump(patch, source))
+    update, calls = Variant.update, list[KernelNode]()
+
+    def refuse(variant: Variant, node: KernelNode) -> None:
+        calls.append(node)
+        if len(calls) == 2:
+            raise DeviceError("no")
+        update(variant, node)
+
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        monkeypatch.setattr(Variant, "update", refuse)
+        patch.set(source, which="1")
+        report = engine.step()
+        assert report.update_level is UpdateLevel.COLD and not report.diagnostics
+        assert len(calls) == 4  # two and back
+        assert [a.tolist() for a in arrays] == [[3, 4], [12, 22]]
+        assert engine.read(last["out"]).tolist() == [12, 22]
+
+
+def test_an_array_that_takes_the_place_of_contents_is_looked_at_in_every_frame() -> None:
+    """A graph of constants alone need not be launched again; one that reads the user's memory must be."""
+
+    class Either(Block, id="test_ext.either"):
+        """Give out own numbers, or the user's array."""
+
+        out: Out[f32] = port(shape="[2]", doc="Numbers.")
+        theirs: bool = param(False, structural=True, doc="Which.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            if self.theirs:
+                build.adopt(self.out, describe_external(mine))
+            else:
+                build.provide(self.out, floats(5, 6))
+
+    mine, patch = floats(1, 2), Patch()
+    source, scaled = patch.add("test_ext.either"), patch.add("math.scale_offset", scale=2.0)
+    patch.connect(source["out"], scaled["x"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for theirs in (True, False, True):
+            patch.set(source, theirs=theirs)
+            assert not engine.step().diagnostics
+            compiled = engine._engine.updates.compiled
+            assert compiled is not None and compiled.is_still is not theirs
+        mine[:] = 7
+        engine._engine.frame(free_running=True)
+        assert engine.read(scaled["out"]).tolist() == [14, 14]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Engine, Patch, UpdateLevel
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Block, BlockBuilder, Composite, CompositeBuilder, In, Kernel, Out, f32, port
-from engine.diagnostics import PatchError, Severity
+from engine.compiler.instantiate import CompiledGraph
+from engine.diagnostics import DeviceError, PatchError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
 from engine.runtime.messages import Reset
@@ -388,6 +389,38 @@ def test_a_refused_build_leaves_no_memory_behind() -> None:
         patch.remove(wrong)
         assert not engine.step().diagnostics
         assert used_bytes(engine) == used
+
+
+@pytest.mark.parametrize("profiling", ProfilingLevel)
+def test_a_graph_that_cannot_be_brought_to_the_device_is_given_back(
+    monkeypatch: pytest.MonkeyPatch, profiling: ProfilingLevel
+) -> None:
+    """The one before runs on, with its memory, status words and events; a later try brings the new one."""
+    patch = Patch()
+    source = zeros(patch, 300)
+    pour = patch.add("test_small.pour", capacity=200)
+    patch.connect(source["out"], pour["x"])
+
+    def refuse(graph: CompiledGraph, stream: object) -> None:
+        raise DeviceError("no room")
+
+    with Engine(patch, device="host", profiling=profiling) as engine:
+        assert engine.step().counts == {str(pour["out"]): 200}
+        used = engine._engine.context.pool.used_bytes
+        with monkeypatch.context() as refusing:
+            refusing.setattr(CompiledGraph, "upload", refuse)
+            last = bump(patch, source)
+            for least in (-1.0, -2.0):
+                report = engine.step()
+                assert any("no room" in problem.message for problem in report.diagnostics)
+                assert report.counts == {str(pour["out"]): 200}
+                assert engine._engine.context.pool.used_bytes == used
+                patch.set(pour, least=least)  # which may be what it takes
+        patch.set(last, amount=2.0)
+        assert not any("no room" in problem.message for problem in engine.step().diagnostics)
+        assert engine.read(last["out"]).tolist() == [2.0] * 300
+    pool = engine._engine.context.pool
+    assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)
 
 
 def test_an_append_buffer_in_a_loop_starts_anew_in_each_turn() -> None:

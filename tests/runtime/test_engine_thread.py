@@ -227,6 +227,18 @@ def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -
         assert found == [9]
 
 
+def test_a_report_tells_how_often_the_graph_was_launched(pictured: Patch) -> None:
+    """Frames of a still picture go on without; every frame by hand is launched, and so is one that an edit changed."""
+    with Engine(pictured, device="host") as engine:
+        assert [engine.step().launches for _ in range(3)] == [1, 2, 3]
+        engine.start(rate=200)
+        first = report(engine, lambda r: r.running)
+        later = report(engine, lambda r: r.frame > first.frame + 5)
+        assert later.launches == first.launches
+        pictured.set("image", data=np.full((2, 3, 4), 9, np.float32))
+        report(engine, lambda r: r.launches > later.launches)
+
+
 def test_outputs_are_saved_where_blocks_say_or_all_into_one_folder(patch: Patch, tmp_path: Path) -> None:
     """Relative paths start at the patch; a folder takes everything, unconnected outputs too."""
     save = patch.add("test_run.save", node_id="save", file="sub/count.npy")

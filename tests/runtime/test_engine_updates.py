@@ -312,6 +312,19 @@ def test_a_first_value_that_a_kernel_cannot_take_can_be_mended(kernels: Kernels)
         assert engine.read(out) == 4
 
 
+def test_times_of_what_is_measured_no_more_are_not_shown(kernels: Kernels) -> None:
+    """They come again with the measuring."""
+    patch = Patch()
+    patch.add("test_run.count", node_id="count")
+    with Engine(patch, device="host", profiling=ProfilingLevel.PER_BLOCK) as engine:
+        assert engine.step().nodes["count"].time_ns is not None
+        for level in (ProfilingLevel.NONE, ProfilingLevel.SUMMARY, ProfilingLevel.PER_KERNEL, ProfilingLevel.NONE):
+            engine.post(SetProfiling(level))
+            report = engine.step()
+            assert (report.nodes["count"].time_ns is not None) is (level >= ProfilingLevel.PER_BLOCK)
+            assert (report.statistics.launch_ns is not None) is (level >= ProfilingLevel.SUMMARY)
+
+
 def test_profiling_that_was_asked_for_during_an_error_comes_with_the_cure(kernels: Kernels) -> None:
     """A rebuild that could not be done is done when the patch is right again."""
     patch, out = scaled(numbers(1))

@@ -44,7 +44,7 @@ def given_block() -> type[ValueBlock]:
         def update(self, now: Moment) -> None:
             """Give."""
             self.value = self.gives[0]
-            if isinstance(self.gives[1], Exception):
+            if isinstance(self.gives[1], BaseException):
                 raise self.gives[1]
             self.count, self.on = self.gives[1:]
 

@@ -57,6 +57,17 @@ def test_keyboard_tells_presses_and_switches() -> None:
     )
 
 
+def test_no_key_is_never_down() -> None:
+    """Not with a key that has no name, either."""
+    block, inputs = place("value.keyboard", key=" "), Inputs()
+    block.controls = inputs.table
+    block.check()
+    for now in moments(3):
+        inputs.post("key.", float(now.frame == 1))
+        block.update(now)
+        assert (block.down, block.presses) == (False, 0)  # type: ignore[attr-defined]
+
+
 def test_a_tap_shorter_than_a_frame_is_a_press() -> None:
     """Down and up again before the next frame."""
     patch = Patch()
@@ -79,8 +90,8 @@ def test_presses_before_a_reset_do_not_count() -> None:
     block, inputs = place("value.keyboard"), Inputs()
     block.controls = inputs.table
     for _ in range(3):
-        inputs.post("key.space", 1.0)
-        inputs.post("key.space", 0.0)
+        inputs.post("key.a", 1.0)
+        inputs.post("key.a", 0.0)
     for now in moments(2):
         block.update(now)
     assert (block.presses, block.toggle) == (0, False)  # type: ignore[attr-defined]

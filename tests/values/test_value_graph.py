@@ -79,6 +79,7 @@ BAD = [
         (1.0, ZeroDivisionError("division by zero"), 0),
         "update of test_values.given raised ZeroDivisionError: division by",
     ),
+    ((1.0, SystemExit(3), 0), "update of test_values.given raised SystemExit: 3"),
     ((1.0, PatchError("number must be good, got a bad one"), 0), "number must be good, got a bad one"),
     ((float("nan"), 1, True), "output value must be a finite number, got nan"),
     ((float("inf"), 1, True), "output value must be a finite number, got inf"),

@@ -7,6 +7,7 @@ no adjustment, and the graph is rebuilt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -83,8 +84,9 @@ class Adjustment:
                 done.append(change)
                 change.apply()
         except BaseException:
-            for change in reversed(done):
-                change.revert()
+            with ExitStack() as taking_back:  # the last first, and each whatever becomes of the others
+                for change in done:
+                    taking_back.callback(change.revert)
             raise
         for change in self.changes:
             if change.config is not change.old_config:
@@ -95,7 +97,10 @@ class Adjustment:
 
 
 def is_adjustable(plan: Plan, before: Plan) -> bool:
-    """True when both plans give the same graph nodes, up to launches, addresses and numbers that kernels take."""
+    """True when both plans give the same graph nodes, up to launches, addresses and numbers that kernels take.
+
+    The same buffers matter for as long as before: whether a launch may be left out is found once for a graph.
+    """
     now, then = plan.description, before.description
     if plan.scopes != before.scopes or len(plan.operations) != len(before.operations):
         return False
@@ -109,7 +114,7 @@ def is_adjustable(plan: Plan, before: Plan) -> bool:
         old = then.by_id[node.id]
         if node is not old and (node.region, node.group) != (old.region, old.group):
             return False
-    return _is_same_turn(plan, before)
+    return _are_same_buffers(plan, before) and _is_same_turn(plan, before)
 
 
 def would_adjust(plan: Plan, before: Plan) -> bool:
@@ -152,6 +157,15 @@ def _others(plan: Plan, before: Plan, operation: Operation) -> bool:
     assert isinstance(operation.entry, FillEntry | CopyEntry)
     ports = [PortRef(operation.node, argument.name) for argument in buffer_arguments(operation.entry)]
     return any(plan.buffers.places[port] != before.buffers.places[port] for port in ports)
+
+
+def _are_same_buffers(plan: Plan, before: Plan) -> bool:
+    """True when the same buffers are allocated, and the contents of each matter for as long as before."""
+    now, then = plan.buffers.allocations, before.buffers.allocations
+    return now is then or (
+        now.keys() == then.keys()
+        and all(buffer is (old := then[owner]) or buffer.lifetime is old.lifetime for owner, buffer in now.items())
+    )
 
 
 def _is_same_turn(plan: Plan, before: Plan) -> bool:

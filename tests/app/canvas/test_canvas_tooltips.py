@@ -109,6 +109,7 @@ def test_badges_are_in_milliseconds_as_far_as_these_tell_something(time_ns: int,
     assert badge_text(time_ns) == expected
 
 
+@pytest.mark.usefixtures("qapp")  # which fonts ask for
 def test_quoted_code_keeps_its_columns() -> None:
     """A compiler's caret stands under its column: nothing is wrapped, and the font has one width."""
     html = as_html("Forces\na.cu(3): expected a < b\n      long = code;\n      ^")

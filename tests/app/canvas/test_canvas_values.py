@@ -117,9 +117,21 @@ def test_numbers_cover_neither_names_nor_each_other(patch: Patch, driven: tuple[
         face = node_face(patch, node)
         placed = layout(face)
         ports = [*zip(face.inputs, placed.inputs, strict=True), *zip(face.outputs, placed.outputs, strict=True)]
-        areas = [value_area(port, centre) for port, centre in ports if port.live is not None]
+        areas = [value_area(port, centre, placed) for port, centre in ports if port.live is not None]
         assert all(placed.body.contains(area) for area in areas)
         assert not any(a.intersects(b) for i, a in enumerate(areas) for b in areas[:i])
+
+
+def test_the_numbers_of_driven_parameters_stand_in_one_column(patch: Patch) -> None:
+    """Also beside names of different lengths, so that their points are below each other."""
+    for target in (AMOUNT, STEPS):
+        patch.connect(VALUE, target)
+    face = node_face(patch, "blend")
+    placed = layout(face)
+    ports = zip(face.inputs, placed.inputs, strict=True)
+    areas = [value_area(port, centre, placed) for port, centre in ports if port.live is not None]
+    assert len(areas) == 2
+    assert len({(area.left(), area.right()) for area in areas}) == 1
 
 
 # Dragging a value
