@@ -50,25 +50,22 @@ class LiveParameters:
         return count
 
     def _make(self, node: str, name: str) -> Write:
-        taking = [(written, kernel) for written, kernel in self._kernels.get(node, ()) if name in kernel.parameters]
-        places = [kernel.arguments.writer(index) for _, kernel in taking for index in kernel.parameters[name]]
-        return _write(places, [(written, kernel.handle) for written, kernel in taking])
+        return together(
+            [
+                kernel.arguments.writer(index, written, kernel.handle)
+                for written, kernel in self._kernels.get(node, ())
+                for index in kernel.parameters.get(name, ())
+            ]
+        )
 
 
-def _write(places: Sequence[Write], nodes: Sequence[tuple[Written, Node]]) -> Write:
-    if len(places) == len(nodes) == 1:
-        (put,), ((written, node),) = places, nodes
-
-        def write_one(value: object) -> None:
-            put(value)
-            written[node] = None
-
-        return write_one
+def together(writes: Sequence[Write]) -> Write:
+    """Return what writes one value to several places."""
+    if len(writes) == 1:
+        return writes[0]
 
     def write(value: object) -> None:
-        for put in places:
-            put(value)
-        for written, node in nodes:
-            written[node] = None
+        for write_one in writes:
+            write_one(value)
 
     return write

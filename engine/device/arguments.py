@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ _FORMATS = {
     "s8": "b", "s16": "h", "s32": "i", "s64": "q",
     "f16": "e", "f32": "f", "f64": "d",
 }  # fmt: skip
+Key = TypeVar("Key")
 _INTEGER_BY_SIZE = {1: "B", 2: "H", 4: "I", 8: "Q"}
 _FLOAT_BY_SIZE = {2: "e", 4: "f", 8: "d"}
 
@@ -194,8 +195,8 @@ class KernelArguments:
         self.layout.write_one(self._piece, index, value)
         self.version += 1
 
-    def writer(self, index: int) -> Callable[[object], None]:
-        """Return a function that does what `set` does with one argument, for one that is written often."""
+    def writer(self, index: int, written: dict[Key, None], key: Key) -> Callable[[object], None]:
+        """Return a function that does what `set` does with one argument and notes `key`, for what is written often."""
         layout, memory = self.layout, self._piece.memory
         start = self._piece.offset + layout.offsets[index]
         span, convert = slice(start, start + layout.sizes[index]), layout.writer(index)
@@ -206,6 +207,7 @@ class KernelArguments:
                 self.version += 1
             except (struct.error, OverflowError):
                 self.set(index, value)  # which finds a way to write it, or says what is wrong
+            written[key] = None
 
         return write
 

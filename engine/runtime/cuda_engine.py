@@ -19,7 +19,7 @@ from engine.compiler.frame import pack_frame
 from engine.compiler.instantiate import CompiledGraph
 from engine.device.protocol import Device, Memory
 from engine.diagnostics import DeviceError, Diagnostic
-from engine.patch.changes import ParameterChanged, PortRef
+from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.runtime.clock import Clock
 from engine.runtime.context import CudaContext
@@ -205,12 +205,7 @@ class CudaEngine:
                 raise
 
     def _read_inbox(self) -> None:
-        inbox, take = self.inbox, self.context.hot.take
-        while inbox:
-            message = inbox.popleft()
-            # First, for there may be a thousand a frame.
-            if type(message) is ParameterChanged and take(message):
-                continue
+        while (message := self.context.hot.read(self.inbox)) is not None:
             match message:
                 case KernelFilesChanged(paths):
                     self.context.dirty.mark_kernel_files(paths)

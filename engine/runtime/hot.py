@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.compiler.live_parameters import Write
+from engine.compiler.live_parameters import Write, together
 from engine.device.arguments import ArgumentError
 from engine.patch.changes import ParameterChanged
 
 if TYPE_CHECKING:
     from engine.compiler.instantiate import CompiledGraph
+    from engine.runtime.messages import Message
     from engine.runtime.placing import PlacedBlock
 
 #: Where a block keeps a parameter's value, under which name, and what writes it into the running graph.
@@ -42,29 +44,37 @@ class HotParameters:
             block = placed[node].block if node in placed else None
             if block is None:
                 continue
-            write = _together([compiled.live.find(p) for p in compiled.plan.inlined.set_places({(node, name): None})])
+            write = together([compiled.live.find(p) for p in compiled.plan.inlined.set_places({(node, name): None})])
             if is_driven(node, name):
                 self._driven[node, name] = write
             elif name in placed[node].given and name not in placed[node].misfits:  # else the registry has to hear of it
                 self._known[node, name] = block.values, name, write
 
-    def take(self, change: ParameterChanged) -> bool:
-        """Write the value of a parameter that is known; False, and nothing done, for any other."""
-        key = change.node, change.parameter
-        hot, value = self._known.get(key), change.value
-        if hot is None:
-            return False
-        if value is None:  # which stands for a default, and has to be looked up
-            del self._known[key]
-            return False
-        values, name, write = hot
-        values[name] = value
-        self.is_written = True
-        try:
-            write(value)
-        except ArgumentError as problem:
-            self.refused = problem
-        return True
+    def read(self, inbox: deque[Message]) -> Message | None:
+        """Write the values of known parameters at the front of an inbox; return the first other message, or None.
+
+        There may be a thousand a frame.
+        """
+        known, take = self._known, inbox.popleft
+        while inbox:
+            message = take()
+            if type(message) is not ParameterChanged:
+                return message
+            key, value = (message.node, message.parameter), message.value
+            hot = known.get(key)
+            if hot is None:
+                return message
+            if value is None:  # which stands for a default, and has to be looked up
+                del known[key]
+                return message
+            values, name, write = hot
+            values[name] = value
+            self.is_written = True
+            try:
+                write(value)
+            except ArgumentError as problem:
+                self.refused = problem
+        return None
 
     def drive(self, node: str, name: str, value: object) -> bool:
         """Write the value that drives a parameter; False, and nothing done, when the parameter is not known."""
@@ -86,15 +96,3 @@ class HotParameters:
         """Look parameters up again from now on: blocks, connections or the graph are others."""
         self._known.clear()
         self._driven.clear()
-
-
-def _together(writes: Sequence[Write]) -> Write:
-    """Return what writes one value to several parameters: those inside a composite that one of it sets."""
-    if len(writes) == 1:
-        return writes[0]
-
-    def write_all(value: object) -> None:
-        for write in writes:
-            write(value)
-
-    return write_all
