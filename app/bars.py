@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QMainWindow, QSizePolicy, QVBoxLayout, QWidget
 from app.actions import Actions
 from app.commands import MENUS, TOOLBAR
 from app.docks.docks import Docks
-from app.playing import Playing
 
 
 def fill_menu_bar(actions: Actions, docks: Docks) -> None:
@@ -17,10 +16,10 @@ def fill_menu_bar(actions: Actions, docks: Docks) -> None:
         actions.menus["view"].addAction(action)
 
 
-def add_toolbar(window: QMainWindow, actions: Actions, playing: Playing, at_the_end: QWidget) -> None:
+def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_the_end: QWidget) -> None:
     """Add the toolbar to the window, with the transport behind its commands."""
     toolbar = actions.make_toolbar(TOOLBAR)
-    playing.add_to(toolbar)
+    toolbar.addWidget(transport)
     spacer = QWidget()
     spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
     toolbar.addWidget(spacer)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
+from app.display_rate import told_rate
 from engine.diagnostics import Diagnostic
 from engine.runtime.messages import FrameReport, Observe, Preview, Saved, UpdateRecord, Viewing
 
@@ -34,8 +35,7 @@ class Bridge(QObject):
         self._observed: dict[str, Viewing] = {}
         self._is_told = True  # the engine knows how the observed viewers are looked at
         self._active = True
-        screen = QGuiApplication.primaryScreen()
-        self._rate = max(screen.refreshRate() if screen else 60.0, 1.0)
+        self._rate = told_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.poll)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from engine.figures import format_bytes, three_digits
-
-__all__ = ["format_bytes", "format_rate", "format_shape", "format_time", "plural"]
+from engine.figures import three_digits
 
 
 def format_time(time_ns: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QToolBar, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.actions import Actions
 from app.commands import NEEDS_ENGINE, PACINGS
@@ -29,10 +29,6 @@ class Playing(QObject):
         self.display_rate = DisplayRate(window)
         self.display_rate.changed.connect(session.set_display_rate)
         session.set_display_rate(self.display_rate.rate)
-
-    def add_to(self, toolbar: QToolBar) -> None:
-        """Put the figures and the choice of pacing behind what the toolbar has."""
-        toolbar.addWidget(self.transport)
 
     def begin(self) -> None:
         """The session has another engine, or none."""

@@ -85,7 +85,7 @@ class MainWindow(QMainWindow):
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
         self.playing = Playing(self, self.session, self.actions_by_id)
         fill_menu_bar(self.actions_by_id, self.docks)
-        add_toolbar(self, self.actions_by_id, self.playing, self.badge)
+        add_toolbar(self, self.actions_by_id, self.playing.transport, self.badge)
         set_status_bar(self, self._problem_count)
         self._availability = Availability(self, self.session, self.canvas, self.actions_by_id)
         ChangingMenus(self, self.actions_by_id, self.canvas, self.viewers, self.files, self.state)
@@ -216,7 +216,6 @@ class MainWindow(QMainWindow):
         self.welcome.example_requested.connect(self.files.open_example)
         self.files.noted.connect(self.messages.show)
         self.files.recent_changed.connect(self._show_recent)
-        self.actions_by_id.menus["recent"].aboutToShow.connect(self._show_recent)
 
     # Following session and engine
 

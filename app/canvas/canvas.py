@@ -193,9 +193,10 @@ class Canvas(QWidget):
         """Say what a connection would cost while it is dragged, as `cost` tells."""
         self._connecting.cost = cost
 
-    def _explain(self, start: PortRef, end: PortRef) -> None:
+    def _explain(self, start: PortRef, end: PortRef, picked_up: object) -> None:
         """While a connection is dragged: say what a drop would cost, or why it is refused."""
-        text, is_refused = self._connecting.explain(start, end)
+        before = picked_up if isinstance(picked_up, Connection) else None  # which no type of a signal says
+        text, is_refused = self._connecting.explain(start, end, before)
         if is_refused:
             self._say(text)
         else:

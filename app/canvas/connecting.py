@@ -93,7 +93,8 @@ def end_of(patch: Patch, ref: PortRef) -> End | None:
     block_type = patch.block_type(ref.node)
     if block_type is None:
         return None
-    return next((end for end in ends_of(block_type) if end.name == ref.port), None)
+    name = ref.port
+    return block_type.ports.get(name) or block_type.values_out.get(name) or block_type.parameters.get(name)
 
 
 def ends_of(block_type: type[Block]) -> Iterable[End]:

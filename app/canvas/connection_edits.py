@@ -26,7 +26,7 @@ class ConnectionEdits(QObject):
         self._room = parent
         self.patch: Patch | None = None
         self.cost: Costing | None = None
-        self._explained: tuple[PortRef, PortRef] | None = None
+        self._explained: tuple[PortRef, PortRef, Connection | None] | None = None
         self._explanation: tuple[str, bool] = ("", False)
 
     def fitting(self, start: PortRef) -> set[PortRef]:
@@ -38,12 +38,15 @@ class ConnectionEdits(QObject):
         """Return the parameters that a node offers to a connection from a port."""
         return parameter_offers(self.patch, start, node) if self.patch is not None else []
 
-    def explain(self, start: PortRef, end: PortRef) -> tuple[str, bool]:
-        """Return what a drop at `end` would do and cost, or why it is refused; and whether it is."""
-        if self._explained != (start, end) and self.patch is not None:
-            self._explained = (start, end)
+    def explain(self, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> tuple[str, bool]:
+        """Return what a drop at `end` would do and cost, or why it is refused; and whether it is.
+
+        `picked_up` is the connection whose end is being dragged, which a drop takes away.
+        """
+        if self._explained != (start, end, picked_up) and self.patch is not None:
+            self._explained = (start, end, picked_up)
             reason = refusal(self.patch, start, end)
-            self._explanation = (reason, True) if reason else (self._promise(self.patch, start, end), False)
+            self._explanation = (reason, True) if reason else (self._promise(self.patch, start, end, picked_up), False)
         return self._explanation
 
     def explain_node(self, node: str) -> str:
@@ -88,17 +91,17 @@ class ConnectionEdits(QObject):
             menu.aboutToHide.connect(menu.deleteLater)
             menu.popup(position)
 
-    def _promise(self, patch: Patch, start: PortRef, end: PortRef) -> str:
+    def _promise(self, patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None) -> str:
         connection = Connection(*ends(patch, start, end))
         text = f"{connection.source} → {connection.target}"
-        cost = self.cost(connecting(patch, connection)) if self.cost is not None else None
+        cost = self.cost(connecting(patch, connection, picked_up)) if self.cost is not None else None
         return f"{text}\n{cost_text(cost)}" if cost is not None else text
 
 
-def connecting(patch: Patch, connection: Connection) -> list[Change]:
-    """Return the changes that making a connection consists of."""
+def connecting(patch: Patch, connection: Connection, picked_up: Connection | None = None) -> list[Change]:
+    """Return the changes that making a connection consists of, in place of the one that was picked up."""
     before = patch.source_of(connection.target)
-    if before == connection.source:
-        return []
-    replaced: list[Change] = [] if before is None else [Disconnected(Connection(before, connection.target))]
-    return [*replaced, Connected(connection)]
+    gone = [] if before is None else [Connection(before, connection.target)]
+    gone += [picked_up] if picked_up is not None else []
+    changes: list[Change] = [Disconnected(old) for old in dict.fromkeys(gone) if old != connection]
+    return changes if before == connection.source else [*changes, Connected(connection)]

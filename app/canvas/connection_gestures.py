@@ -21,7 +21,8 @@ class ConnectionGestures(QObject):
     """At most one drag of a connection at a time, told where the mouse is by the view."""
 
     dropped = Signal(Drop)
-    hovering = Signal(PortRef, PortRef)  # a connection dragged from the first port is over the second
+    #: A connection dragged from the first port is over the second; the third is the one that was picked up, or None.
+    hovering = Signal(PortRef, PortRef, object)
     hovering_node = Signal(PortRef, str)  # it is over a node that offers several parameters
     hovering_ended = Signal()
 
@@ -73,7 +74,7 @@ class ConnectionGestures(QObject):
         aim = self._drag.move(point, REACH / self._view.zoom, self._view.seen(), self._view.zoom)
         if aim.end is not None:
             # Told at every move: what is said follows the pointer.
-            self.hovering.emit(self._drag.start, aim.end)
+            self.hovering.emit(self._drag.start, aim.end, self._drag.picked_up)
         elif aim.node is not None:
             self.hovering_node.emit(self._drag.start, aim.node)
         else:

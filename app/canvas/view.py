@@ -53,7 +53,8 @@ class GraphView(ZoomableView):
     slider_moved = Signal(Slide)
     connection_dropped = Signal(Drop)
     connections_cut = Signal(list)  # Connections
-    hovering = Signal(PortRef, PortRef)  # a connection dragged from the first port is over the second
+    #: A connection dragged from the first port is over the second; the third is the one that was picked up, or None.
+    hovering = Signal(PortRef, PortRef, object)
     hovering_node = Signal(PortRef, str)  # it is over a node that offers several parameters
     hovering_ended = Signal()
     node_double_clicked = Signal(str)

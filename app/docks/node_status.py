@@ -8,8 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.canvas.live_values import LiveValue
-from app.format import format_bytes, format_shape, format_time, plural
+from app.format import format_shape, format_time, plural
 from engine.blocktypes.block import Block
+from engine.figures import format_bytes
 from engine.runtime.messages import FrameReport, NodeState
 
 _REFRESH_S = 0.25  # a person can't read figures that change faster

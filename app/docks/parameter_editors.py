@@ -25,11 +25,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.format import format_bytes, format_shape
+from app.format import format_shape
 from app.safe_overrides import safe_overrides
 from app.theme.icons import icon
 from app.widgets.number_box import NumberBox
 from engine.blocktypes.parameters import ParameterSpec, UserArray
+from engine.figures import format_bytes
 
 SLIDER_STEPS = 1000
 _WIDEST_SLIDER = 1e8  # wider bounds stand for any number, of which no slider could pick one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QTimer, Signal
+from PySide6.QtCore import QModelIndex, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.docks.update_rows import LEVELS, UpdateRows
+from app.paced import Paced
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
 from engine.patch.document import Patch
@@ -49,15 +50,14 @@ class Updates(EmptyState):
         self.clear_button.setAccessibleName("Clear the updates")
         self.clear_button.clicked.connect(self.clear)
         self.table = self._make_table()
-        self._later = QTimer(self, singleShot=True, interval=_REFRESH_MS)
-        self._later.timeout.connect(self._show_counts)
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 4, 0, 0)
         column.setSpacing(2)
         column.addLayout(self._make_bar())
         column.addWidget(self.table)
         self.refresh_icons()
-        self._show_counts()
+        self._counts = Paced(self._show_counts, _REFRESH_MS, self)
+        self._counts.ask()
 
     @property
     def hot_text(self) -> str:
@@ -81,8 +81,7 @@ class Updates(EmptyState):
         follows = bar.value() == bar.maximum()
         self.rows.add(record)
         self.set_filled(True)
-        if not self._later.isActive():
-            self._later.start()
+        self._counts.ask()
         if follows:
             self.table.scrollToBottom()
 
@@ -90,8 +89,7 @@ class Updates(EmptyState):
         """Count the updates that are not listed."""
         if report.hot_updates != self._hot:
             self._hot = report.hot_updates
-            if not self._later.isActive():
-                self._later.start()
+            self._counts.ask()
 
     def clear(self) -> None:
         """Empty the list and count from 0."""

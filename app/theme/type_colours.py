@@ -23,11 +23,6 @@ class Flow(StrEnum):
     NUMBER = "number"
     FLAG = "flag"
 
-    @property
-    def is_value(self) -> bool:
-        """True for a single value that the engine computes each frame, False for a buffer."""
-        return self in (Flow.NUMBER, Flow.FLAG)
-
 
 class Shape(StrEnum):
     """Outline of a port."""

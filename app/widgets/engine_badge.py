@@ -8,10 +8,11 @@ from PySide6.QtCore import QPointF, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
-from app.format import format_bytes, format_rate, format_time, plural
+from app.format import format_rate, format_time, plural
 from app.safe_overrides import safe_overrides
 from app.theme import colours
 from app.widgets.frame_rate import FrameRate
+from engine.figures import format_bytes
 from engine.runtime.messages import FrameReport
 
 _SILENCE_S = 2.0  # after which a running engine is said not to answer

@@ -6,7 +6,24 @@ import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
-SHAPES = ("sine", "triangle", "saw", "square")
+
+def _sine(turn: float) -> float:
+    return math.sin(2 * math.pi * turn)
+
+
+def _triangle(turn: float) -> float:
+    return 1.0 - 4.0 * abs((turn + 0.25) % 1.0 - 0.5)
+
+
+def _saw(turn: float) -> float:
+    return 2.0 * turn - 1.0
+
+
+def _square(turn: float) -> float:
+    return 1.0 if turn < 0.5 else -1.0
+
+
+_WAVES = {"sine": _sine, "triangle": _triangle, "saw": _saw, "square": _square}
 
 
 class Lfo(
@@ -25,7 +42,7 @@ class Lfo(
     """
 
     value: Value[float] = value_port(doc="offset + amplitude * wave, the wave being between -1 and 1.")
-    shape: str = param("sine", choices=SHAPES, doc="Form of the wave.")
+    shape: str = param("sine", choices=tuple(_WAVES), doc="Form of the wave.")
     frequency: float = param(0.25, min=-50, max=50, unit="Hz", doc="Turns a second; negative ones run backwards.")
     phase: float = param(0.0, min=-1, max=1, unit="turns", doc="Where in its turn the wave begins.")
     amplitude: float = param(1.0, min=-1e9, max=1e9, doc="How far it swings to either side.")
@@ -46,22 +63,3 @@ class Lfo(
         """Move on in the turn by what has passed since the frame before."""
         self.turns = (self.turns + self.frequency * self.elapsed_s(now)) % 1.0
         self.value = self.offset + self.amplitude * _WAVES[self.shape]((self.turns + self.phase) % 1.0)
-
-
-def _sine(turn: float) -> float:
-    return math.sin(2 * math.pi * turn)
-
-
-def _triangle(turn: float) -> float:
-    return 1.0 - 4.0 * abs((turn + 0.25) % 1.0 - 0.5)
-
-
-def _saw(turn: float) -> float:
-    return 2.0 * turn - 1.0
-
-
-def _square(turn: float) -> float:
-    return 1.0 if turn < 0.5 else -1.0
-
-
-_WAVES = {"sine": _sine, "triangle": _triangle, "saw": _saw, "square": _square}

@@ -18,7 +18,7 @@ class MidiIn(
     """Give what a MIDI device's controller, key or pitch wheel says.
 
     A controller and a note's velocity go from 0 to 1 (a note that is up is 0), pitch bend from -1 to 1. A device that
-    is connected later is found by itself. Needs the libraries that pip install 'warploom[midi]' brings.
+    is connected later is found by itself. Needs the libraries mido and python-rtmidi.
     """
 
     value: Value[float] = value_port(doc="From 0 to 1, of pitch bend from -1 to 1; default before a message came.")

@@ -15,8 +15,8 @@ class Random(ValueBlock, id="value.random", version=1, category="Values", tags=(
     """Pick a number between `low` and `high`, in every frame or at an interval.
 
     The same seed gives the same number at the same frame (or, with an interval, at the same time), however often the
-    patch is run. Between two picks the value is held, or goes over smoothly. Every number of the range is as likely as
-    any other.
+    patch is run. Between two picks the value is held, or goes over smoothly. Every number of the range is as likely to
+    be picked as any other.
     """
 
     value: Value[float] = value_port(doc="The number picked; on its way to the next one when smooth.")

@@ -119,10 +119,15 @@ def declare_dependents(changed: set[str]) -> set[str]:
 def subscribe(listener: Callable[[frozenset[str]], None]) -> Callable[[], None]:
     """Call `listener` with the ids of types that came, went or are others, on the thread that did it.
 
-    Returns a function that ends it.
+    Returns a function that ends it, which may be called again.
     """
+
+    def end() -> None:
+        if listener in _listeners:
+            _listeners.remove(listener)
+
     _listeners.append(listener)
-    return lambda: _listeners.remove(listener)
+    return end
 
 
 def tell(changed: Collection[str]) -> None:

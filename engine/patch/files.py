@@ -222,11 +222,11 @@ def _converted(node: Node, patch: Patch) -> Node:
     that it can be mended. The engine says on the node what is wrong.
     """
     block_type = patch.catalogue.get(node.type)
-    for key, value in node.parameters.items() if block_type is not None else ():
-        spec = block_type.parameters.get(key) if block_type is not None else None
-        if spec is not None:
+    specs = block_type.parameters if block_type is not None else {}
+    for key, value in node.parameters.items():
+        if key in specs:
             with suppress(PatchError):
-                node.parameters[key] = spec.coerce(value)
+                node.parameters[key] = specs[key].coerce(value)
     return node
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.blocktypes.entries import KernelEntry
@@ -50,8 +50,7 @@ def prepare_code(
     if element_problems(plan, image_of, fresh):
         return PreparedCode(rebuild="with another struct", stale=stale)  # the build says on the node what is wrong
     nodes = (
-        KernelNode(n.node, n.operation, n.handle, fresh.get(n.operation, n.kernel), n.config, n.arguments, n.parameters)
-        for n in compiled.kernels
+        replace(node, kernel=fresh[node.operation]) if node.operation in fresh else node for node in compiled.kernels
     )
     return PreparedCode(fresh, "", launch_warnings(nodes, context.device.info), stale)
 

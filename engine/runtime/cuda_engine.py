@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,8 @@ from engine.runtime.saving import Saver
 from engine.runtime.snapshots import Snapshots
 from engine.runtime.updates import Updates
 
+#: What a frame that is shown again must leave as it was: memory, and what it held before.
+_Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 
 
@@ -83,8 +85,6 @@ class CudaEngine:
         self._saves: deque[str | None] = deque()
         self._saver = Saver(device, self.outbox)
         self._launches = 0
-        #: What a frame that is shown again must not change: memory, and what it held before.
-        self._kept: list[tuple[Memory, np.ndarray[Any, Any]]] = []
         self._is_current = False  # the last launch was of the graph and state as they are now
         self._reporter = Reporter(self.context, self.updates)
 
@@ -141,11 +141,11 @@ class CudaEngine:
             is_same = free_running and level is UpdateLevel.NONE and self._is_current
             is_launched = compiled is not None and not (is_same and (compiled.is_still or not advance))
             if compiled is not None and is_launched:
-                self._launch(compiled, advance)
+                kept = self._launch(compiled, advance)
                 is_told = free_running or not updates.profiling
                 if is_told:
                     reporter.renew(level, now=by_hand)  # while the device works, which takes no time then
-                self._finish(compiled, advance)
+                self._finish(compiled, kept)
                 if compiled.status is not None or updates.status:
                     updates.read_status(fresh=by_hand)
             if self.snapshots.is_watched:
@@ -234,14 +234,15 @@ class CudaEngine:
                 case change:
                     self.updates.apply(change)
 
-    def _launch(self, compiled: CompiledGraph, advance: bool) -> None:
-        """Give the frame to the device, which may still be at it when this returns."""
+    def _launch(self, compiled: CompiledGraph, advance: bool) -> _Kept:
+        """Give the frame to the device, which may still be at it, and return what has to be put back after it."""
         now, stream = self.clock.moment, self._stream
         if compiled.uses_frame:
             pack_frame(self._uniforms, now.frame, now.time_s, now.time_step_s)
+        kept: _Kept = ()
         if not advance:
-            self._kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
-            for memory, contents in self._kept:
+            kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
+            for memory, contents in kept:
                 self.device.read(memory, contents)
         self.snapshots.before_launch(stream)
         if self.updates.profiling:
@@ -251,13 +252,13 @@ class CudaEngine:
             stream.record(self._stop)
         else:
             compiled.launch(stream, advance=advance)
+        return kept
 
-    def _finish(self, compiled: CompiledGraph, advance: bool) -> None:
+    def _finish(self, compiled: CompiledGraph, kept: _Kept) -> None:
         """Wait for what was launched, and take its times."""
         self._stream.synchronize()
-        if not advance:
-            for memory, contents in self._kept:
-                self.device.write(memory, contents)
+        for memory, contents in kept:
+            self.device.write(memory, contents)
         self._launches += 1
         self._is_current = True
         if self.updates.profiling:

@@ -44,8 +44,8 @@ class NodeStates:
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._said: dict[str, list[Diagnostic]] = {}
 
-    def follow(self, graph: GraphFacts, diagnostics: tuple[Diagnostic, ...]) -> bool:
-        """Renew the nodes that came, went, run otherwise or have something else said of them; False when none did."""
+    def follow(self, graph: GraphFacts, diagnostics: tuple[Diagnostic, ...]) -> None:
+        """Renew the nodes that came, went, run otherwise or have something else said of them."""
         changed = self._context.take_changed_blocks()
         if graph is not self._graph:
             changed |= graph.differences(self._graph)
@@ -54,7 +54,7 @@ class NodeStates:
             before, self._diagnostics, self._said = self._said, diagnostics, _by_node(diagnostics)
             changed |= {node for node in {*before, *self._said} if before.get(node) != self._said.get(node)}
         if not changed:
-            return False
+            return
         reports, placed = dict(self.reports), self._context.registry.placed
         for node in changed:
             known = reports.get(node)
@@ -63,11 +63,12 @@ class NodeStates:
             elif known is not None:
                 del reports[node]
         self.reports = reports
-        return True
 
     def measure(self, times_ns: Mapping[str, int]) -> None:
         """Renew all nodes with their times."""
-        self.reports = {node: self._report(node, times_ns.get(node)) for node in self._context.registry.placed}
+        reports = {node: self._report(node, times_ns.get(node)) for node in self._context.registry.placed}
+        if reports != self.reports:
+            self.reports = reports
 
     def _report(self, node: str, time_ns: int | None) -> NodeReport:
         kind = self._context.registry.placed[node].node.type

@@ -179,7 +179,7 @@ def _look_ahead(prepared: Prepared, context: CudaContext) -> None:
     assert plan is not None and memory is not None
     if compiled is not None:
         kernels = compiled.kernels
-        _ = compiled.live, compiled.is_still  # which are found once
+        _ = compiled.is_still, compiled.uses_frame  # which are found once
         compiled.upload(context.side)
         context.side.synchronize()
     else:

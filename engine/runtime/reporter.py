@@ -13,7 +13,6 @@ from engine.profiling.statistics import Average, SpanTimes
 from engine.runtime.context import CudaContext
 from engine.runtime.findings import REPORT_INTERVAL_NS
 from engine.runtime.messages import (
-    BufferReport,
     EngineStatistics,
     FrameReport,
     UpdateLevel,
@@ -32,7 +31,6 @@ class Reporter:
         #: What was measured: spans by label, and the whole launch.
         self.spans, self.launch_ns = SpanTimes(), Average()
         self._nodes = NodeStates(context)
-        self.buffers: dict[str, BufferReport] = {}
         self.statistics = EngineStatistics(context.device.info.name)
         self._values: dict[str, float] = {}
         self._renewed_ns = self._valued_ns = 0
@@ -48,14 +46,16 @@ class Reporter:
         """
         updates = self._updates
         if level > UpdateLevel.HOT:
-            self.buffers, self._counted, self._told = updates.buffers, None, None
+            self._counted = self._told = None
         if updates.diagnostics is not self._told or self._context.changed_blocks:
             self._follow()
         if self._is_due(now):
             self._renewed_ns = time.perf_counter_ns()
             self._nodes.measure(self.spans.by_node())
             self._count()
-        elif level is UpdateLevel.COLD and updates.profiling < ProfilingLevel.SUMMARY:
+        elif (
+            self.launch_ns.mean is not None and level is UpdateLevel.COLD and updates.profiling < ProfilingLevel.SUMMARY
+        ):
             self._nodes.measure({})  # nobody measures any more, and old times tell nothing of this graph
             self.launch_ns = Average()
             self._count()
@@ -89,7 +89,7 @@ class Reporter:
             level,
             time_ns,
             self._nodes.reports,
-            self.buffers,
+            updates.buffers,
             self.statistics,
             diagnostics,
             records,
@@ -110,7 +110,7 @@ class Reporter:
             update_level=UpdateLevel.NONE,
             frame_time_ns=0,
             nodes=self._nodes.reports,
-            buffers=self.buffers,
+            buffers=self._updates.buffers,
             statistics=self.statistics,
             diagnostics=diagnostics,
             failed=True,

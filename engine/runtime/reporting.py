@@ -1,4 +1,4 @@
-"""What the engine knows, put into a `FrameReport`."""
+"""What a graph holds, for a report: the buffers of its ports, and how full append buffers are."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 After a launch the second stream waits, on the device, for the frame's end; it makes each picture as small as it is
 shown and copies it to pinned memory. The next launch waits, on the device again, until the display buffers have been
-read. The engine's thread waits for none of this: in a later frame it finds the copies done and offers them to readers.
+read. The engine's thread finds the copies done in a later frame and offers them to readers; it waits only before an
+update, for the short time in which the buffers are read.
 """
 
 from __future__ import annotations

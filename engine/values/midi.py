@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.values.listening import RETRY_S, Listener, Unavailable
 
-_INSTALL = "pip install 'warploom[midi]'"
+_INSTALL = "pip install mido python-rtmidi"
 
 
 def midi_name(kind: str, channel: int, number: int | None = None, source: str = "") -> str:

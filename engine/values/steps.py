@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-import traceback
 from typing import Any
 
+from engine.blocktypes.loading_errors import code_diagnostic
 from engine.blocktypes.moment import Moment
 from engine.blocktypes.value_ports import ZEROS
 from engine.blocktypes.values import ValueBlock
@@ -136,14 +135,7 @@ def failure(block: ValueBlock, method: str, problem: BaseException) -> Diagnosti
     """Return what a block's code raised as an error on its node, with the line where it happened."""
     if isinstance(problem, WarploomError):
         return error(str(problem), node=block.node)
-    text = f"{method} of {block.id} raised {type(problem).__name__}: {problem}"
-    frames = traceback.extract_tb(problem.__traceback__)
-    try:
-        own = inspect.getfile(type(block))
-    except (TypeError, OSError):  # its class was not read from a file
-        own = ""
-    place = next((frame for frame in reversed(frames) if frame.filename == own), frames[-1])
-    return error(text, node=block.node, remedy="mend the block's code", file=place.filename, line=place.lineno)
+    return code_diagnostic(problem, f"{method} of {block.id}", block.source_file(), block.node)
 
 
 def _converted(output: Output, value: Any) -> float:

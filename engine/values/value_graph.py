@@ -194,7 +194,7 @@ class ValueGraph:
         driven = driven_by(wiring.connections)
         for node, step in self._step_of.items():
             for output in step.outputs:
-                made = [self._drive(c) for c in driven.get(node, ()) if c.source.port == output.name]
+                made = [self._drive(c) for c in driven.get(PortRef(node, output.name), ())]
                 output.drives = tuple(made)
                 self._drives += made
         targets = {drive.connection.target for drive in self._drives}

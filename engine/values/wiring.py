@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from engine.blocktypes.block import Block
 from engine.diagnostics import Diagnostic, PatchError, warning
 from engine.patch import rules
-from engine.patch.changes import Connection
+from engine.patch.changes import Connection, PortRef
 
 #: Gives a node's block, or None when its type is not known.
 BlockOf = Callable[[str], Block | None]
@@ -88,9 +88,9 @@ def _ordered(nodes: list[str], connections: list[Connection]) -> list[str]:
     return order
 
 
-def driven_by(connections: Iterable[Connection]) -> Mapping[str, list[Connection]]:
-    """Return the connections by the node that they start from."""
-    found: dict[str, list[Connection]] = {}
+def driven_by(connections: Iterable[Connection]) -> Mapping[PortRef, list[Connection]]:
+    """Return the connections by the output that they start from."""
+    found: dict[PortRef, list[Connection]] = {}
     for connection in connections:
-        found.setdefault(connection.source.node, []).append(connection)
+        found.setdefault(connection.source, []).append(connection)
     return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.format import format_bytes, format_rate, format_shape, format_time, plural
+from app.format import format_rate, format_shape, format_time, plural
+from engine.figures import format_bytes
 
 
 @pytest.mark.parametrize(

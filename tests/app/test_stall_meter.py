@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.window import MainWindow
 from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
-from tests.benchmarks.stall_meter import StallMeter, percentile
+from tests.benchmarks.stall_meter import StallMeter
 
 _HELD_MS = 120
 
@@ -57,17 +57,10 @@ def test_own_work_is_no_wait(qtbot: QtBot, meter: StallMeter) -> None:
     assert meter.held_ms[turn] < 0.9 * _HELD_MS
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (0.5, 3.0), (0.999, 5.0), (1.0, 5.0)])
-def test_percentile(share: float, expected: float) -> None:
-    """So many of the figures are not above it."""
-    assert percentile([5.0, 1.0, 4.0, 2.0, 3.0], share) == expected
-    assert percentile([], share) == 0.0
-
-
 def test_a_session_of_random_edits_leaves_the_editor_whole(
     qtbot: QtBot, real_window: MainWindow, tmp_path: Path
 ) -> None:
-    """Every kind of edit in a row, a display frame each: no slot fails, and all of it can be undone."""
+    """Edits of several kinds in a row, a display frame each: no slot fails, and all of it can be undone."""
     kernel, meter = KernelFile(tmp_path), StallMeter()
     patch = make_patch(24)
     before = {**patch.nodes}, set(patch.connections)

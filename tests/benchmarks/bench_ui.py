@@ -38,8 +38,9 @@ from engine.device.host.executable import HostExecutable
 from engine.device.nodes import EventWork
 from engine.device.protocol import Stream
 from engine.diagnostics import WarploomError
+from engine.profiling.statistics import percentile
 from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
-from tests.benchmarks.stall_meter import StallMeter, percentile
+from tests.benchmarks.stall_meter import StallMeter
 
 _SETTLE_MS = 3000  # after the first picture: windows are laid out, caches filled
 

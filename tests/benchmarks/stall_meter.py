@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -169,9 +168,3 @@ def _is_waiting(frame: FrameType) -> bool:
 def _stack(frame: FrameType) -> str:
     summary = traceback.extract_stack(frame, limit=_STACK_DEPTH)
     return " < ".join(f"{Path(line.filename).name}:{line.lineno} {line.name}" for line in reversed(summary))
-
-
-def percentile(figures: Iterable[float], share: float) -> float:
-    """Return what `share` (0..1) of the figures do not exceed; 0 for none."""
-    ordered = sorted(figures)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

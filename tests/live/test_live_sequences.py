@@ -73,7 +73,8 @@ def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> Non
         patch = make_patch()
         try:
             with Engine(patch, device="host") as engine:
-                engine.step()
+                assert not any(item.severity is Severity.ERROR for item in engine.step().diagnostics)
+                compare(engine, patch)
                 for step in steps:
                     if step in TEXTS:
                         block_folders.reload([folder.write("scale.py", TEXTS[step])]).result(30)

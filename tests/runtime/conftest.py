@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, uchar4
+from engine.device.open import open_device
+from engine.device.protocol import Device
 from engine.runtime.messages import KernelFilesChanged
 from tests.compiler.compiler_support import verified_plans
 
@@ -34,6 +36,14 @@ extern "C" __global__ void tell(const Frame* frame, float* out) {
     out[0] = frame->index; out[1] = frame->time; out[2] = frame->time_step;
 }
 """
+
+
+@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    """Each device in turn, one for all engines of a test."""
+    opened = open_device(request.param)
+    yield opened
+    opened.close()
 
 
 @dataclass

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
 import pytest
 
 import tests.runtime.small_blocks  # noqa: F401  # which defines block types
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.device.protocol import Device
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
@@ -25,14 +24,6 @@ from tests.runtime.conftest import SCALE, Kernels
 EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "32"))
 #: Frames between two comparisons.
 STEPS = 4
-
-
-@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """One device for all engines of a test, each in turn."""
-    opened = open_device(request.param)
-    yield opened
-    opened.close()
 
 
 class Editor:

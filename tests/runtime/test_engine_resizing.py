@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import tests.runtime.small_blocks  # noqa: F401  # which defines block types
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.compiler.instantiate import Variant
 from engine.compiler.node_making import KernelNode
 from engine.device.protocol import Device
@@ -26,14 +26,6 @@ from tests.runtime.conftest import SCALE, Kernels
 
 EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "12"))
 HOT, WARM, CODE, COLD = UpdateLevel.HOT, UpdateLevel.WARM, UpdateLevel.CODE, UpdateLevel.COLD
-
-
-@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn, one for all engines of a test."""
-    opened = open_device(request.param)
-    yield opened
-    opened.close()
 
 
 def then(patch: Patch, source: NodeRef, type_id: str, **values: object) -> NodeRef:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel, open_device
+from engine import Engine, Patch, UpdateLevel
 from engine.device.protocol import Device
 from engine.patch.changes import Change, ParameterChanged
 from engine.runtime.messages import FrameReport, Reset
@@ -35,14 +35,6 @@ FIRST_SEED = int(os.environ.get("WARPLOOM_UPDATE_FIRST_SEED", "0"))
 KINDS: tuple[str, ...] = ("live",) * 5 + ("size",) * 3 + ("grow", "rewire") * 2
 KINDS += ("array", "rebind", "rebind", "cut", "open", "unplug", "remove", "add_region", "move", "move", "undo", "undo")
 KINDS += ("redo", "save_kernel", "save_kernel", "save_wider", "save_broken", "profile", "reset")
-
-
-@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn."""
-    opened = open_device(request.param)
-    yield opened
-    opened.close()
 
 
 class Pair:

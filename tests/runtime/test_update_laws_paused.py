@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel, open_device
+from engine import Engine, Patch, UpdateLevel
 from engine.device.protocol import Device
 from engine.runtime.messages import FrameReport, SetRunning
 from tests.runtime.conftest import SCALE, Kernels
@@ -18,14 +18,6 @@ from tests.runtime.small_blocks import bump
 from tests.runtime.update_support import contents, copy_of, differences, errors, outputs
 
 PATIENCE_S = 30.0
-
-
-@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn."""
-    opened = open_device(request.param)
-    yield opened
-    opened.close()
 
 
 def with_delays() -> Patch:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
+from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.device.protocol import Device
 from engine.patch.changes import PortRef
 from engine.runtime.messages import FrameReport, NodeState, SetProfiling
@@ -18,14 +18,6 @@ from tests.runtime.update_kinds import WIDER
 from tests.runtime.update_support import OwnArrays, check_records, contents, copy_of, differences, errors, outputs
 
 NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
-
-
-@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn."""
-    opened = open_device(request.param)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -58,6 +50,8 @@ def of_all_kinds(arrays: OwnArrays) -> Patch:
     return copy_of(patch)  # with nothing to undo
 
 
+#: The kernel of `test_run.scale` with other code.
+ADDING = SCALE.replace("* factor", "+ factor")
 #: An edit, the levels that it may cost, and words of its cause.
 Edit = tuple[Callable[[Patch, OwnArrays, Kernels, Engine], Any], tuple[UpdateLevel, ...], str]
 EDITS: dict[str, Edit] = {
@@ -69,7 +63,11 @@ EDITS: dict[str, Edit] = {
     "rebind": (lambda p, a, k, e: p.set("mine", array=a.lent[1]), (WARM,), "array of mine"),
     "larger": (lambda p, a, k, e: p.set("make", count=300), (WARM, COLD), "count of make"),
     "smaller": (lambda p, a, k, e: p.set("make", count=1), (WARM, COLD), "count of make"),
-    "code": (lambda p, a, k, e: e.post(k.write("scale.cu", SCALE + "// ")), (CODE,), "scale.cu saved"),
+    "code": (
+        lambda p, a, k, e: e.post(k.write("scale.cu", ADDING)),
+        (CODE,),
+        "scale.cu saved",
+    ),
     "signature": (lambda p, a, k, e: e.post(k.write("scale.cu", WIDER)), (COLD,), "scale.cu saved"),
     "profiling": (lambda p, a, k, e: e.post(SetProfiling(ProfilingLevel.PER_KERNEL)), (COLD,), "profiling per_kernel"),
     "added": (lambda p, a, k, e: p.add("test_small.make", node_id="more"), (COLD,), "block more"),
@@ -233,7 +231,7 @@ def test_the_cause_of_an_update_is_its_change(kernels: Kernels, device: Device, 
     patch = of_all_kinds(arrays)
     with Engine(patch, device=device) as engine:
         engine.step()
-        engine.post(kernels.write("scale.cu", SCALE.replace("* factor", "+ factor")))
+        engine.post(kernels.write("scale.cu", ADDING))
         engine.post(kernels.write("count.cu", COUNT.replace("+= step", "-= step")))
         patch.connect(array(patch, 1, 2, 3)["out"], patch["scale0"]["x"])
         report = engine.step()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engine import Engine, Patch, UpdateLevel, open_device
+from engine import Engine, Patch, UpdateLevel
 from engine.device.protocol import Device
 from engine.runtime import updates
 from engine.runtime.messages import FrameReport, Reset, SetRunning, UpdateRecord
@@ -37,14 +37,6 @@ KINDS: tuple[str, ...] = ("live",) * 8 + (
     "move",
 )
 KINDS += ("undo", "redo", "undo", "save_kernel", "profile")
-
-
-@pytest.fixture(params=["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """Each device in turn."""
-    opened = open_device(request.param)
-    yield opened
-    opened.close()
 
 
 def wait_for(engine: Engine, holds: Callable[[FrameReport], bool]) -> FrameReport:

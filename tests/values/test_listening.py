@@ -201,7 +201,7 @@ def test_a_bad_osc_address_is_told() -> None:
             "mido",
             "value.midi_in",
             "MIDI must have the libraries mido and python-rtmidi",
-            "pip install 'warploom[midi]'",
+            "pip install mido python-rtmidi",
         ),
     ],
 )

@@ -74,11 +74,19 @@ def test_values_do_not_depend_on_the_order_of_edits(seed: int, count: int) -> No
         np.testing.assert_allclose(rows[0][frame], np.clip(seen, -1e9, 1e9), rtol=1e-9, atol=1e-9)
 
 
+class Mute(Exception):
+    """An exception that can't even say what is wrong."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
 BAD = [
     (
         (1.0, ZeroDivisionError("division by zero"), 0),
         "update of test_values.given raised ZeroDivisionError: division by",
     ),
+    ((1.0, Mute(), 0), "update of test_values.given raised Mute: what it says can't be read"),
     ((1.0, SystemExit(3), 0), "update of test_values.given raised SystemExit: 3"),
     ((1.0, PatchError("number must be good, got a bad one"), 0), "number must be good, got a bad one"),
     ((float("nan"), 1, True), "output value must be a finite number, got nan"),

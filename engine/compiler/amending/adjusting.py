@@ -19,7 +19,7 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     buffer_arguments,
 )
-from engine.compiler.amending.amendment import is_same_node
+from engine.compiler.amending.amendment import are_same_buffers, is_same_node
 from engine.compiler.arguments import Resources
 from engine.compiler.buffers import TRANSIENT, Lifetime
 from engine.compiler.node_making import KernelNode, NodeMaker
@@ -114,7 +114,7 @@ def is_adjustable(plan: Plan, before: Plan) -> bool:
         old = then.by_id[node.id]
         if node is not old and (node.region, node.group) != (old.region, old.group):
             return False
-    return _are_same_buffers(plan, before) and _is_same_turn(plan, before)
+    return are_same_buffers(plan.buffers, before.buffers) and _is_same_turn(plan, before)
 
 
 def would_adjust(plan: Plan, before: Plan) -> bool:
@@ -157,15 +157,6 @@ def _others(plan: Plan, before: Plan, operation: Operation) -> bool:
     assert isinstance(operation.entry, FillEntry | CopyEntry)
     ports = [PortRef(operation.node, argument.name) for argument in buffer_arguments(operation.entry)]
     return any(plan.buffers.places[port] != before.buffers.places[port] for port in ports)
-
-
-def _are_same_buffers(plan: Plan, before: Plan) -> bool:
-    """True when the same buffers are allocated, and the contents of each matter for as long as before."""
-    now, then = plan.buffers.allocations, before.buffers.allocations
-    return now is then or (
-        now.keys() == then.keys()
-        and all(buffer is (old := then[owner]) or buffer.lifetime is old.lifetime for owner, buffer in now.items())
-    )
 
 
 def _is_same_turn(plan: Plan, before: Plan) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.blocktypes.entries import KernelEntry
+from engine.compiler.buffers import BufferPlan
 from engine.compiler.operations import AnyEntry, Operation
 
 
@@ -51,4 +52,13 @@ def _is_same_kind(now: AnyEntry, then: AnyEntry) -> bool:
         and now.live_parameters == then.live_parameters
         and list(map(type, now.arguments)) == list(map(type, then.arguments))
         and [a.name for a in now.buffers] == [a.name for a in then.buffers]
+    )
+
+
+def are_same_buffers(plan: BufferPlan, before: BufferPlan) -> bool:
+    """True when the same buffers are allocated, and the contents of each matter for as long as before."""
+    now, then = plan.allocations, before.allocations
+    return now is then or (
+        now.keys() == then.keys()
+        and all(buffer is (old := then[owner]) or buffer.lifetime is old.lifetime for owner, buffer in now.items())
     )

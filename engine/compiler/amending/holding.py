@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.compiler.amending.amendment import is_same_node
+from engine.compiler.amending.amendment import are_same_buffers, is_same_node
 from engine.compiler.buffers import BufferPlan
 from engine.compiler.memory.placement import Placement, wastes
 from engine.compiler.operations import Operation
@@ -24,14 +24,9 @@ def hold_placement(
     """
     if len(operations) != len(base) or not all(map(is_same_node, operations, base)):
         return None
-    now, then, places, offsets = buffers.allocations, before.allocations, buffers.places, previous.offsets
-    if now is not then:
-        if now.keys() != then.keys():
-            return None
-        for owner, buffer in now.items():
-            old = then[owner]
-            if buffer is not old and buffer.lifetime is not old.lifetime:
-                return None
+    if not are_same_buffers(buffers, before):
+        return None
+    places, offsets = buffers.places, previous.offsets
     sizes, needed = previous.sizes, 0
     for owner in offsets:
         size = places[owner].size_bytes

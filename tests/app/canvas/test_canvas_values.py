@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from app.canvas.connection_edits import connecting
 from app.canvas.faces import node_face
 from app.canvas.node_layout import layout, value_area
 from app.canvas.node_painter import NEAR, body_colour
@@ -21,7 +22,7 @@ from app.theme import DARK, LIGHT, Colours
 from app.theme.colours import contrast
 from app.theme.type_colours import Flow
 from engine.blocktypes.catalogue import Catalogue
-from engine.patch.changes import Change, PortRef
+from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
 from engine.patch.document import Patch
 from engine.runtime.cost import EditCost
 from engine.runtime.messages import UpdateLevel
@@ -345,3 +346,14 @@ def test_the_cost_is_told_before_a_connection_is_dropped(hand: Hand, patch: Patc
     assert notice(hand) == "wave.value → blend.steps\nParameter write"
     follow(hand, reach(hand, "steps"))
     assert asked == [["Disconnected", "Connected"]] * 2
+
+
+def test_what_was_picked_up_belongs_to_the_cost(patch: Patch) -> None:
+    """The end of a connection that is dragged elsewhere leaves its input; back in its place nothing changes."""
+    picked = patch.connect(PortRef("wave", "value"), STEPS)
+    elsewhere = Connection(picked.source, PortRef("blend", "elsewhere"))
+    assert connecting(patch, elsewhere, picked) == [Disconnected(picked), Connected(elsewhere)]
+    instead = Connection(PortRef("other", "value"), STEPS)
+    assert connecting(patch, instead, picked) == [Disconnected(picked), Connected(instead)]
+    assert connecting(patch, picked, picked) == []
+    assert connecting(patch, picked) == []
