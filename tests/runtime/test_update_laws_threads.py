@@ -89,8 +89,11 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
         engine.step()
         monkeypatch.setattr(updates, "prepare", slow)
         engine.start(rate=None)
-        more = patch.add("test_run.scale", node_id="more", factor=100.0)
-        patch.connect(scale["out"], more["x"])
+        with (
+            engine._lock
+        ):  # between two frames: a connection that comes later waits for the job, and its blocks' values too
+            more = patch.add("test_run.scale", node_id="more", factor=100.0)
+            patch.connect(scale["out"], more["x"])
         assert begun.wait(PATIENCE_S)
         first = wait_for(engine, lambda r: r.preparing)
         wait_for(engine, lambda r: r.frame > first.frame + 20 and r.preparing)
@@ -98,9 +101,10 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
         patch.set("scale", factor=3.0)
         follow(engine)
         held = engine.read(count["out"]).item()
+        scaled = engine.read(scale["out"]).item()
+        may_finish.set()  # before anything can fail: closing waits for the job
         assert held >= first.frame + 20
-        assert engine.read(scale["out"]).item() == 3 * held
-        may_finish.set()
+        assert scaled == 3 * held
         settle(engine)
         assert engine.read(count["out"]).item() == held
         assert engine.read(more["out"]).item() == 300 * held
