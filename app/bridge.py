@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.display_rate import told_rate
 from engine.diagnostics import Diagnostic
-from engine.runtime.messages import FrameReport, Observe, Preview, Saved, UpdateRecord, Viewing
+from engine.protocol.messages import FrameReport, Observe, Preview, Saved, UpdateRecord, Viewing
 
 if TYPE_CHECKING:
     from engine import Engine

@@ -11,8 +11,8 @@ from app.canvas import Canvas
 from app.file_commands import FileCommands
 from app.session import Session
 from app.state import UserState
-from engine.runtime.messages import ProfilingLevel, Reset, SaveOutputs
-from engine.runtime.pacing import PacingMode
+from engine.protocol.messages import ProfilingLevel, Reset, SaveOutputs
+from engine.protocol.pacing import PacingMode
 
 #: Commands that need a selected block.
 NEEDS_NODE = ("cut", "copy", "duplicate", "rename", "fit_selection", "open_kernel", "wrap_in", "move_into")

@@ -16,9 +16,9 @@ from app.faults import install_fault_handler
 from app.qt_check import has_display
 from app.window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
-from engine.blocktypes.catalogue import folder_beside
+from engine.catalogue.catalogue import folder_beside
 from engine.diagnostics import WarploomError
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 
 # How long a screenshot waits: for the build, then for this many frames or this long.
 _BUILD_LIMIT_MS = 60_000

@@ -13,8 +13,8 @@ from app.recovery import Recovered, RecoverySlot
 from app.session import Session
 from app.state import UserState
 from app.trust import Trust, TrustedFolders
-from engine.blocktypes.catalogue import folder_beside
-from engine.blocktypes.loading_text import FOLDER_NAME, python_files
+from engine.catalogue.block_files import FOLDER_NAME, python_files
+from engine.catalogue.catalogue import folder_beside
 from engine.diagnostics import WarploomError
 from engine.patch.document import Patch
 from engine.patch.files import SUFFIX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 
-from engine.runtime.collector import COLLECTOR
+from engine.runtime.frame.gc_scheduler import COLLECTOR
 
 _BUSY_MS, _QUIET_MS = 20, 500
 

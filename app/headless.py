@@ -26,10 +26,10 @@ from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 from engine.patch.files import write_atomically
 from engine.profiling.statistics import percentile
 from engine.profiling.trace import chrome_trace
-from engine.runtime.check import check_patch, has_errors, plan_patch
-from engine.runtime.clock import Clock
-from engine.runtime.messages import FrameReport, Saved
-from engine.runtime.pacing import Pacer, Pacing
+from engine.protocol.messages import FrameReport, Saved
+from engine.protocol.pacing import Pacer, Pacing
+from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
+from engine.runtime.frame.clock import Clock
 
 
 @dataclass

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainT
 from app.paced import Paced
 from app.safe_overrides import safe_overrides
 from app.widgets.picture_view import PictureView
-from engine.blocktypes.values import ValueBlock
+from engine.blocktypes.value_blocks import ValueBlock
 from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved
 from engine.patch.document import Patch
-from engine.runtime.messages import SetInput
+from engine.protocol.messages import SetInput
 
 #: Where typed text goes: what is typed there is no input of the patch.
 _TEXT_FIELDS = (QLineEdit, QTextEdit, QPlainTextEdit, QAbstractSpinBox)

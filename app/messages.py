@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QStatusBar
 
 from app.docks.log import Log
 from engine.diagnostics import Diagnostic
-from engine.runtime.messages import Saved
+from engine.protocol.messages import Saved
 
 _SHOWN_MS = 8000
 

@@ -12,7 +12,7 @@ from app.display_rate import DisplayRate
 from app.session import Session
 from app.theme.icons import icon
 from app.widgets.transport import Transport
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 
 
 class Playing(QObject):

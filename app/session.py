@@ -13,14 +13,14 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from app.display_rate import USUAL_RATE
 from app.media_paths import paths_to_keep
 from engine.blocktypes import definitions
-from engine.blocktypes.catalogue import forget_blocks, trust_blocks
+from engine.catalogue.catalogue import forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
-from engine.runtime.cost import EditCost
-from engine.runtime.messages import Message, ProfilingLevel, SetPacing, SetProfiling, SetRunning
-from engine.runtime.pacing import Pacing, PacingMode
+from engine.protocol.messages import Message, ProfilingLevel, SetPacing, SetProfiling, SetRunning
+from engine.protocol.pacing import Pacing, PacingMode
+from engine.runtime.update.cost import EditCost
 
 if TYPE_CHECKING:
     from engine import Engine

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.blocktypes.catalogue import folder_beside, trust_blocks
+from engine.catalogue.catalogue import folder_beside, trust_blocks
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, write_atomically
 

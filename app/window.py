@@ -44,7 +44,7 @@ from app.widgets.engine_badge import EngineBadge
 from app.widgets.problem_count import ProblemCount
 from app.window_layout import arrange, remember, restore, size_docks
 from engine.diagnostics import error
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 
 
 @safe_overrides

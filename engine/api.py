@@ -3,12 +3,10 @@
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.entries import Kernel
-from engine.blocktypes.moment import Moment
 from engine.blocktypes.parameters import UserArray, param
-from engine.blocktypes.ports import In, Out, port
+from engine.blocktypes.ports import In, Out, Value, port, value_port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while
-from engine.blocktypes.value_ports import Value, value_port
-from engine.blocktypes.values import ValueBlock
+from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.blocktypes.views import ReinterpretView, ReshapeView, SliceView, TransposeView
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder

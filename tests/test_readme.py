@@ -22,7 +22,7 @@ def test_the_examples_hold(code: str) -> None:
 
 def test_the_first_block_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its class and its kernel, as printed, are found beside the patch and square numbers."""
-    from engine.blocktypes.loading_folders import block_folders
+    from engine.catalogue.block_folders import block_folders
 
     block, script = [code for code in PYTHON if "square" in code]
     (kernel,) = [code for kind, code in BLOCKS if kind == "c++"]

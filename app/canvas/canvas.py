@@ -27,7 +27,7 @@ from app.safe_overrides import safe_overrides
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 
 
 @safe_overrides

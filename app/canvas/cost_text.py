@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from app.format import format_time
 from engine.patch.changes import Change
-from engine.runtime.cost import EditCost
-from engine.runtime.messages import UpdateLevel
+from engine.protocol.messages import UpdateLevel
+from engine.runtime.update.cost import EditCost
 
 #: Returns what changes of the shown patch would cost, or None when no engine runs.
 Costing = Callable[[Sequence[Change]], EditCost | None]

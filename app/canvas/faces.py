@@ -11,7 +11,7 @@ from app.canvas.flow import flow_of, flow_of_value
 from app.canvas.live_values import LiveValue
 from app.theme.type_colours import Flow
 from engine.blocktypes.block import Block
-from engine.blocktypes.values import ValueBlock
+from engine.blocktypes.value_blocks import ValueBlock
 from engine.patch.changes import Connection
 from engine.patch.document import Patch
 

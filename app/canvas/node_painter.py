@@ -15,7 +15,7 @@ from app.canvas.value_painter import paint_slider, paint_values
 from app.theme.colours import Colours, category_tint, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
 from app.theme.type_colours import FLOWS, Shape
-from engine.runtime.messages import NodeState
+from engine.protocol.messages import NodeState
 
 #: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
 NEAR, MIDDLE = 0.65, 0.28

@@ -8,7 +8,7 @@ from app.canvas.connecting import end_of, refusal
 from app.canvas.flow import flow_of_value
 from app.parameter_text import value_text
 from app.theme.type_colours import Flow
-from engine.blocktypes.value_ports import ValueSpec
+from engine.blocktypes.ports import ValueSpec
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.rules import DRIVABLE

@@ -11,7 +11,7 @@ from app.canvas.graph_scene import GraphScene
 from app.canvas.node_painter import NEAR
 from app.canvas.tooltips import badge_text
 from app.paced import Paced
-from engine.runtime.messages import FrameReport, NodeState
+from engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
 _VALUE_INTERVAL_MS = 80  # values are watched, not only read

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.values import ValueBlock
+from engine.blocktypes.value_blocks import ValueBlock
 
 
 def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:

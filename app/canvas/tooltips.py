@@ -10,13 +10,12 @@ from app.canvas.value_tooltips import output_lines, parameter_lines, value_lines
 from app.format import format_shape, format_time, plural
 from app.theme.fonts import code_font
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.value_ports import ValueSpec
+from engine.blocktypes.ports import PortSpec, ValueSpec
 from engine.figures import format_bytes
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.patch.regions import branch_of, region_of
-from engine.runtime.messages import BufferReport, FrameReport, NodeState
+from engine.protocol.messages import BufferReport, FrameReport, NodeState
 
 _WIDTH = 72
 

@@ -8,10 +8,10 @@ from app.canvas.live_values import LiveValue
 from app.canvas.offers import source_title
 from app.parameter_text import parameter_facts, value_text
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.value_ports import ValueSpec
+from engine.blocktypes.ports import ValueSpec
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 
 
 def output_lines(spec: ValueSpec, ref: PortRef, report: FrameReport | None) -> list[str]:

@@ -27,7 +27,7 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
 from engine.patch.document import Patch
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 
 _HINT = "Select a block to edit its parameters"
 _IDLE_MS = 600  # steps of a wheel or a held key that follow each other this closely are one gesture

@@ -15,7 +15,7 @@ from app.safe_overrides import safe_overrides
 from app.theme import colours
 from app.widgets.empty_state import EmptyState
 from engine.diagnostics import Diagnostic, Severity
-from engine.runtime.messages import Saved
+from engine.protocol.messages import Saved
 
 _LIMIT = 2000
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

@@ -11,7 +11,7 @@ from app.canvas.live_values import LiveValue
 from app.format import format_shape, format_time, plural
 from engine.blocktypes.block import Block
 from engine.figures import format_bytes
-from engine.runtime.messages import FrameReport, NodeState
+from engine.protocol.messages import FrameReport, NodeState
 
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 

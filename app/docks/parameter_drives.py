@@ -17,7 +17,7 @@ from app.parameter_text import value_text
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 
 _INTERVAL_MS = 100
 

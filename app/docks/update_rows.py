@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFont
 from app.format import format_time
 from app.safe_overrides import safe_overrides
 from app.theme import colours
-from engine.runtime.messages import UpdateLevel, UpdateRecord
+from engine.protocol.messages import UpdateLevel, UpdateRecord
 
 #: So many rows are kept; the oldest then go, many at once, since a view lays itself out anew each time.
 LIMIT, _DROPPED_AT_ONCE = 5000, 500

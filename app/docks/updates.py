@@ -19,7 +19,7 @@ from app.paced import Paced
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
 from engine.patch.document import Patch
-from engine.runtime.messages import FrameReport, UpdateLevel, UpdateRecord
+from engine.protocol.messages import FrameReport, UpdateLevel, UpdateRecord
 
 _HINT = "No rebuilds yet.\nEdits that are more than a parameter write are listed here, with their cause and cost"
 _REFRESH_MS = 250  # a person can't read figures that change faster

@@ -13,7 +13,7 @@ from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
 from app.widgets.frame_rate import FrameRate
 from app.widgets.picture_view import PictureView
-from engine.runtime.messages import Preview, Viewing
+from engine.protocol.messages import Preview, Viewing
 
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 _SPACING, _MARGIN = 4, 8

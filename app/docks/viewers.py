@@ -9,10 +9,10 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from app.docks.viewer import Viewer
-from engine.blocktypes.displaying import shows_pictures
+from engine.catalogue.load_file import shows_pictures
 from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
 from engine.patch.document import Patch
-from engine.runtime.messages import FrameReport, Preview, Viewing
+from engine.protocol.messages import FrameReport, Preview, Viewing
 
 _NO_VIEWER = "Add a Viewer block and connect an image"
 _NO_IMAGE = "Connect an image to this viewer"

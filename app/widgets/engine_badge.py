@@ -13,7 +13,7 @@ from app.safe_overrides import safe_overrides
 from app.theme import colours
 from app.widgets.frame_rate import FrameRate
 from engine.figures import format_bytes
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 
 _SILENCE_S = 2.0  # after which a running engine is said not to answer
 _REFRESH_S = 0.25  # a person can't read figures that change faster

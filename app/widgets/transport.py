@@ -10,8 +10,8 @@ from PySide6.QtGui import QAction, QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.safe_overrides import safe_overrides
-from engine.runtime.messages import FrameReport
-from engine.runtime.pacing import Pacing, PacingMode
+from engine.protocol.messages import FrameReport
+from engine.protocol.pacing import Pacing, PacingMode
 
 _REFRESH_S = 0.1  # hundredths of a second can't be read anyway
 _BUTTON_MARGINS = 32

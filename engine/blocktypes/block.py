@@ -16,9 +16,8 @@ from engine.blocktypes.definitions import BlockDefinitionError as BlockDefinitio
 from engine.blocktypes.definitions import check_free, define
 from engine.blocktypes.definitions import defined_blocks as defined_blocks
 from engine.blocktypes.parameters import TYPES, ParameterDeclaration, ParameterSpec
-from engine.blocktypes.ports import In, Out, PortDeclaration, PortSpec, count_name
+from engine.blocktypes.ports import In, Out, PortDeclaration, PortSpec, Value, ValueSpec, count_name
 from engine.blocktypes.shape_rules import ShapeRuleError, check_rule
-from engine.blocktypes.value_ports import Value, ValueSpec
 from engine.diagnostics import PatchError
 from engine.types import DType, u32
 
@@ -46,7 +45,7 @@ class Block:
     tags: ClassVar[tuple[str, ...]]
     ports: ClassVar[dict[str, PortSpec]]
     parameters: ClassVar[dict[str, ParameterSpec]]
-    #: True for blocks that compute numbers on the engine's thread (`engine.blocktypes.values`), and their outputs.
+    #: True for value blocks (`engine.blocktypes.value_blocks`), and what they put out.
     is_value: ClassVar[bool] = False
     values_out: ClassVar[dict[str, ValueSpec]] = {}
     #: Ids of the block types that a composite holds: its ports and parameters follow from theirs.

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from engine.blocktypes.entries import Kernel, StatusKind
+from engine.blocktypes.ports import BufferHandle, PortSpec, count_name, counter_name
+from engine.types import u32
+
+if TYPE_CHECKING:
+    pass
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,10 +17,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from engine.blocktypes.appending import begin_append, end_append
 from engine.blocktypes.block import Block
-from engine.blocktypes.composition import Composition
-from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.description import BlockDescription, Composition
 from engine.blocktypes.entries import (
     Argument,
     BufferArgument,
@@ -26,21 +32,46 @@ from engine.blocktypes.entries import (
     FillEntry,
     FrameArgument,
     InternalBuffer,
-    Kernel,
     KernelEntry,
     ParameterArgument,
     Requirement,
     Size,
     Status,
-    StatusKind,
     ValueArgument,
 )
 from engine.blocktypes.parameters import ParameterHandle
-from engine.blocktypes.ports import BufferHandle, PortSpec
 from engine.blocktypes.shape_rules import Extent
 from engine.blocktypes.views import Transform, View
 from engine.device.external import ExternalArray, describe_external
 from engine.types import DType
+
+# Append buffers: what a block does around its launches when one of its outputs is filled from the front.
+#
+# Kernels take a place each with an atomic addition to a counter, which so ends up holding how many elements wanted one.
+# The count that others see is that number or the capacity, whichever is less.
+
+
+_COUNT = Kernel("append.cu", "count_appended")
+
+
+def begin_append(build: BlockBuilder, spec: PortSpec) -> None:
+    """Make the counter of an append buffer; it starts at 0 each time the block runs, unless the buffer is state."""
+    counter = build.buffer(counter_name(spec.name), u32, "[1]", state=spec.state)
+    if not spec.state:
+        build.fill(counter, 0)
+
+
+def end_append(build: BlockBuilder, spec: PortSpec) -> None:
+    """Have the counter turned into the count, and read back."""
+    data, counter = BufferHandle(spec.name), BufferHandle(counter_name(spec.name))
+    count = BufferHandle(count_name(spec.name))
+    build.launch(_COUNT, num_threads=1, thread_block=1, args=(counter, count, data.size))
+    word = counter
+    if spec.state:  # its counter goes on counting, while words that are read back are made anew in each frame
+        word = build.buffer(f"{spec.name}_wanted", u32, "[1]")
+        build.copy(word, counter)
+    build.report(word, StatusKind.APPENDED, data, data.size)
+
 
 #: The frame uniforms, as an argument of a launch: see `engine.compiler.frame`.
 FRAME = FrameArgument()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from engine.blocktypes.composition import ChildPort
+from engine.blocktypes.description import ChildPort
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef

@@ -7,10 +7,10 @@ from typing import Any
 
 from engine.blocktypes.block import Block, check_name
 from engine.blocktypes.builder import describe
-from engine.blocktypes.catalogue import Catalogue
-from engine.blocktypes.composition import Child, ChildPort, Composition
+from engine.blocktypes.description import Child, ChildPort, Composition
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
+from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError, WarploomError
 from engine.patch import rules
 from engine.patch.changes import PortRef

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.blocktypes.block import Block
-from engine.blocktypes.catalogue import Catalogue, default_catalogue
 from engine.blocktypes.parameters import ParameterSpec
+from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch import rules
 from engine.patch.applying import apply_change

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.patch import rules
 from engine.patch.changes import (

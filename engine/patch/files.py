@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.catalogue import Catalogue
 from engine.blocktypes.parameters import UserArray
+from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch

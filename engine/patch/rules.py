@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.value_ports import ValueSpec
+from engine.blocktypes.ports import PortSpec, ValueSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection
 from engine.patch.regions import Scopes

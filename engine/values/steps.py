@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from engine.blocktypes.loading_errors import code_diagnostic
-from engine.blocktypes.moment import Moment
-from engine.blocktypes.value_ports import ZEROS
-from engine.blocktypes.values import ValueBlock
+from engine.blocktypes.ports import ZEROS
+from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.catalogue.block_errors import code_diagnostic
 from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 from engine.values.driving import Drive
 from engine.values.listening import Listener

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from engine.blocktypes.moment import Moment
-from engine.blocktypes.values import ValueBlock
+from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
 from engine.values.driving import Drive, Mark

@@ -16,9 +16,9 @@ from engine.api import Block, BlockBuilder, In, Out, f32, float4, param, port, u
 from engine.device.protocol import DeviceInfo
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.runtime.cost import EditCost
-from engine.runtime.messages import EngineStatistics, FrameReport, Preview, UpdateLevel
-from engine.runtime.pacing import Pacing
+from engine.protocol.messages import EngineStatistics, FrameReport, Preview, UpdateLevel
+from engine.protocol.pacing import Pacing
+from engine.runtime.update.cost import EditCost
 
 #: How long a test waits for a real engine.
 PATIENCE_MS = 20_000

@@ -16,7 +16,7 @@ from app.input_events import InputEvents
 from app.widgets.picture_view import PictureView
 from app.window import MainWindow
 from engine.patch.document import Patch
-from engine.runtime.messages import SetInput
+from engine.protocol.messages import SetInput
 from tests.app.app_support import move_pointer
 
 

@@ -23,7 +23,7 @@ from app.docks.parameter_editors import (
     relative_to,
 )
 from engine.patch.document import Patch
-from engine.runtime.messages import BufferReport, NodeReport, NodeState
+from engine.protocol.messages import BufferReport, NodeReport, NodeState
 from tests.app.app_support import make_report, move_pointer
 
 TYPE = "test_app.every_parameter"

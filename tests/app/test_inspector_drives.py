@@ -15,7 +15,7 @@ from app.docks.inspector import Inspector
 from app.docks.parameter_editors import NumberEditor
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
-from engine.runtime.messages import NodeReport, NodeState
+from engine.protocol.messages import NodeReport, NodeState
 from tests.app.app_support import make_report
 
 LFO = PortRef("lfo", "value")

@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 from app import dialogs
 from app.trust import Trust
 from engine import Patch
-from engine.blocktypes.catalogue import default_catalogue, folder_beside
-from engine.blocktypes.loading_folders import block_folders
+from engine.catalogue.block_folders import block_folders
+from engine.catalogue.catalogue import default_catalogue, folder_beside
 from engine.patch.changes import PortRef
 from engine.patch.files import save_patch
 from tests.app.conftest import Asked

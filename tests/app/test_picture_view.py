@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.docks.viewer import Viewer
 from app.widgets.picture_view import PictureView
-from engine.runtime.messages import Preview
+from engine.protocol.messages import Preview
 from tests.app.app_support import move_pointer
 
 

@@ -16,9 +16,9 @@ from app.garbage import GarbageTimer
 from app.widgets.transport import format_clock, pacing_text, pacing_tooltip
 from engine.diagnostics import error
 from engine.patch.document import Patch
-from engine.runtime.collector import COLLECTOR
-from engine.runtime.messages import Reset, SetPacing, SetRunning
-from engine.runtime.pacing import Pacing, PacingMode
+from engine.protocol.messages import Reset, SetPacing, SetRunning
+from engine.protocol.pacing import Pacing, PacingMode
+from engine.runtime.frame.gc_scheduler import COLLECTOR
 from tests.app.app_support import PATIENCE_MS, make_report
 
 

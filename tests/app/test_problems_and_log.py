@@ -9,7 +9,7 @@ from app.docks.problems import Problems
 from app.widgets.problem_count import count_text
 from engine.diagnostics import error, warning
 from engine.patch.document import Patch
-from engine.runtime.messages import Saved
+from engine.protocol.messages import Saved
 
 
 def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Patch) -> None:

@@ -12,7 +12,7 @@ from app.docks.update_rows import LEVELS, LIMIT, UpdateRows
 from app.docks.updates import Updates
 from app.theme import colours
 from engine.patch.document import Patch
-from engine.runtime.messages import UpdateLevel, UpdateRecord
+from engine.protocol.messages import UpdateLevel, UpdateRecord
 from tests.app.app_support import make_report
 
 COLD, CODE, WARM = UpdateLevel.COLD, UpdateLevel.CODE, UpdateLevel.WARM

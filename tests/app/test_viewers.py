@@ -18,7 +18,7 @@ from app.bridge import SHARED_RATE, Bridge
 from app.docks.viewer import Viewer
 from app.widgets.picture_view import PictureView
 from engine.patch.changes import PortRef
-from engine.runtime.messages import Observe, Preview, Probed, Viewing
+from engine.protocol.messages import Observe, Preview, Probed, Viewing
 from tests.app.app_support import FakeEngine, make_report, move_pointer
 from tests.app.test_picture_view import gradient
 

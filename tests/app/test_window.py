@@ -23,7 +23,7 @@ from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
-from engine.runtime.messages import (
+from engine.protocol.messages import (
     NodeReport,
     NodeState,
     Observe,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from engine.blocktypes.builder import describe
-from engine.blocktypes.catalogue import default_catalogue
+from engine.catalogue.catalogue import default_catalogue
 from engine.compiler.arguments import Resources
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.frame import Frame
@@ -27,11 +27,11 @@ from engine.compiler.plan import Plan, make_plan
 from engine.device.open import open_device
 from engine.device.protocol import Device
 from engine.patch.changes import Connection, PortRef
-from engine.runtime.allocation import GraphMemory, allocate
-from engine.runtime.carrying import keep_memory
-from engine.runtime.modules import ModuleCache, PlanKernels
-from engine.runtime.pool import BufferPool
-from engine.runtime.states import StateStore
+from engine.runtime.memory.buffer_pool import BufferPool
+from engine.runtime.memory.graph_memory import GraphMemory, allocate
+from engine.runtime.memory.memory_reuse import keep_memory
+from engine.runtime.memory.state_store import StateStore
+from engine.runtime.model.module_cache import ModuleCache, PlanKernels
 
 REPEATS = 7
 ELEMENTS = 1024

@@ -14,7 +14,7 @@ import time
 from statistics import median
 
 from engine.profiling.statistics import percentile
-from engine.runtime.pacing import Pacer, Pacing
+from engine.protocol.pacing import Pacer, Pacing
 
 RATES = (30.0, 60.0, 120.0, 144.0, 240.0)
 INTERVALS_S = (0.005, 0.001, 0.0005, 0.0002, 0.0001, 0.00005)

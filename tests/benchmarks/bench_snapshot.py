@@ -20,8 +20,8 @@ from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.device.protocol import Device
 from engine.patch.changes import PortRef
 from engine.patch.files import load_patch
-from engine.runtime.messages import Observe, Viewing
-from engine.runtime.outputs import read_buffer
+from engine.protocol.messages import Observe, Viewing
+from engine.runtime.preview.outputs import read_buffer
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 DOCK = (960, 540)

@@ -21,7 +21,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 from engine.device.protocol import Device
 from engine.kernel_sources.loader import load_image
 from engine.patch.changes import ParameterChanged
-from engine.runtime.messages import FrameReport, UpdateRecord
+from engine.protocol.messages import FrameReport, UpdateRecord
 from tests.benchmarks.bench_frame import chain
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.runtime.messages import Reset
+from engine.protocol.messages import Reset
 from tests.benchmarks.stall_meter import StallMeter
 
 _TICK_MS = 16  # a display frame

@@ -10,8 +10,8 @@ import pytest
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import describe
-from engine.blocktypes.catalogue import default_catalogue
 from engine.blocktypes.entries import KernelEntry
+from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError
 from engine.kernel_sources.loader import find_kernel, load_image
 

@@ -12,7 +12,7 @@ import pytest
 from blocks.io.decode_image import load_linear
 from engine import Engine, UpdateLevel
 from engine.patch.files import dump_patch, load_patch
-from engine.runtime.messages import Reset, SetInput
+from engine.protocol.messages import Reset, SetInput
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "resources" / "examples"

@@ -13,7 +13,7 @@ from PIL import Image
 from blocks.io.decode_image import load_linear
 from engine import Engine, Patch
 from engine.diagnostics import PatchError
-from engine.runtime.messages import Observe, Viewing
+from engine.protocol.messages import Observe, Viewing
 
 
 def _encode(linear: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch
-from engine.runtime.messages import Reset
+from engine.protocol.messages import Reset
 
 README = Path(__file__).parents[2] / "blocks" / "README.md"
 

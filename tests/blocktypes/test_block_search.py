@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.api import Block, BlockBuilder, In, f32, port
-from engine.blocktypes.catalogue import Catalogue, default_catalogue, load_package
+from engine.catalogue.catalogue import Catalogue, default_catalogue, load_package
 from engine.diagnostics import PatchError, WarploomError
 
 

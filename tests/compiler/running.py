@@ -16,12 +16,12 @@ from engine.compiler.operations import FRAME
 from engine.compiler.plan import Plan
 from engine.device.protocol import Device
 from engine.patch.changes import PortRef
-from engine.runtime.allocation import allocate, status_words
-from engine.runtime.carrying import keep_memory
-from engine.runtime.modules import ModuleCache, PlanKernels
-from engine.runtime.pool import BufferPool
-from engine.runtime.recomputing import read_port
-from engine.runtime.states import StateStore
+from engine.runtime.memory.buffer_pool import BufferPool
+from engine.runtime.memory.graph_memory import allocate, status_words
+from engine.runtime.memory.memory_reuse import keep_memory
+from engine.runtime.memory.state_store import StateStore
+from engine.runtime.model.module_cache import ModuleCache, PlanKernels
+from engine.runtime.preview.recomputing import read_port
 
 RUBBISH = 0xA5
 

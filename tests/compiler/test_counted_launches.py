@@ -18,7 +18,7 @@ from engine.compiler.checking.launches import BLOCKS_PER_CORE, counted_launch
 from engine.device.host import HostDevice
 from engine.device.occupancy import KernelResources, MultiprocessorLimits
 from engine.device.protocol import DeviceInfo, LaunchConfig
-from engine.runtime.messages import KernelFilesChanged, NodeState
+from engine.protocol.messages import KernelFilesChanged, NodeState
 
 SOURCE = Path(__file__).with_name("counted.cu")
 HOPPER = MultiprocessorLimits(2048, 32, 65536, 65536, 228 << 10, 1 << 10, 128)

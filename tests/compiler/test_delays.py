@@ -9,7 +9,7 @@ import numpy as np
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import make_plan
 from engine.device.protocol import Device
-from engine.runtime.modules import ModuleCache
+from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler import patch_blocks as blocks
 from tests.compiler.compiler_support import graph, ref
 from tests.compiler.running import Running

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.composition import Child, ChildPort, Composition
-from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.description import BlockDescription, Child, ChildPort, Composition
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, changed_values, inline, owner
 from engine.diagnostics import error

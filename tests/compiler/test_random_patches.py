@@ -18,7 +18,7 @@ from engine.compiler.verifying.verify import verify
 from engine.device.protocol import Device
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef
-from engine.runtime.modules import ModuleCache
+from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler import patch_blocks as blocks
 from tests.compiler.compiler_support import graph
 from tests.compiler.interpreter import Interpreter

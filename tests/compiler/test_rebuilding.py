@@ -17,7 +17,7 @@ from engine.compiler.operations import FRAME
 from engine.compiler.plan import Plan, make_plan
 from engine.device.protocol import Device
 from engine.diagnostics import GraphValidationError
-from engine.runtime.modules import ModuleCache
+from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.interpreter import Interpreter
 from tests.compiler.patch_kernels import KERNELS
 from tests.compiler.random_edits import random_edit

@@ -12,7 +12,7 @@ from engine import Engine, UpdateLevel
 from engine.device.protocol import Device
 from engine.patch.document import Patch
 from engine.patch.files import load_patch
-from engine.runtime.messages import KernelFilesChanged
+from engine.protocol.messages import KernelFilesChanged
 
 pytestmark = pytest.mark.gpu
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"

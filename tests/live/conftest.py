@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.blocktypes.loading_folders import block_folders
+from engine.catalogue.block_folders import block_folders
 from tests.live.block_texts import BlockFolder
 
 

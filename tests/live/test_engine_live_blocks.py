@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel, forget_blocks, trust_blocks
-from engine.blocktypes.loading_folders import block_folders
+from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.files import load_patch, save_patch
-from engine.runtime.messages import FrameReport, NodeState
+from engine.protocol.messages import FrameReport, NodeState
 from tests.live.block_texts import KERNEL, BlockFolder, block_text
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
@@ -397,7 +397,7 @@ def test_saves_reach_a_running_engine(live: MakeLive) -> None:
 
 def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, monkeypatch: pytest.MonkeyPatch) -> None:
     """Frames go on while it does."""
-    from engine.blocktypes import loading_worker
+    from engine.catalogue import loading_thread as loading_worker
 
     monkeypatch.setattr(loading_worker, "LIMIT_S", 0.5)
     one = live(block_text(), gain=2.0)

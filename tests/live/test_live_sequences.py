@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, Patch, trust_blocks
-from engine.blocktypes.loading_folders import block_folders
+from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import PortRef
 from tests.live.block_texts import BlockFolder, block_text

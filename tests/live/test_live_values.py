@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel, trust_blocks
-from engine.blocktypes.loading_folders import block_folders
+from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Severity
 from tests.live.block_texts import BlockFolder, block_text
 

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from engine import forget_blocks, trust_blocks
-from engine.blocktypes import catalogue, definitions, loading_worker
+from engine.blocktypes import definitions
 from engine.blocktypes.block import Block
-from engine.blocktypes.catalogue import configured_folder, default_catalogue, load_package
-from engine.blocktypes.loading_folders import block_folders
+from engine.catalogue import catalogue
+from engine.catalogue import loading_thread as loading_worker
+from engine.catalogue.block_folders import block_folders
+from engine.catalogue.catalogue import configured_folder, default_catalogue, load_package
 from engine.diagnostics import WarploomError
 from tests.live.block_texts import BlockFolder, block_text
 

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, forget_blocks, trust_blocks
-from engine.blocktypes import catalogue, loading_worker
-from engine.blocktypes.catalogue import default_catalogue
-from engine.blocktypes.loading_folders import block_folders
+from engine.catalogue import catalogue
+from engine.catalogue import loading_thread as loading_worker
+from engine.catalogue.block_folders import block_folders
+from engine.catalogue.catalogue import default_catalogue
 from tests.live.block_texts import BlockFolder, block_text
 
 
@@ -211,7 +212,7 @@ def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> 
     root = Path(catalogue.__file__).parents[2]
     code = (
         f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(root)!r}]\n"
-        "from engine.blocktypes.catalogue import default_catalogue\n"
+        "from engine.catalogue.catalogue import default_catalogue\n"
         "assert default_catalogue().get('math.saxpy')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)

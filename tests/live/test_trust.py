@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from app.cli import cli
 from app.trust import Trust, TrustedFolders
 from engine import Patch, forget_blocks, trust_blocks
-from engine.blocktypes.loading_folders import block_folders
+from engine.catalogue.block_folders import block_folders
 from engine.patch.files import load_patch, save_patch
 from tests.live.block_texts import BlockFolder, block_text
 

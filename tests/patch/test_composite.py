@@ -11,8 +11,8 @@ import pytest
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port, u32
 from engine.blocktypes.block import BlockDefinitionError
 from engine.blocktypes.builder import describe
-from engine.blocktypes.catalogue import Catalogue, default_catalogue
-from engine.blocktypes.composition import ChildPort
+from engine.blocktypes.description import ChildPort
+from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.composite import Composite

@@ -18,7 +18,7 @@ from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
-from engine.runtime.check import check_patch
+from engine.runtime.check.check_patch import check_patch
 
 
 def same(a: Any, b: Any) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, uchar4
 from engine.device.open import open_device
 from engine.device.protocol import Device
-from engine.runtime.messages import KernelFilesChanged
+from engine.protocol.messages import KernelFilesChanged
 from tests.compiler.compiler_support import verified_plans
 
 COUNT = """extern "C" __global__ void count(float* value, float step, int n) {

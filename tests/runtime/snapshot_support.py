@@ -14,7 +14,7 @@ from engine.device.host import HostDevice
 from engine.device.host.events import HostEvent, HostStream
 from engine.device.protocol import DeviceInfo, Event, Memory, PinnedArray
 from engine.diagnostics import DeviceError
-from engine.runtime.messages import Preview
+from engine.protocol.messages import Preview
 
 WIDTH, HEIGHT = 31, 17
 PICTURE = np.random.default_rng(4).integers(0, 256, (HEIGHT, WIDTH, 4)).astype(np.float32)

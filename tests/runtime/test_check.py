@@ -7,7 +7,7 @@ import numpy as np
 from engine import Patch
 from engine.diagnostics import warning
 from engine.patch.changes import Node, NodeAdded
-from engine.runtime.check import check_patch, has_errors
+from engine.runtime.check.check_patch import check_patch, has_errors
 from tests.runtime.conftest import SCALE, Kernels
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.diagnostics import WarploomError
-from engine.runtime.clock import LONGEST_STEP_S, Clock
+from engine.runtime.frame.clock import LONGEST_STEP_S, Clock
 
 
 class Wall:

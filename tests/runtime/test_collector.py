@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.runtime.collector import COLLECTOR, Collector, Gap
+from engine.runtime.frame.gc_scheduler import COLLECTOR, Collector, Gap
 
 FOREVER_NS = 2**62
 

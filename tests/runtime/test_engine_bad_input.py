@@ -13,8 +13,8 @@ from engine.api import Block, BlockBuilder, Kernel, Out, f32, port
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connected, Connection, Disconnected, NodeRegionChanged, PortRef
 from engine.patch.document import NodeRef
-from engine.runtime.check import check_patch
-from engine.runtime.messages import KernelFilesChanged, NodeState
+from engine.protocol.messages import KernelFilesChanged, NodeState
+from engine.runtime.check.check_patch import check_patch
 from tests.runtime.small_blocks import Pair, array, bump, zeros
 
 #: What a mistake leaves: the nodes on one of which it is told, words of the message, and what mends it.

@@ -12,8 +12,8 @@ import pytest
 from engine import Engine, Patch
 from engine.device.protocol import Event
 from engine.diagnostics import DeviceError
-from engine.runtime.messages import Observe, Preview, SaveOutputs, Viewing
-from engine.runtime.picture_slot import PictureSlot
+from engine.protocol.messages import Observe, Preview, SaveOutputs, Viewing
+from engine.runtime.preview.picture_slot import PictureSlot
 from tests.runtime.conftest import Kernels
 from tests.runtime.snapshot_support import LateDevice, LoggedStream, picture_patch
 from tests.runtime.test_loop import until

@@ -11,8 +11,8 @@ import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Composite, CompositeBuilder, param
 from engine.patch.changes import PortRef
-from engine.runtime.check import check_patch
-from engine.runtime.messages import NodeState
+from engine.protocol.messages import NodeState
+from engine.runtime.check.check_patch import check_patch
 from tests.runtime.conftest import Kernels
 
 

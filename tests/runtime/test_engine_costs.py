@@ -30,7 +30,7 @@ from engine.patch.changes import (
     ParameterChanged,
     PortRef,
 )
-from engine.runtime.messages import KernelFilesChanged, SetProfiling
+from engine.protocol.messages import KernelFilesChanged, SetProfiling
 from tests.benchmarks.bench_frame import chain
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.test_engine_edits import Editor

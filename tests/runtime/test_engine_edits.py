@@ -18,7 +18,7 @@ from engine.device.protocol import Device
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
-from engine.runtime.messages import Reset
+from engine.protocol.messages import Reset
 from tests.runtime.conftest import SCALE, Kernels
 
 EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "32"))

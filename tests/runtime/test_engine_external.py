@@ -16,7 +16,7 @@ from engine.compiler.node_making import KernelNode
 from engine.device.external import describe_external
 from engine.diagnostics import DeviceError
 from engine.patch.document import NodeRef
-from engine.runtime.messages import BufferReport
+from engine.protocol.messages import BufferReport
 from tests.runtime.small_blocks import LENT, Array, array, bump, zeros
 
 

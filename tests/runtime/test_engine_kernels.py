@@ -10,7 +10,7 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.patch.changes import PortRef
-from engine.runtime.messages import NodeState
+from engine.protocol.messages import NodeState
 from tests.runtime.conftest import COUNT, SCALE, Kernels
 
 OUT = PortRef("scale", "out")

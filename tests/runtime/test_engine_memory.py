@@ -18,7 +18,7 @@ from engine.compiler.instantiate import CompiledGraph
 from engine.diagnostics import DeviceError, PatchError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
-from engine.runtime.messages import Reset
+from engine.protocol.messages import Reset
 from tests.runtime.small_blocks import Array, Pour, add_to, array, bump, zeros
 
 

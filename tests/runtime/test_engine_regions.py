@@ -27,7 +27,7 @@ from engine.api import (
 )
 from engine.diagnostics import Severity
 from engine.patch.document import NodeRef
-from engine.runtime.messages import NodeState
+from engine.protocol.messages import NodeState
 from engine.types import DType
 from tests.runtime.conftest import Kernels
 from tests.runtime.small_blocks import Bump, add_to, array, bump, zeros

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine import Engine, Patch, UpdateLevel
 from engine.blocktypes.entries import CopyEntry
 from engine.patch.document import NodeRef
-from engine.runtime.messages import Reset, SetRunning
+from engine.protocol.messages import Reset, SetRunning
 from tests.runtime.conftest import Kernels
 from tests.runtime.small_blocks import add_to, array, bump, zeros
 

@@ -14,9 +14,9 @@ import pytest
 from engine import Engine, Patch, UpdateLevel
 from engine.diagnostics import DeviceError, Diagnostic, PatchError
 from engine.patch.changes import PortRef
-from engine.runtime import updates
-from engine.runtime.messages import FrameReport, Observe, Reset, Saved, SaveOutputs, SetRunning, Viewing
-from engine.runtime.preparation import prepare
+from engine.protocol.messages import FrameReport, Observe, Reset, Saved, SaveOutputs, SetRunning, Viewing
+from engine.runtime.update import updater as updates
+from engine.runtime.update.prepare import prepare
 from tests.runtime.conftest import SCALE, Kernels
 
 COUNT = PortRef("count", "out")

@@ -13,7 +13,7 @@ from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Block, BlockBuilder, Out, f32, param, port
 from engine.diagnostics import PatchError, WarploomError
 from engine.patch.changes import Node, NodeAdded, PortRef
-from engine.runtime.messages import NodeState, Reset, SetProfiling
+from engine.protocol.messages import NodeState, Reset, SetProfiling
 from tests.runtime.conftest import Kernels
 
 NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))

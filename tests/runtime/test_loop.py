@@ -13,11 +13,11 @@ import pytest
 
 from engine import Engine, Patch
 from engine.patch.changes import PortRef
-from engine.runtime.collector import COLLECTOR
-from engine.runtime.cuda_engine import CudaEngine
-from engine.runtime.interpreter import SWITCH_INTERVAL_S
-from engine.runtime.messages import FrameReport, Reset, SetPacing, SetRunning
-from engine.runtime.pacing import Pacing
+from engine.protocol.messages import FrameReport, Reset, SetPacing, SetRunning
+from engine.protocol.pacing import Pacing
+from engine.runtime.frame.cuda_engine import CudaEngine
+from engine.runtime.frame.gc_scheduler import COLLECTOR
+from engine.runtime.frame.thread import SWITCH_INTERVAL_S
 from tests.runtime.conftest import Kernels
 
 COUNT = PortRef("count", "out")

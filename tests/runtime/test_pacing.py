@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.diagnostics import WarploomError
-from engine.runtime import pacing as pacing_module
-from engine.runtime.pacing import Pacer, Pacing, PacingMode
+from engine.protocol import pacing as pacing_module
+from engine.protocol.pacing import Pacer, Pacing, PacingMode
 
 
 class FakeTime:

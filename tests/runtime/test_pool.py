@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from engine.compiler.checking.shapes import Layout
 from engine.diagnostics import DeviceError
 from engine.patch.changes import PortRef
-from engine.runtime.dirty import DirtyTracker
-from engine.runtime.pool import BufferPool, bucket_bytes
-from engine.runtime.states import StateStore
+from engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes
+from engine.runtime.memory.state_store import StateStore
+from engine.runtime.model.dirty_tracker import DirtyTracker
 from engine.types import f32, s32
 
 GIB = 1 << 30

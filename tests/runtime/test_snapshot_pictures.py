@@ -14,8 +14,8 @@ from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.api import Block, BlockBuilder, In, Kernel, f32, port, uchar4
 from engine.device.protocol import Device
 from engine.diagnostics import DeviceError
-from engine.runtime.messages import Observe, Probed, Viewing
-from engine.runtime.snapshots import fitted_size
+from engine.protocol.messages import Observe, Probed, Viewing
+from engine.runtime.preview.previews import fitted_size
 from tests.runtime.conftest import Kernels
 from tests.runtime.snapshot_support import (
     HEIGHT,

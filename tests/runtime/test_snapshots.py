@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from engine import Engine, Patch
 from engine.diagnostics import Diagnostic, WarploomError
-from engine.runtime import reducer
-from engine.runtime.messages import Observe, Reset, SetRunning, Viewing
-from engine.runtime.outbox import Happening
-from engine.runtime.snapshots import next_due_ns
+from engine.protocol.messages import Observe, Reset, SetRunning, Viewing
+from engine.protocol.outbox import Happening
+from engine.runtime.preview import downscale as reducer
+from engine.runtime.preview.previews import next_due_ns
 from tests.runtime.conftest import Kernels
 from tests.runtime.snapshot_support import (
     HEIGHT,

@@ -14,7 +14,7 @@ import pytest
 from engine import Engine, Patch, UpdateLevel
 from engine.device.protocol import Device
 from engine.patch.changes import Change, ParameterChanged
-from engine.runtime.messages import FrameReport, Reset
+from engine.protocol.messages import FrameReport, Reset
 from tests.runtime.conftest import Kernels
 from tests.runtime.update_edits import Done, Editor
 from tests.runtime.update_support import (

@@ -12,7 +12,7 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.device.protocol import Device
-from engine.runtime.messages import FrameReport, SetRunning
+from engine.protocol.messages import FrameReport, SetRunning
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.small_blocks import bump
 from tests.runtime.update_support import contents, copy_of, differences, errors, outputs

@@ -11,7 +11,7 @@ import pytest
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.device.protocol import Device
 from engine.patch.changes import PortRef
-from engine.runtime.messages import FrameReport, NodeState, SetProfiling
+from engine.protocol.messages import FrameReport, NodeState, SetProfiling
 from tests.runtime.conftest import COUNT, SCALE, Kernels
 from tests.runtime.small_blocks import array, bump
 from tests.runtime.update_kinds import WIDER

@@ -13,9 +13,9 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.device.protocol import Device
-from engine.runtime import updates
-from engine.runtime.messages import FrameReport, Reset, SetRunning, UpdateRecord
-from engine.runtime.preparation import prepare
+from engine.protocol.messages import FrameReport, Reset, SetRunning, UpdateRecord
+from engine.runtime.update import updater as updates
+from engine.runtime.update.prepare import prepare
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update_edits import Editor
 from tests.runtime.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs

@@ -14,7 +14,7 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connection, PortRef
 from engine.patch.document import NodeRef
 from engine.patch.history import History
-from engine.runtime.messages import BufferReport, Message, Reset, SetProfiling
+from engine.protocol.messages import BufferReport, Message, Reset, SetProfiling
 from tests.runtime.update_kinds import (
     CODE,
     COLD,

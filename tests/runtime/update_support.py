@@ -15,7 +15,7 @@ from engine.compiler.instantiate import CompiledGraph
 from engine.device.protocol import Device, Memory
 from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
 from engine.patch.changes import PortRef
-from engine.runtime.messages import FrameReport, KernelFilesChanged, UpdateLevel
+from engine.protocol.messages import FrameReport, KernelFilesChanged, UpdateLevel
 from tests.device.lenders import interface_of
 
 #: What a port held: element type, shape, bytes; or why it can't be read.

@@ -10,8 +10,8 @@ import numpy as np
 from engine import Patch
 from engine.api import ValueBlock
 from engine.blocktypes.block import Block
-from engine.blocktypes.catalogue import default_catalogue
-from engine.blocktypes.moment import Moment
+from engine.blocktypes.value_blocks import Moment
+from engine.catalogue.catalogue import default_catalogue
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
 from engine.values.value_graph import ValueGraph

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch
-from engine.runtime.messages import SetInput, SetRunning
+from engine.protocol.messages import SetInput, SetRunning
 from engine.values.inputs import MOST_NAMES, Inputs
 from tests.values.running import moments, place
 

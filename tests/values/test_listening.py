@@ -16,7 +16,7 @@ from pythonosc.udp_client import SimpleUDPClient
 
 from engine import Engine, Patch
 from engine.diagnostics import Severity
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 from engine.values import listening, midi
 from engine.values.inputs import Inputs
 from engine.values.midi import MidiListener, midi_name

@@ -10,7 +10,7 @@ import pytest
 from engine import Engine, Patch
 from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import PortRef
-from engine.runtime.messages import FrameReport
+from engine.protocol.messages import FrameReport
 
 TEXTS = ["a + b", "a * 2 - c", "max(a, b)", "1 / (a - 0.37)"]
 PARAMETERS = {

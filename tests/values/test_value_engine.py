@@ -19,12 +19,12 @@ from engine.api import (
     param,
     value_port,
 )
-from engine.blocktypes.moment import Moment as EngineMoment
+from engine.blocktypes.value_blocks import Moment as EngineMoment
 from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
-from engine.runtime.check import check_patch
-from engine.runtime.messages import NodeState, Reset, SetRunning
+from engine.protocol.messages import NodeState, Reset, SetRunning
+from engine.runtime.check.check_patch import check_patch
 from tests.values.running import doubling, moments
 
 Array = np.ndarray[Any, Any]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Patch
-from engine.blocktypes.moment import Moment
+from engine.blocktypes.value_blocks import Moment
 from engine.diagnostics import PatchError
 from tests.values.running import Running, place, record
 

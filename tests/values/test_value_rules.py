@@ -22,7 +22,7 @@ from engine.api import (
     value_port,
 )
 from engine.blocktypes.block import BlockDefinitionError, defined_blocks
-from engine.blocktypes.value_ports import ValueSpec
+from engine.blocktypes.ports import ValueSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.blocktypes.block_rules import InputRule
+from engine.blocktypes.description import InputRule
 from engine.blocktypes.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
 from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.blocktypes.block_rules import LaunchRule, launch_rule
+from engine.blocktypes.description import LaunchRule, launch_rule
 from engine.blocktypes.entries import KernelEntry
 from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
 from engine.device.occupancy import KernelResources, occupancy

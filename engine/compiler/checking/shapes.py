@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from engine.blocktypes.block_rules import BlockRules, OutputRule
-from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.description import BlockDescription, BlockRules, OutputRule
 from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
 from engine.compiler.checking.contents import content_layout, external_layout
 from engine.compiler.checking.inputs import HELP, check_input, check_input_shape, check_moves, check_types

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from engine.blocktypes.block_rules import InputRule, OutputRule, inputs_for_layouts
+from engine.blocktypes.description import InputRule, OutputRule, inputs_for_layouts
 from engine.blocktypes.ports import count_name
 from engine.compiler.checking.cycles import Cycle, Edge, find_cycles
 from engine.compiler.checking.validation import (

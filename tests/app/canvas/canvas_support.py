@@ -17,7 +17,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.ports import In, Out, port
 from engine.patch.document import Patch
-from engine.runtime.messages import (
+from engine.protocol.messages import (
     BufferReport,
     EngineStatistics,
     FrameReport,

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.canvas import Canvas
 from app.theme import apply_theme
-from engine.blocktypes.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand
 

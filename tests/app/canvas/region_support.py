@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF
 
-from engine.blocktypes.catalogue import default_catalogue
+from engine.catalogue.catalogue import default_catalogue
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from engine.runtime.messages import NodeState
+from engine.protocol.messages import NodeState
 from tests.app.canvas.canvas_support import Hand, make_node_report, make_report
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.canvas.connecting import best_end, ends, ends_of, fitting_ports, refusal
-from engine.blocktypes.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch

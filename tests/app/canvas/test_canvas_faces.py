@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from app.canvas.faces import NodeFace, PortFace, node_face
 from app.canvas.node_layout import layout, snapped
 from app.theme.type_colours import Flow
-from engine.blocktypes.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.canvas import Canvas
-from engine.blocktypes.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand, documented, shown

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPointF
 from app.canvas import Canvas, editing, region_edits
 from app.canvas.connecting import ends, fitting_ports, refusal
 from app.canvas.search_popup import SearchPopup
-from engine.blocktypes.catalogue import default_catalogue
+from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connection, PortRef
 from engine.patch.document import Patch

@@ -20,7 +20,7 @@ from app.canvas.region_view import RegionView
 from app.theme import DARK, LIGHT, Colours
 from app.theme.colours import contrast, mix
 from app.theme.region_colours import region_colours
-from engine.blocktypes.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Node, NodeAdded, NodeMoved
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand, documented, shown

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.canvas import Canvas
 from app.canvas.tooltips import as_html
 from app.theme import DARK, LIGHT, apply_theme
-from engine.runtime.messages import BufferReport, NodeState
+from engine.protocol.messages import BufferReport, NodeState
 from tests.app.canvas.canvas_support import Hand, make_node_report, make_report
 
 

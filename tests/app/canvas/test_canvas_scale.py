@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from app.canvas import Canvas
 from app.canvas.connecting import fitting_ports
-from engine.blocktypes.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand, make_report

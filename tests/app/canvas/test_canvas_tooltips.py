@@ -7,7 +7,7 @@ import pytest
 from app.canvas.tooltips import as_html, badge_text, buffer_text, connection_tooltip, node_tooltip, port_tooltip
 from engine.patch.changes import Connection, Node, NodeAdded, NodeRegionChanged, PortRef
 from engine.patch.document import Patch
-from engine.runtime.messages import BufferReport, NodeReport, NodeState
+from engine.protocol.messages import BufferReport, NodeReport, NodeState
 from tests.app.canvas.canvas_support import make_report
 
 

@@ -21,11 +21,11 @@ from app.canvas.search_popup import SearchPopup
 from app.theme import DARK, LIGHT, Colours
 from app.theme.colours import contrast
 from app.theme.type_colours import Flow
-from engine.blocktypes.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
 from engine.patch.document import Patch
-from engine.runtime.cost import EditCost
-from engine.runtime.messages import UpdateLevel
+from engine.protocol.messages import UpdateLevel
+from engine.runtime.update.cost import EditCost
 from tests.app.canvas.canvas_support import Dial, Hand, Wave, make_report
 
 AMOUNT, STEPS, ON = (PortRef("blend", name) for name in ("amount", "steps", "on"))

@@ -11,12 +11,12 @@ from app.canvas.live_values import NOTHING, WIDEST, LiveValue, number_text
 from app.canvas.spanning import spanning
 from app.canvas.tooltips import connection_tooltip, port_tooltip
 from engine.api import Moment
-from engine.blocktypes.catalogue import Catalogue, default_catalogue
 from engine.blocktypes.parameters import ParameterSpec
+from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
-from engine.runtime.cost import EditCost
-from engine.runtime.messages import UpdateLevel
+from engine.protocol.messages import UpdateLevel
+from engine.runtime.update.cost import EditCost
 from tests.app.canvas.canvas_support import make_report
 
 

@@ -1,0 +1,142 @@
+"""Value blocks: blocks that compute numbers on the engine's thread, once a frame, before the graph is launched.
+
+A value block has parameters and value outputs, and no buffer ports: the compiler never sees it. A connection from a
+value output leads to a parameter, of another value block or of a block that runs on the device.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+
+from engine.blocktypes.block import Block, BlockDefinitionError, check_name
+from engine.blocktypes.parameters import ParameterDeclaration, ParameterSpec
+from engine.blocktypes.ports import ZEROS, PortSpec, Value, ValueSpec
+
+if TYPE_CHECKING:
+    from engine.blocktypes.builder import BlockBuilder
+
+
+# The present frame as value blocks and kernels know it.
+
+
+@dataclass(slots=True)
+class Moment:
+    """The frame's index, the time at its start and the time since the one before, in seconds.
+
+    The engine keeps one and changes it in place: whoever wants a number for longer copies the number.
+    """
+
+    frame: int = 0
+    time_s: float = 0.0
+    time_step_s: float = 0.0
+
+
+_TYPES: dict[Any, str] = {float: "float", int: "int", bool: "bool"}
+_NONE: Mapping[str, float] = {}
+
+
+class ValueBlock(Block, abstract=True):
+    """A block that computes numbers: subclass it like `Block`, and define `update` instead of `describe`.
+
+    `self.amplitude` is a parameter's value in this frame, driven or set; `self.value = ...` sets an output. What
+    `update` raises is told on the node, and its outputs keep the values they had.
+    """
+
+    is_value: ClassVar[bool] = True
+    #: The parameter, bounded on both sides, that a person can move on the node itself; "" for none.
+    handle: ClassVar[str] = ""
+    #: What of a person it reads in `controls`: "key", "mouse". The editor watches for no more than blocks ask for.
+    hears: ClassVar[tuple[str, ...]] = ()
+    #: Keys, mouse, OSC and MIDI by name, as the engine has them now; what nothing has come from is missing.
+    controls: Mapping[str, float] = _NONE
+    _before_s: float | None = None
+
+    def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
+        self.__dict__.update({name: ZEROS[spec.type] for name, spec in self.values_out.items()})
+        super().__init__(node, values)
+
+    @abstractmethod
+    def update(self, now: Moment) -> None:
+        """Set the outputs for the frame that begins."""
+        raise NotImplementedError(f"block {self.id} must define update")
+
+    def start(self) -> None:
+        """Forget the past: called before the first frame, and when the engine is reset."""
+
+    def check(self) -> None:
+        """Raise PatchError when the values of the parameters make no sense.
+
+        Called before the first update, and again when a structural parameter or a connection somewhere has changed.
+        """
+
+    def source(self) -> str:
+        """Return what must be listened to for this block, such as "osc:127.0.0.1:9000", or "" for nothing.
+
+        Only structural parameters may take part in it.
+        """
+        return ""
+
+    def begin(self) -> None:
+        """Make the next update a first one."""
+        self._before_s = None
+        self.start()
+
+    def elapsed_s(self, now: Moment) -> float:
+        """Return the time since the update before in seconds, 0 in the first one; to be called once an update."""
+        before, self._before_s = self._before_s, now.time_s
+        return 0.0 if before is None else now.time_s - before
+
+    @classmethod
+    def spanning(cls, low: float, high: float, value: float) -> dict[str, Any]:
+        """Return what to set on a new block so that its output stays from `low` to `high`, near `value` at first.
+
+        A person who lets it drive a parameter sees that parameter's range at work, not a number that is cut off.
+        """
+        return {}
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Say nothing: nothing of a value block runs on the device."""
+
+    @classmethod
+    def _declared(cls) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
+        ports, parameters = super()._declared()
+        if ports:
+            raise BlockDefinitionError(
+                f"value block {cls.id} must have value outputs only, got port {next(iter(ports))}"
+            )
+        hints = get_type_hints(cls)
+        cls.values_out = {}
+        for name, declaration in vars(cls).items():
+            if isinstance(declaration, Value):
+                cls.values_out[name] = _value_spec(cls, declaration, hints.get(name))
+            elif isinstance(declaration, ParameterDeclaration):
+                declaration.by_value = True
+        for name in (*cls.values_out, *parameters):
+            check_name(cls, name)
+            if hasattr(ValueBlock, name):
+                raise BlockDefinitionError(
+                    f"block {cls.id}: an output or parameter must have another name, got {name!r}"
+                )
+        handle = parameters.get(cls.handle)
+        if cls.handle and (
+            handle is None or handle.type not in ("float", "int") or None in (handle.minimum, handle.maximum)
+        ):
+            raise BlockDefinitionError(
+                f"value block {cls.id}: handle must name a number with min and max, got {cls.handle!r}"
+            )
+        if not cls.values_out:
+            raise BlockDefinitionError(f"value block {cls.id} must have at least one value output, got none")
+        return {}, parameters
+
+
+def _value_spec(cls: type[Block], declaration: Value[Any], hint: Any) -> ValueSpec:
+    where = f"block {cls.id}: value output {declaration.name}"
+    arguments = get_args(hint)
+    if get_origin(hint) is not Value or len(arguments) != 1 or arguments[0] not in _TYPES:
+        raise BlockDefinitionError(f"{where} must be annotated Value[float], Value[int] or Value[bool], got {hint}")
+    if not declaration.doc.strip():
+        raise BlockDefinitionError(f"{where} must have a doc, got none")
+    return ValueSpec(declaration.name, _TYPES[arguments[0]], declaration.doc, declaration.unit)

@@ -1,0 +1,132 @@
+"""Block files as text: which files a folder has, how their modules are called, and which ids stand in them."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from engine.blocktypes.definitions import FOLDER_PACKAGE
+
+#: The folder beside a patch, and in the configuration folder, that holds blocks of the person's own.
+FOLDER_NAME = "blocks"
+_ID = re.compile(rb"""\bid\s*=\s*["']([a-z][a-z0-9_.]*)["']""")
+
+
+def python_files(folder: Path) -> list[Path]:
+    """Return the Python files in a folder and below it, in order; hidden files and folders are left out."""
+    found = (path for path in folder.rglob("*.py") if not any(_is_hidden(p) for p in path.relative_to(folder).parts))
+    return sorted(path for path in found if path.is_file())
+
+
+def is_block_file(path: Path, folder: Path) -> bool:
+    """True for a Python file in a folder or below it, as `python_files` gives them."""
+    if path.suffix != ".py" or not path.is_relative_to(folder):
+        return False
+    return not any(_is_hidden(part) for part in path.relative_to(folder).parts)
+
+
+def folder_package(folder: Path) -> str:
+    """Return the name of the package that the files of a folder are modules of: one of its own for each folder."""
+    return FOLDER_PACKAGE + hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+
+
+def module_name(path: Path, folder: Path, package: str) -> str:
+    """Return the full name of a file's module; `__init__.py` is the package that its folder is.
+
+    Dots in names of files and folders become something else that looks like one, and that no other name has.
+    """
+    parts = [part.replace(".", "\N{ONE DOT LEADER}") for part in path.relative_to(folder).with_suffix("").parts]
+    if parts[-1] == "__init__":
+        del parts[-1]
+    return ".".join([package, *parts])
+
+
+def ids_in(source: bytes) -> frozenset[str]:
+    """Return the block ids that a file's text seems to define, without running it."""
+    return frozenset(match.decode() for match in _ID.findall(source))
+
+
+def find_definition(type_id: str, folder: Path) -> Path | None:
+    """Return the file of a folder whose text seems to define a block type, without running any; None when none does."""
+    for path in python_files(folder) if folder.is_dir() else ():
+        if type_id in ids_in(read(path)):
+            return path
+    return None
+
+
+def read(path: Path) -> bytes:
+    """Return a file's bytes; none when it has gone or can't be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _is_hidden(part: str) -> bool:
+    return part.startswith(".") or part == "__pycache__"
+
+
+# Which block files import each other, found in their text: what has to be run again when one of them is saved.
+
+
+@lru_cache(maxsize=1024)
+def imported_modules(source: bytes, module: str, *, is_package: bool = False) -> frozenset[str]:
+    """Return the full names of modules that the text of `module` may import; none when it is no Python.
+
+    `from a import b` may mean a module `a.b` or something in `a`: both are named.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # which running it will tell
+        return frozenset()
+    found: set[str] = set()
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Import):
+            found.update(alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            start = _start(statement, module, is_package)
+            found.add(start)
+            found.update(f"{start}.{alias.name}" for alias in statement.names)
+    return frozenset(found)
+
+
+def _start(statement: ast.ImportFrom, module: str, is_package: bool) -> str:
+    """Return what `from ... import` starts from, with the dots resolved as Python does."""
+    if not statement.level:
+        return statement.module or ""
+    parts = module.split(".")
+    around = parts[: len(parts) - statement.level + is_package]
+    return ".".join([*around, statement.module] if statement.module else around)
+
+
+def in_order(changed: Iterable[str], imports: Mapping[str, frozenset[str]]) -> list[str]:
+    """Return the changed modules and those that import one of them, at any distance; what is imported comes first."""
+    importers: dict[str, list[str]] = {}
+    for module, used in imports.items():
+        for name in used:
+            importers.setdefault(name, []).append(module)
+    affected: set[str] = set()
+    waiting = list(changed)
+    while waiting:
+        module = waiting.pop()
+        if module not in affected:
+            affected.add(module)
+            waiting += importers.get(module, ())
+    ordered: dict[str, None] = {}
+    entered: set[str] = set()
+
+    def add(module: str) -> None:
+        if module not in entered:  # also in the middle of a circle
+            entered.add(module)
+            for name in sorted(imports.get(module, frozenset()) & affected):
+                add(name)
+            ordered[module] = None
+
+    for module in sorted(affected):
+        add(module)
+    return list(ordered)

@@ -1,0 +1,225 @@
+"""Folders of block files: loaded as a whole, and file by file when something in them is saved."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Collection, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+from engine.blocktypes import definitions
+from engine.catalogue import loading_thread as loading_worker
+from engine.catalogue.block_files import (
+    folder_package,
+    imported_modules,
+    in_order,
+    is_block_file,
+    module_name,
+    python_files,
+    read,
+)
+from engine.catalogue.load_file import BlockFile, blame, forget_file, run_file
+from engine.catalogue.loading_thread import LoadWorker
+from engine.diagnostics import Diagnostic, error
+
+
+@dataclass
+class Folder:
+    """A folder whose files are modules of one package: a package that was imported, or a folder of the person's."""
+
+    path: Path
+    package: str
+    files: dict[Path, BlockFile] = field(default_factory=dict)
+
+    @property
+    def is_installed(self) -> bool:
+        """True for a package's, which Python imports."""
+        return not self.package.startswith(definitions.FOLDER_PACKAGE)
+
+
+class BlockFolders:
+    """All folders that blocks come from, by path.
+
+    Files are run on a thread of its own, never on the caller's, so that one that hangs holds up nobody. Whoever has
+    subscribed to `definitions` is told what changed, on that thread.
+    """
+
+    def __init__(self) -> None:
+        self._folders: dict[Path, Folder] = {}
+        self._worker = LoadWorker()
+
+    @property
+    def paths(self) -> list[Path]:
+        """The folders."""
+        return list(self._folders)
+
+    @property
+    def is_running_here(self) -> bool:
+        """True in the code of a file that is being run, which must not wait for others."""
+        return self._worker.is_current()
+
+    def problems(self, folder: Path | None = None) -> list[Diagnostic]:
+        """Return why the newest text of files does not hold, of one folder or of all."""
+        chosen = [f for f in tuple(self._folders.values()) if folder is None or f.path == folder.resolve()]
+        return [file.problem for f in chosen for file in tuple(f.files.values()) if file.problem is not None]
+
+    def add_package(self, package: ModuleType) -> None:
+        """Follow the files of a package that has been imported; they are run again when they are saved."""
+        for name in getattr(package, "__path__", ()):
+            folder = Path(name).resolve()
+            self._folders.setdefault(folder, Folder(folder, package.__name__))
+
+    def add(self, folder: Path) -> Future[None]:
+        """Run every file of a folder, each on its own: one that fails keeps no other from being there."""
+        path = folder.resolve()
+        if path in self._folders:
+            return self._worker.submit(_nothing)  # which is done when the files that are being run are
+        added = self._folders[path] = Folder(path, folder_package(path))
+        return self._worker.submit(partial(self._load_all, added))
+
+    def remove(self, folder: Path) -> None:
+        """Take the types of a folder away, unless it is a package's."""
+        found = self._folders.get(folder.resolve())
+        if found is None or found.is_installed:
+            return
+        del self._folders[found.path]
+        self._worker.submit(partial(self._remove, found))
+
+    def reload(self, files: Collection[Path]) -> Future[None]:
+        """Run files that were saved, and what imports them; those that lie in no folder of blocks are left alone."""
+        saved = [path.parent.resolve() / path.name for path in files]
+        return self._worker.submit(lambda: self._reload(saved))
+
+    def catch_up(self) -> Future[None]:
+        """Run files that were saved, or came, while nobody watched, and those that a file that hung kept waiting."""
+        return self._worker.submit(lambda: self._reload(self._all_files()))
+
+    def _all_files(self) -> list[Path]:
+        folders = tuple(self._folders.values())
+        return [path for f in folders for path in (f.files if f.is_installed else python_files(f.path))]
+
+    def _hurry(self) -> None:
+        """Go on without a file that takes too long, when it has had the time to stop."""
+        timer = threading.Timer(loading_worker.PATIENCE_S, self.catch_up)
+        timer.daemon = True
+        timer.start()
+
+    def _load_all(self, folder: Folder) -> None:
+        package = ModuleType(folder.package)
+        package.__path__ = [str(folder.path)]
+        sys.modules[folder.package] = package
+        definitions.tell(self._load(folder, python_files(folder.path)))
+
+    def _reload(self, saved: Iterable[Path]) -> None:
+        changed: set[str] = set()
+        touched = False
+        for folder in tuple(self._folders.values()):
+            own = [path for path in saved if is_block_file(path, folder.path) and self._is_new(folder, path)]
+            if own:
+                changed |= self._load(folder, own)
+                touched = True
+        if touched:
+            definitions.tell(changed)
+
+    @staticmethod
+    def _is_new(folder: Folder, path: Path) -> bool:
+        known = folder.files.get(path)
+        return path.is_file() and (known is None or known.source != read(path))
+
+    def _load(self, folder: Folder, saved: Collection[Path]) -> set[str]:
+        changed = self._forget_gone(folder)
+        changed |= self._run(folder, saved)
+        return changed | self._retry(saved) if changed else changed
+
+    def _retry(self, just_run: Collection[Path] = ()) -> set[str]:
+        """Run files that failed by themselves: what they are missing, or could not have, may be right now."""
+        changed: set[str] = set()
+        for folder in tuple(self._folders.values()):
+            failed = {path for path, file in folder.files.items() if file.failed_itself and path not in just_run}
+            if failed:
+                changed |= self._run(folder, failed)
+        return changed
+
+    def _run(self, folder: Folder, saved: Collection[Path]) -> set[str]:
+        """Run files and those that import them; what imports a file that fails goes on with its old version."""
+        paths: dict[str, Path] = {}
+        changed: set[str] = set()
+        for path in python_files(folder.path):
+            module = module_name(path, folder.path, folder.package)
+            first = paths.setdefault(module, path)
+            if path is not first and path in saved:
+                file = folder.files.setdefault(path, BlockFile(path, module))
+                changed |= blame(file, read(path), _hidden(path, first, folder.path))
+        sources = {module: read(path) for module, path in paths.items()}
+        names = [module for module, path in paths.items() if path in saved]
+        imports = _imports(names, paths, sources)
+        failed: dict[str, Diagnostic] = {}
+        for module in in_order(names, imports):
+            if not self._worker.is_current():
+                break
+            path = paths[module]
+            file = folder.files.setdefault(path, _known_file(path, module))
+            broken = next((failed[name] for name in imports.get(module, ()) if name in failed), None)
+            if broken is not None:
+                changed |= blame(file, sources[module], broken)
+            else:
+                self._worker.begin_file()
+                changed |= run_file(file, sources[module], self._worker.is_current, self._hurry)
+            if file.problem is not None:
+                failed[module] = file.problem
+        return changed
+
+    @staticmethod
+    def _forget_gone(folder: Folder) -> set[str]:
+        """A deletion alone changes nothing; now is the time, since another file may have taken its types over."""
+        changed: set[str] = set()
+        for path in [path for path in folder.files if not path.is_file()]:
+            changed |= forget_file(folder.files.pop(path))
+        return changed
+
+    def _remove(self, folder: Folder) -> None:
+        changed = {type_id for file in folder.files.values() for type_id in forget_file(file)}
+        for name in [name for name in tuple(sys.modules) if f"{name}.".startswith(f"{folder.package}.")]:
+            del sys.modules[name]  # also what lay there and was no block file
+        definitions.tell(changed | self._retry())
+
+
+def _hidden(path: Path, first: Path, folder: Path) -> Diagnostic:
+    """Return why a file is not run: another one has its module's name, as Python sees it."""
+    names = path.relative_to(folder), first.relative_to(folder)
+    text = f"block file {names[0]} must have a name of its own, got that of {names[1]}, which hides it"
+    return error(text, file=str(path), remedy="rename one of them")
+
+
+def _known_file(path: Path, module: str) -> BlockFile:
+    """Return a file as it is before it is run here: one of an imported package has its types already."""
+    types = [type_id for type_id, block in tuple(definitions.defined_blocks.items()) if block.__module__ == module]
+    return BlockFile(path, module, types=frozenset(types))
+
+
+def _imports(names: Iterable[str], paths: dict[str, Path], sources: dict[str, bytes]) -> dict[str, frozenset[str]]:
+    """Return what the named modules import, and all that may import them; most files need no look inside."""
+    found: dict[str, frozenset[str]] = {}
+    waiting = list(names)
+    while waiting:
+        module = waiting.pop()
+        word = re.compile(rb"\b" + re.escape(module.rpartition(".")[2].encode()) + rb"\b")
+        for other, source in sources.items():
+            if other not in found and (other == module or word.search(source)):
+                is_package = paths[other].name == "__init__.py"
+                found[other] = imported_modules(source, other, is_package=is_package)
+                waiting.append(other)
+    return found
+
+
+def _nothing() -> None:
+    return
+
+
+#: The folders of this program.
+block_folders = BlockFolders()

@@ -1,0 +1,170 @@
+"""The catalogue: every block type that can be placed, found in packages and by search."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import sys
+from concurrent.futures import TimeoutError as NotDoneYet
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from platformdirs import user_config_path
+
+from engine.blocktypes import definitions
+from engine.blocktypes.block import Block
+from engine.blocktypes.definitions import LIBRARY, defined_blocks
+from engine.catalogue.block_files import FOLDER_NAME
+from engine.catalogue.block_folders import block_folders
+from engine.diagnostics import Diagnostic, PatchError, WarploomError
+
+ENTRY_POINT_GROUP = "warploom.blocks"
+#: How long somebody waits for the files of a folder; what takes longer comes when it is ready.
+WAIT_S = 5.0
+
+
+class Catalogue:
+    """The block types by id. Types defined in Python after the catalogue was made are found as well."""
+
+    def get(self, type_id: str) -> type[Block] | None:
+        """Return a block type, or None when there is none of this id."""
+        return definitions.find(type_id)
+
+    def problem(self, type_id: str) -> Diagnostic | None:
+        """Return why a block type is not what its file says now, or None when it is."""
+        return definitions.problems.get(type_id)
+
+    def problems(self) -> list[Diagnostic]:
+        """Return why block files, of all folders, are not what they say now."""
+        return block_folders.problems()
+
+    def require(self, type_id: str) -> type[Block]:
+        """Return a block type; PatchError that suggests the nearest ids when there is none."""
+        block_type = self.get(type_id)
+        if block_type is None:
+            near = difflib.get_close_matches(type_id, tuple(defined_blocks), n=3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else "; `warploom blocks` lists them"
+            raise PatchError(f"block type must be in the catalogue, got {type_id!r}{hint}")
+        return block_type
+
+    def all(self) -> list[type[Block]]:
+        """Return every block type, by category and title."""
+        return sorted(defined_blocks.values(), key=lambda block: (block.category, block.title))
+
+    def search(self, text: str) -> list[type[Block]]:
+        """Return the block types that match every word of `text` in title, id, tags, category or help, best first."""
+        words = text.lower().split()
+        ranked = [(rank, block) for block in self.all() if (rank := _rank(block, words)) is not None]
+        return [block for _, block in sorted(ranked, key=lambda item: item[0])]
+
+
+def _rank(block: type[Block], words: list[str]) -> int | None:
+    title, names = block.title.lower(), " ".join((block.id, *block.tags, block.category)).lower()
+    help_text = (block.__doc__ or "").lower()
+    rank = 0
+    for word in words:
+        if title.startswith(word):
+            continue
+        if word in title:
+            rank += 1
+        elif word in names:
+            rank += 2
+        elif word in help_text:
+            rank += 4
+        else:
+            return None
+    return rank
+
+
+def _place_library() -> None:
+    """Have `import blocks` mean the shipped library: a folder of that name may lie where Python was started.
+
+    Such a folder is nobody's to run before it is trusted. WarploomError when it was imported already.
+    """
+    folder = Path(__file__).resolve().parents[2] / LIBRARY
+    known = sys.modules.get(LIBRARY)
+    if known is None:
+        spec = spec_from_file_location(LIBRARY, folder / "__init__.py", submodule_search_locations=[str(folder)])
+        assert spec is not None and spec.loader is not None
+        known = sys.modules[LIBRARY] = module_from_spec(spec)
+        spec.loader.exec_module(known)
+    if folder not in (Path(path).resolve() for path in known.__path__):
+        found = ", ".join(known.__path__)
+        raise WarploomError(
+            f"package {LIBRARY} must be Warploom's own, got {found}; import engine before it, or call it otherwise"
+        )
+
+
+def load_package(name: str) -> None:
+    """Import a package and every module in it, which defines its block types; WarploomError names what failed."""
+    try:
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(getattr(package, "__path__", []), name + "."):
+            importlib.import_module(module.name)
+    except Exception as problem:  # a block file may fail in any way, and must not end the program
+        raise WarploomError(f"block package {name} must import, got {type(problem).__name__}: {problem}") from problem
+    block_folders.add_package(package)
+
+
+def configured_folder() -> Path:
+    """Return the folder of the person's own blocks for all patches."""
+    return user_config_path("warploom") / FOLDER_NAME
+
+
+def folder_beside(patch_folder: Path) -> Path | None:
+    """Return the folder of blocks beside a patch, or None when there is none."""
+    folder = patch_folder / FOLDER_NAME
+    return folder.resolve() if folder.is_dir() else None
+
+
+@cache
+def default_catalogue() -> Catalogue:
+    """Return the catalogue of the shipped library, of installed packages, and of the person's configuration folder.
+
+    Packages are those in the entry-point group. Nothing beside a patch is run: that takes `trust_blocks`.
+    """
+    _place_library()
+    load_package(LIBRARY)
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        if entry.value != LIBRARY:
+            load_package(entry.value)
+    if configured_folder().is_dir():
+        _wait_for(configured_folder(), WAIT_S)
+    return Catalogue()
+
+
+def trust_blocks(folder: Path | str, *, wait_s: float = WAIT_S) -> list[Diagnostic]:
+    """Run the block files of a folder and have their types in the catalogue from now on; an engine follows their saves.
+
+    The files may do whatever a program may. Returns why files do not hold, which keeps none of the others from being
+    there; WarploomError when there is no such folder. Files that take longer than `wait_s` come when they are done.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise WarploomError(f"folder of blocks must exist, got {path}")
+    default_catalogue()  # whose ids come first
+    _wait_for(path, wait_s)
+    return block_folders.problems(path)
+
+
+def forget_blocks(folder: Path | str) -> None:
+    """Take the block types of a folder that was trusted out of the catalogue; their nodes become placeholders.
+
+    Those of the person's configuration folder stay: they are for all patches.
+    """
+    path = Path(folder).resolve()
+    if path != configured_folder().resolve():
+        block_folders.remove(path)
+
+
+def _wait_for(folder: Path, wait_s: float) -> None:
+    added = block_folders.add(folder)
+    if block_folders.is_running_here:
+        return
+    try:
+        added.result(wait_s)
+    except NotDoneYet:
+        return  # listeners are told when it is

@@ -1,0 +1,162 @@
+"""Runs one block file: its types take the place of those it had before, or nothing changes and it is told why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from weakref import WeakKeyDictionary
+
+from engine.blocktypes import definitions
+from engine.blocktypes.block import Block
+from engine.blocktypes.builder import describe
+from engine.catalogue.block_errors import code_diagnostic
+from engine.catalogue.block_files import ids_in
+from engine.catalogue.loading_thread import TookTooLong, time_limit
+from engine.diagnostics import Diagnostic
+
+# Which block types show a picture, found by describing them once.
+
+
+_known: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
+
+
+def shows_pictures(block_type: type[Block]) -> bool:
+    """True for a block type that shows a picture, as its defaults describe it.
+
+    The block's own code runs when it is first asked: for types of users' files that is when they are loaded.
+    """
+    known = _known.get(block_type)
+    if known is None:
+        try:
+            known = any(display.path is None for display in describe(block_type()).displays)
+        except (Exception, SystemExit):  # noqa: BLE001  # a block's describe may fail in any way; the engine says so on the node
+            known = False
+        _known[block_type] = known
+    return known
+
+
+@dataclass
+class BlockFile:
+    """A file that was run: its module, its text, the ids that it defined, and why the newest text does not hold.
+
+    `blamed` are ids whose newest version the problem keeps from being there. A file that `took_too_long` is not tried
+    again before it is saved.
+    """
+
+    path: Path
+    module: str
+    source: bytes = b""
+    types: frozenset[str] = frozenset()
+    problem: Diagnostic | None = None
+    blamed: frozenset[str] = frozenset()
+    took_too_long: bool = False
+
+    @property
+    def failed_itself(self) -> bool:
+        """True when its own code did not hold, which may be for something that another file or folder did."""
+        return self.problem is not None and self.problem.file == str(self.path) and not self.took_too_long
+
+
+def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late: Callable[[], None]) -> set[str]:
+    """Run the text of a file as its module and return the ids of what is different now.
+
+    When it raises, or defines what it may not, module and types stay as they were, and `file.problem` says why.
+    Modules that it imports are not run again. What it defined counts only while `is_wanted` says so: the thread may
+    have been left behind. `late` is called, on another thread, when it takes too long.
+    """
+    before = sys.modules.get(file.module)
+    types: dict[str, type[Block]] = {}
+
+    is_late = False
+
+    def too_late() -> None:
+        nonlocal is_late
+        is_late = True
+        _place_module(file.module, before)  # others go on with that
+        problem = code_diagnostic(TookTooLong(), f"block file {file.path.name}", file.path)
+        changed = blame(file, source, problem)
+        file.took_too_long = True
+        definitions.tell(changed)
+        late()
+
+    try:
+        with definitions.staging() as types, time_limit(too_late):
+            _execute(file.module, file.path, source)
+            for block in types.values():
+                shows_pictures(block)  # here, where its code may take its time
+        if is_late:
+            raise TookTooLong  # it did not let itself be stopped, and what it is was told
+    except BaseException as problem:  # noqa: BLE001 - a block file may raise anything, also SystemExit
+        if not is_wanted():
+            return set()
+        _place_module(file.module, before)
+        changed = blame(file, source, code_diagnostic(problem, f"block file {file.path.name}", file.path))
+        file.took_too_long = isinstance(problem, TookTooLong)
+        return changed
+    finally:
+        # What it imported for the first time has its place whatever becomes of the file itself.
+        others = {type_id: block for type_id, block in types.items() if block.__module__ != file.module}
+        definitions.commit(others, ())
+    if not is_wanted():
+        return set()
+    own = {type_id: block for type_id, block in types.items() if block.__module__ == file.module}
+    changed = definitions.commit(own, file.types) | set(forgive(file)) | others.keys()
+    file.source, file.types = source, frozenset(own)
+    return changed
+
+
+def blame(file: BlockFile, source: bytes, problem: Diagnostic) -> set[str]:
+    """Remember why the newest text of a file does not hold; return the ids of the types that it concerns."""
+    changed = set(forgive(file))
+    file.source, file.problem = source, problem
+    known = {type_id: definitions.defined_blocks.get(type_id) for type_id in file.types | ids_in(source)}
+    # An id that another file has is running as that file says.
+    file.blamed = frozenset(i for i, block in known.items() if block is None or block.__module__ == file.module)
+    definitions.problems.update(dict.fromkeys(file.blamed, problem))
+    return changed | file.blamed
+
+
+def forgive(file: BlockFile) -> frozenset[str]:
+    """Forget the problem of a file; return the ids of the types that it concerned."""
+    blamed, file.problem, file.blamed, file.took_too_long = file.blamed, None, frozenset(), False
+    for type_id in blamed:
+        definitions.problems.pop(type_id, None)
+    return blamed
+
+
+def forget_file(file: BlockFile) -> set[str]:
+    """Take a file's types and its module away; return the ids of what is different now."""
+    if getattr(sys.modules.get(file.module), "__file__", None) == str(file.path):
+        _place_module(file.module, None)
+    return definitions.commit({}, file.types) | set(forgive(file))
+
+
+def _execute(name: str, path: Path, source: bytes) -> None:
+    """Run a text as a fresh module that takes the place of the one it was, without looking for compiled files.
+
+    Compiled files are told apart by seconds and sizes, which two quick saves may share.
+    """
+    folders = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = spec_from_file_location(name, path, submodule_search_locations=folders)
+    assert spec is not None
+    module = module_from_spec(spec)
+    _place_module(name, module)
+    exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
+
+
+def _place_module(name: str, module: ModuleType | None) -> None:
+    """Enter a module where `import` looks: by its name, and as a part of its package."""
+    package, _, stem = name.rpartition(".")
+    around = sys.modules.get(package)
+    if module is not None:
+        sys.modules[name] = module
+        if around is not None:
+            setattr(around, stem, module)
+    else:
+        sys.modules.pop(name, None)
+        if around is not None and stem in vars(around):
+            delattr(around, stem)

@@ -1,0 +1,243 @@
+"""The plain structs that go into the engine's inbox and come out of its outbox."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum, StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from engine.diagnostics import Diagnostic, WarploomError
+from engine.patch.changes import Change
+from engine.profiling.levels import ProfilingLevel as ProfilingLevel
+from engine.protocol.pacing import Pacing
+
+
+class UpdateLevel(IntEnum):
+    """What an edit costs, from nothing to a rebuild; a report names the highest that a frame applied."""
+
+    NONE = 0
+    HOT = 1
+    WARM = 2
+    RECAPTURE = 3
+    CODE = 4
+    COLD = 5
+
+
+class NodeState(StrEnum):
+    """How a node is doing."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+    IDLE = "idle"  # not in the running graph, because an input is missing here or before it
+
+
+# Into the engine, besides the patch's changes.
+
+
+class Undone(msgspec.Struct, frozen=True):
+    """A change of the patch that takes an edit back, or brings it back; it is followed like any other."""
+
+    change: Change
+
+
+class KernelFilesChanged(msgspec.Struct, frozen=True):
+    """Kernel sources were saved."""
+
+    paths: frozenset[Path]
+
+
+class Viewing(msgspec.Struct, frozen=True):
+    """How somebody looks at a viewer.
+
+    `size` is (width, height) of the place that the whole picture has on the screen, in pixels: it need not be larger
+    than that; None asks for every pixel. `rate` is the most pictures a second, None for as many as are taken. `probe`
+    is (x, y) of the pixel of the whole picture whose value is wanted. WarploomError for no rate.
+    """
+
+    size: tuple[int, int] | None = None
+    rate: float | None = None
+    probe: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rate is not None and not (math.isfinite(self.rate) and self.rate > 0):
+            raise WarploomError(
+                f"viewer's rate must be a positive number of pictures a second, got {self.rate}; None takes them all"
+            )
+
+
+class Observe(msgspec.Struct, frozen=True):
+    """The viewers somebody looks at, by node id: only their pictures are read back."""
+
+    viewers: dict[str, Viewing]
+
+
+class SetRunning(msgspec.Struct, frozen=True):
+    """Play or pause; with `running` and `frames`, run that many and pause."""
+
+    running: bool
+    frames: int | None = None
+
+
+class SetPacing(msgspec.Struct, frozen=True):
+    """Begin frames at another rate, or as fast as they go."""
+
+    pacing: Pacing
+
+
+class SetProfiling(msgspec.Struct, frozen=True):
+    """Measure at another level."""
+
+    level: ProfilingLevel
+
+
+class Reset(msgspec.Struct, frozen=True):
+    """Clear all state and begin again at frame 0."""
+
+
+class SaveOutputs(msgspec.Struct, frozen=True):
+    """Save the outputs of one node (or of all), as its parameters say; a `Saved` answers."""
+
+    node: str | None = None
+
+
+class SetInput(msgspec.Struct, frozen=True):
+    """An input of a person has another value: "key.a", "mouse.x" and the like (`engine.values.inputs`)."""
+
+    name: str
+    value: float
+
+
+Message = (
+    Change
+    | Undone
+    | KernelFilesChanged
+    | Observe
+    | SetRunning
+    | SetPacing
+    | SetProfiling
+    | Reset
+    | SaveOutputs
+    | SetInput
+)
+
+
+# Out of the engine.
+
+
+class NodeReport(msgspec.Struct, frozen=True):
+    """One node: its state, what is wrong with it, and its last measured time."""
+
+    type: str
+    state: NodeState
+    message: str = ""
+    time_ns: int | None = None
+    kernels: int = 0
+
+
+class BufferReport(msgspec.Struct, frozen=True):
+    """The buffer behind an output port; `lifetime` says how long its contents matter."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    size_bytes: int
+    allocated_bytes: int
+    lifetime: str = "graph"
+
+
+class EngineStatistics(msgspec.Struct, frozen=True):
+    """The engine as a whole, as its badge shows it."""
+
+    device: str
+    blocks: int = 0
+    kernels: int = 0
+    launch_ns: int | None = None
+    profiling: ProfilingLevel = ProfilingLevel.NONE
+    pool_used_bytes: int = 0
+    pool_allocated_bytes: int = 0
+
+
+class UpdateRecord(msgspec.Struct, frozen=True):
+    """One update above HOT: what it was, why, and what it cost.
+
+    `source` says who: "edit", "undo", "kernel file", "block file" or "engine". `cost_ns` is from when the work
+    began to when its result ran; of that `beside_ns` was spent beside the frames and `swap_ns` between two of them.
+    """
+
+    level: UpdateLevel
+    cause: str
+    cost_ns: int
+    frame: int
+    source: str = "edit"
+    beside_ns: int = 0
+    swap_ns: int = 0
+    #: The nodes that the cause is about, the first change's first.
+    nodes: tuple[str, ...] = ()
+
+
+class FrameReport(msgspec.Struct, frozen=True):
+    """One frame: what was updated, how long it took, how every node is, what every output holds."""
+
+    frame: int
+    update_level: UpdateLevel
+    #: From the start of the frame to the end of its GPU work, without waiting for the next display frame.
+    frame_time_ns: int
+    nodes: dict[str, NodeReport]
+    buffers: dict[str, BufferReport]  # by "node.port"
+    statistics: EngineStatistics
+    diagnostics: tuple[Diagnostic, ...] = ()
+    updates: tuple[UpdateRecord, ...] = ()
+    running: bool = False
+    #: The patch's time at the start of the frame, in seconds.
+    time_s: float = 0.0
+    #: How many elements each append buffer holds, by "node.port".
+    counts: dict[str, int] = {}
+    #: What every value output and driven parameter holds, by "node.port"; renewed at an interval that can be read.
+    values: dict[str, float] = {}
+    #: Compilation is under way beside the running graph.
+    preparing: bool = False
+    #: How many frames of this engine wrote parameters and needed nothing more.
+    hot_updates: int = 0
+    #: How often this engine has launched the graph; a frame that would give what the last one gave is not launched.
+    launches: int = 0
+    #: The last report of an engine that has stopped: its diagnostics say why. Another engine has to be started.
+    failed: bool = False
+
+
+class Probed(msgspec.Struct, frozen=True):
+    """A pixel of the whole picture: red, green, blue and alpha, 0 to 255, sRGB."""
+
+    x: int
+    y: int
+    value: tuple[int, int, int, int]
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """A viewer's picture: `pixels` is (height, width, 4) of uint8, sRGB, and may be smaller than the whole picture."""
+
+    node: str
+    frame: int
+    pixels: np.ndarray[Any, Any]
+    #: Height and width of the whole picture; None when `pixels` is all of it.
+    whole: tuple[int, int] | None = None
+    #: The pixel that was asked for, when `pixels` does not hold it.
+    probed: Probed | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width of the whole picture."""
+        return self.whole or (self.pixels.shape[0], self.pixels.shape[1])
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """An output was written to a file."""
+
+    node: str
+    port: str
+    dtype: str
+    shape: tuple[int, ...]
+    path: str | None

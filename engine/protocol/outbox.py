@@ -1,0 +1,57 @@
+"""The outbox: the newest of everything the engine has to say. A reader who is late misses reports, never waits."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from engine.diagnostics import Diagnostic
+from engine.protocol.messages import FrameReport, Preview, Saved, UpdateRecord
+
+#: A reader who never comes must not make the engine grow.
+EVENT_LIMIT = 1000
+Happening = Saved | Diagnostic | UpdateRecord
+
+
+class Outbox:
+    """Written by the engine's thread, read by another; each operation is one atomic step on a built-in container."""
+
+    def __init__(self) -> None:
+        self._report: deque[FrameReport] = deque(maxlen=1)
+        self._previews: dict[str, Callable[[], Preview]] = {}
+        self._events: deque[Happening] = deque(maxlen=EVENT_LIMIT)
+
+    def put_report(self, report: FrameReport) -> None:
+        """Replace the report."""
+        self._report.append(report)
+
+    def put_preview(self, node: str, make: Callable[[], Preview]) -> None:
+        """Offer a viewer's picture; whoever takes it calls `make`, so that its copy costs the engine nothing."""
+        self._previews[node] = make
+
+    def drop_preview(self, node: str) -> bool:
+        """Take an offer back; False when there is none, or somebody has taken it."""
+        return self._previews.pop(node, None) is not None
+
+    def put_event(self, event: Happening) -> None:
+        """Add something that happened."""
+        self._events.append(event)
+
+    def take_report(self) -> FrameReport | None:
+        """Return the newest report that was not taken yet."""
+        try:
+            return self._report.pop()
+        except IndexError:
+            return None
+
+    def take_preview(self, node: str) -> Preview | None:
+        """Return a viewer's newest picture that was not taken yet."""
+        make = self._previews.pop(node, None)
+        return None if make is None else make()
+
+    def take_events(self) -> list[Happening]:
+        """Return what happened since the last call, oldest first."""
+        taken = []
+        while self._events:
+            taken.append(self._events.popleft())
+        return taken

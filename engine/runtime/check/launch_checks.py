@@ -1,0 +1,124 @@
+"""Launch checks: kernels that don't follow the count they are launched with, and launches that leave a GPU idle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cache
+
+from engine.blocktypes.entries import KernelEntry
+from engine.compiler.node_making import KernelNode
+from engine.compiler.plan import Plan
+from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
+from engine.device.protocol import DeviceInfo, LaunchConfig
+from engine.diagnostics import Diagnostic, error, warning
+from engine.runtime.check.requirements import ImageOf
+
+#: Launches that let a multiprocessor run a smaller share of its threads than this are told of.
+LOW_OCCUPANCY = 0.25
+#: What a launch needs to be worth spreading over more multiprocessors: so many threads for each of them.
+WORTH_SPREADING = 128
+#: Thread block sizes that are tried for a remedy.
+_SIZES = (32, 64, 96, 128, 192, 256, 384, 512)
+
+
+def count_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
+    """Return an error for each launch that follows a count with a kernel that does not loop over its grid.
+
+    It would leave out what lies beyond the first round. With `only`, some operations are looked at, by index.
+    """
+    by_id = plan.description.by_id
+    loops = cache(lambda kernel, folders: _reads_grid(image_of(kernel, folders).ptx, kernel.entry))
+    problems = []
+    for index in range(len(plan.operations)) if only is None else only:
+        operation = plan.operations[index]
+        entry = operation.entry
+        if not isinstance(entry, KernelEntry) or entry.count is None:
+            continue
+        if not loops(entry.kernel, by_id[operation.node].description.kernel_folders):
+            text = f"kernel {entry.kernel.entry} must loop over its grid to follow {entry.count}, got one that never "
+            problems.append(
+                error(
+                    f"{text}looks at the grid's size",
+                    node=operation.node,
+                    port=entry.count,
+                    remedy="use for_each_counted of count.cuh, or launch it without count",
+                )
+            )
+    return problems
+
+
+def _reads_grid(ptx: str, entry: str) -> bool:
+    """True when an entry point, or a function that it may call, reads the number of thread blocks."""
+    start = re.search(rf"\.entry\s+{re.escape(entry)}\b", ptx)
+    end = ptx.find("\n}", start.end()) if start else -1
+    body = ptx[start.end() : end] if start and end >= 0 else ptx
+    return "%nctaid" in (ptx if re.search(r"\bcall\b", body) else body)
+
+
+def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Diagnostic]:
+    """Return a warning for each launch that fills a GPU and lets few threads run at once, or leaves most of it idle.
+
+    There are none on the host, and none for launches too small to gain from more.
+    """
+    if info.limits is None:
+        return []
+    told: dict[tuple[int, int], tuple[str, str] | None] = {}
+    found: dict[Diagnostic, None] = {}
+    for node in kernels:
+        kernel, config = node.kernel.kernel, node.config
+        key = id(kernel), id(config)  # which most nodes of one type share
+        if key not in told:
+            told[key] = None
+            if kernel.resources is not None:
+                told[key] = launch_advice(kernel.name, kernel.resources, config, info.limits, info.cores)
+        if advice := told[key]:
+            found[warning(advice[0], node=node.node, remedy=advice[1])] = None
+    return list(found)
+
+
+def launch_advice(
+    name: str, resources: KernelResources, config: LaunchConfig, limits: MultiprocessorLimits, cores: int
+) -> tuple[str, str] | None:
+    """Return what is to be said of a launch on a GPU with so many multiprocessors, and the remedy; None if nothing."""
+    blocks = config.grid[0] * config.grid[1] * config.grid[2]
+    threads = config.thread_block[0] * config.thread_block[1] * config.thread_block[2]
+    if 2 * blocks < cores and blocks * threads >= WORTH_SPREADING * cores:
+        text = f"grid of kernel {name} has {blocks} thread blocks of {threads:,} threads: {cores - blocks} of {cores} "
+        return f"{text}multiprocessors have nothing to do", f"use thread blocks of {WORTH_SPREADING} threads"
+    found = occupancy(resources, limits, config.thread_block, config.shared_bytes)
+    if not 0 < found.share < LOW_OCCUPANCY or blocks < found.thread_blocks * cores:
+        return None
+    cause, remedy = _cause(name, resources, config, limits, found, threads)
+    text = f"{found.active_threads:,} of {found.max_threads:,} threads of a multiprocessor can run at once"
+    return f"{cause}: {text} ({100 * found.share:.0f} %)", remedy
+
+
+def _cause(
+    name: str,
+    resources: KernelResources,
+    config: LaunchConfig,
+    limits: MultiprocessorLimits,
+    found: Occupancy,
+    threads: int,
+) -> tuple[str, str]:
+    """Return why few threads of a kernel run at once, and what to do about it."""
+    match found.limited_by:
+        case Limit.REGISTERS:
+            more = f"__launch_bounds__({threads}, {found.thread_blocks + 1})"
+            remedy = f"keep fewer values at once, or have the compiler use fewer with {more}"
+            by_size = {
+                size: occupancy(resources, limits, (size, 1, 1), config.shared_bytes).active_threads
+                for size in _SIZES
+                if size < threads
+            }
+            best = max(by_size, key=lambda size: (by_size[size], size), default=threads)
+            if by_size.get(best, 0) > found.active_threads:
+                remedy += f"; with thread blocks of {best} threads, {by_size[best]:,} would run"
+            return f"kernel {name} uses {resources.registers} registers a thread", remedy
+        case Limit.SHARED_MEMORY:
+            taken = resources.static_shared_bytes + config.shared_bytes
+            remedy = "use less shared memory, or have more threads share it"
+            return f"kernel {name} takes {taken:,} bytes of shared memory for each thread block of {threads:,}", remedy
+    remedy = f"use thread blocks of at least {limits.threads // limits.thread_blocks} threads"
+    return f"kernel {name} has thread blocks of {threads} threads, {limits.thread_blocks} at most at once", remedy

@@ -1,0 +1,266 @@
+"""`CudaEngine`: the one place that launches. One call of `frame` is one frame, in the seed's order.
+
+Inbox, then updates (structure, else code, else parameters), then launch, then times, pictures and the report out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.catalogue.catalogue import Catalogue
+from engine.compiler.frame import pack_frame
+from engine.compiler.instantiate import CompiledGraph
+from engine.device.protocol import Device, Memory
+from engine.diagnostics import DeviceError, Diagnostic
+from engine.patch.changes import PortRef
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.messages import (
+    FrameReport,
+    KernelFilesChanged,
+    Message,
+    Observe,
+    Reset,
+    SaveOutputs,
+    SetInput,
+    SetPacing,
+    SetProfiling,
+    SetRunning,
+    Undone,
+    UpdateLevel,
+    UpdateRecord,
+)
+from engine.protocol.outbox import Outbox
+from engine.protocol.pacing import Pacing
+from engine.runtime.frame.clock import Clock
+from engine.runtime.model.context import CudaContext
+from engine.runtime.preview.outputs import Saver
+from engine.runtime.preview.previews import Snapshots
+from engine.runtime.preview.recomputing import read_port
+from engine.runtime.report.reporter import Reporter
+from engine.runtime.report.status_words import fault_diagnostic
+from engine.runtime.update.updater import Updates
+
+#: What a frame that is shown again must leave as it was: memory, and what it held before.
+_Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
+_NO_RECORDS: tuple[UpdateRecord, ...] = ()
+
+
+class CudaEngine:
+    """Owns the context and the running graph of one device. All methods but `post` belong to one thread at a time."""
+
+    def __init__(
+        self,
+        device: Device,
+        catalogue: Catalogue,
+        folder: Callable[[], Path],
+        *,
+        profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
+        time_step_s: float = 1 / 60,
+    ) -> None:
+        device.activate()
+        self.device = device
+        self.context = CudaContext(device, catalogue, folder)
+        self.updates = Updates(self.context, profiling)
+        self.inbox: deque[Message] = deque()
+        self.outbox = Outbox()
+        self.snapshots = Snapshots(device, self.context.pool, self.outbox)
+        self.running = True
+        self.frames_left: int | None = None
+        self.fault: DeviceError | None = None
+        self.clock = Clock(time_step_s)
+        #: When frames of the engine's thread begin.
+        self.pacing = Pacing()
+        self._uniforms = self.context.frame.array.view(np.uint8).data
+        self._stream = device.create_stream()
+        #: Recorded where a measured launch begins, and when that was on the clock of `time.perf_counter_ns`.
+        self.graph_start, self.launched_ns = device.create_event(), 0
+        self._stop = device.create_event()
+        self._saves: deque[str | None] = deque()
+        self._saver = Saver(device, self.outbox)
+        self._launches = 0
+        self._is_current = False  # the last launch was of the graph and state as they are now
+        self._reporter = Reporter(self.context, self.updates)
+
+    @property
+    def frame_index(self) -> int:
+        """The number of the present frame, or of the next one."""
+        return self.clock.moment.frame
+
+    @property
+    def has_work(self) -> bool:
+        """True when a frame is wanted: the engine plays, something changed, or a picture is on its way."""
+        return self.running or bool(self.inbox) or self.updates.pending or self.snapshots.has_work
+
+    def post(self, message: Message) -> None:
+        """Leave a message for the next frame; never waits."""
+        self.inbox.append(message)
+
+    def frame(self, *, free_running: bool = False, real_time: bool = False) -> FrameReport:
+        """Do one frame and return its report.
+
+        A frame by hand finishes all preparations and always advances. A `free_running` one leaves preparations to the
+        worker, and a launch that would give what the last one gave is left out. While the engine is paused it does not
+        advance: an edit is then shown by a launch with a time step of 0 at the same frame index. With `real_time` the
+        patch's time follows the wall's, see `Clock`. DeviceError when the device fails.
+        """
+        if self.fault is not None:
+            raise self.fault
+        start_ns = time.perf_counter_ns()
+        updates, clock, reporter = self.updates, self.clock, self._reporter
+        level, records = UpdateLevel.NONE, _NO_RECORDS
+        by_hand, is_told = not free_running, False
+        if by_hand:
+            self.device.activate()  # the engine's own thread has done so
+        try:
+            if self.inbox:
+                self._read_inbox()
+            advance = self.running or by_hand
+            clock.begin(advance=advance, real=real_time)
+            if by_hand and updates.preparing:  # values are computed with everything that was edited
+                self.snapshots.before_update()
+                level = updates.catch_up(clock.moment.frame)
+            if not self.context.value_graph.is_empty:
+                goes_on = advance and free_running and self.frames_left is None
+                updates.update_values(clock.moment, fresh=not goes_on)
+            if self.context.hot.is_written:
+                level = max(level, updates.write_hot())
+            if updates.pending or level > UpdateLevel.HOT:
+                self.snapshots.before_update()
+                level = max(level, updates.run(clock.moment.frame, wait=by_hand))
+                records = updates.take_records()
+                if level is UpdateLevel.COLD:
+                    reporter.spans.clear()
+            compiled = updates.compiled
+            is_same = free_running and level is UpdateLevel.NONE and self._is_current
+            is_launched = compiled is not None and not (is_same and (compiled.is_still or not advance))
+            if compiled is not None and is_launched:
+                kept = self._launch(compiled, advance)
+                is_told = free_running or not updates.profiling
+                if is_told:
+                    reporter.renew(level, now=by_hand)  # while the device works, which takes no time then
+                self._finish(compiled, kept)
+                if compiled.status is not None or updates.status:
+                    updates.read_status(fresh=by_hand)
+            if self.snapshots.is_watched:
+                self.snapshots.take(compiled, self._stream, self._launches, clock.moment.frame, by_hand=by_hand)
+            # What was edited before the request counts: a new file name, a new value.
+            while self._saves and not updates.pending:
+                self._saver.save(compiled, self._saves.popleft(), self.context.folder(), wait=by_hand)
+        except DeviceError as problem:
+            self.fault = problem
+            self.fail(fault_diagnostic(problem, updates.compiled))
+            raise
+        time_ns = time.perf_counter_ns() - start_ns
+        if not is_told:
+            reporter.renew(level, now=by_hand)
+        for record in records:
+            self.outbox.put_event(record)
+        is_done = advance and (by_hand or compiled is not None)  # the first frame waits for the first build
+        if is_done and self.frames_left:
+            self.frames_left -= 1
+            self.running = self.frames_left > 0
+        report = reporter.report(clock.moment, level, time_ns, records, self.running, self._launches)
+        self.outbox.put_report(report)
+        if is_done:
+            clock.end()
+        if not (is_done and self.running):
+            clock.hold()  # what passes until the next frame is not the patch's time
+        return report
+
+    def read(self, port: PortRef) -> np.ndarray[Any, Any]:
+        """Return a copy of what a port of the running graph held in the last frame."""
+        assert self.updates.compiled is not None
+        return read_port(self.updates.compiled, self.context, self._stream, port)
+
+    def fail(self, diagnostic: Diagnostic) -> None:
+        """Leave a last report that says why the engine has stopped; the device is not asked for anything."""
+        diagnostics = (*self.updates.diagnostics, diagnostic)
+        report = self._reporter.last_report(self.frame_index, diagnostics)
+        self.outbox.put_report(report)
+        self.outbox.put_event(diagnostic)
+
+    def close(self) -> None:
+        """Give everything on the device back: also what comes after something that the device refuses.
+
+        DeviceError, when all that has been done, unless the engine has failed before and said so.
+        """
+        try:
+            with ExitStack() as closing:  # the last first, and each whatever became of those before it
+                closing.callback(self.context.close)
+                for used in (self._stream, self._stop, self.graph_start):
+                    closing.callback(used.destroy)
+                for part in (self.updates, self._saver, self.snapshots):
+                    closing.callback(part.close)
+                closing.callback(self._stream.synchronize)
+                self.device.activate()
+        except DeviceError:
+            if self.fault is None:
+                raise
+
+    def _read_inbox(self) -> None:
+        while (message := self.context.hot.read(self.inbox)) is not None:
+            match message:
+                case KernelFilesChanged(paths):
+                    self.context.dirty.mark_kernel_files(paths)
+                case Observe(viewers):
+                    self.snapshots.observe(viewers)
+                case SetRunning(running, frames):
+                    self.running, self.frames_left = running and frames != 0, frames
+                case SetPacing(pacing):
+                    self.pacing = pacing
+                case SetProfiling(level):
+                    self.updates.set_profiling(level)
+                case Reset():
+                    self.snapshots.before_update()
+                    self.context.states.clear()
+                    if self.updates.compiled is not None:
+                        self.updates.compiled.begin_again()
+                    self.context.value_graph.begin_again()
+                    self.clock.reset()
+                    self._is_current = False
+                case SaveOutputs(node):
+                    self._saves.append(node)
+                case SetInput(name, value):
+                    self.context.value_graph.inputs.post(name, value)
+                case Undone(change):
+                    self.updates.apply(change, "undo")
+                case change:
+                    self.updates.apply(change)
+
+    def _launch(self, compiled: CompiledGraph, advance: bool) -> _Kept:
+        """Give the frame to the device, which may still be at it, and return what has to be put back after it."""
+        now, stream = self.clock.moment, self._stream
+        if compiled.uses_frame:
+            pack_frame(self._uniforms, now.frame, now.time_s, now.time_step_s)
+        kept: _Kept = ()
+        if not advance:
+            kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
+            for memory, contents in kept:
+                self.device.read(memory, contents)
+        self.snapshots.before_launch(stream)
+        if self.updates.profiling:
+            self.launched_ns = time.perf_counter_ns()
+            stream.record(self.graph_start)
+            compiled.launch(stream, advance=advance)
+            stream.record(self._stop)
+        else:
+            compiled.launch(stream, advance=advance)
+        return kept
+
+    def _finish(self, compiled: CompiledGraph, kept: _Kept) -> None:
+        """Wait for what was launched, and take its times."""
+        self._stream.synchronize()
+        for memory, contents in kept:
+            self.device.write(memory, contents)
+        self._launches += 1
+        self._is_current = True
+        if self.updates.profiling:
+            self._reporter.launch_ns.add(self._stop.elapsed_ns(self.graph_start))
+            self._reporter.spans.add(compiled.span_times())

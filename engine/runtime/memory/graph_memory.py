@@ -1,0 +1,186 @@
+"""The memory of one compiled graph: claimed before it is built, given back when it has been replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.buffers import TRANSIENT, Lifetime, PlannedBuffer
+from engine.compiler.operations import FRAME, STATUS
+from engine.compiler.plan import Plan
+from engine.device.memory import MemoryPart
+from engine.device.protocol import Device, Memory, PinnedArray
+from engine.diagnostics import DeviceError, GraphValidationError, error
+from engine.patch.changes import PortRef
+from engine.runtime.memory.buffer_pool import BufferPool
+from engine.runtime.memory.state_store import State, StateStore
+
+WORD_BYTES = 4
+
+
+@dataclass
+class GraphMemory:
+    """Where each buffer of a plan lies, by owner, and what of it is to be given back to whom.
+
+    `swapped` is where the buffers that change places lie in every other frame; `status` receives the status words.
+    """
+
+    by_owner: dict[PortRef, Memory]
+    swapped: dict[PortRef, Memory] = field(default_factory=dict)
+    states: dict[PortRef, State] = field(default_factory=dict)
+    status: PinnedArray | None = None
+    pooled: list[Memory] = field(default_factory=list)
+    adopted: dict[PortRef, Memory] = field(default_factory=dict)
+    #: What the buffers that share memory lie in.
+    arena: Memory | None = None
+    #: Identities of what belongs to the memory of another graph, which is used further.
+    borrowed: set[int] = field(default_factory=set)
+
+    def take_over(self, old: GraphMemory) -> None:
+        """Own what was used further, so that the rest of `old` can be released."""
+        old.borrowed, self.borrowed = self.borrowed, set()  # what runs has borrowed nothing
+
+    def exchange(self, owner: PortRef, memory: Memory) -> None:
+        """Use another array of the user's own for `owner` from now on, and let go of the one before."""
+        self.adopted[owner].free()
+        self.adopted[owner] = self.by_owner[owner] = memory
+
+    def release(self, pool: BufferPool) -> None:
+        """Give back all but state, which outlives the graph; a second call does nothing."""
+        borrowed = self.borrowed
+        for memory in self.pooled:
+            if id(memory) not in borrowed:
+                pool.release(memory)
+        for memory in self.adopted.values():
+            if id(memory) not in borrowed:
+                memory.free()
+        self.pooled.clear()
+        self.adopted.clear()
+        if self.status is not None:
+            if id(self.status) not in borrowed:
+                self.status.free()
+            self.status = None
+        self.arena = None
+
+    def abandon(self, pool: BufferPool, store: StateStore) -> None:
+        """Give back everything that was claimed for a graph that does not come to run."""
+        store.abandon(self.states)
+        self.states.clear()
+        self.release(pool)
+
+
+def allocate(
+    plan: Plan,
+    device: Device,
+    pool: BufferPool,
+    store: StateStore,
+    frame: Memory,
+    claimed: GraphMemory | None = None,
+) -> GraphMemory:
+    """Claim memory for every buffer of a plan and upload what blocks provide.
+
+    `claimed` is what is there already, as `keep_memory` finds it. GraphValidationError with the node when a buffer does
+    not fit, and then nothing is claimed.
+    """
+    claimed = claimed or GraphMemory({})
+    claimed.by_owner[FRAME] = frame
+    try:
+        _allocate_transient(plan, pool, claimed)
+        _allocate_status(plan, device, pool, claimed)
+        by_owner = claimed.by_owner
+        for owner, buffer in plan.buffers.allocations.items():
+            if owner not in by_owner:
+                by_owner[owner] = _allocate_own(plan, owner, buffer, device, pool, store, claimed)
+    except BaseException:
+        claimed.abandon(pool, store)
+        raise
+    for target, source in plan.buffers.swaps.items():
+        claimed.swapped[target] = claimed.by_owner[source]
+        claimed.swapped[source] = claimed.by_owner[target]
+    return claimed
+
+
+def adopt(plan: Plan, device: Device, owner: PortRef) -> Memory:
+    """Return the memory of the array that a block names for `owner`; GraphValidationError when it can't be used."""
+    try:
+        return device.adopt(plan.description.by_id[owner.node].description.externals[owner.port])
+    except DeviceError as problem:
+        remedy = "give the block an array in memory of the device that runs the patch"
+        raise GraphValidationError([error(str(problem), node=owner.node, port=owner.port, remedy=remedy)]) from problem
+
+
+def _allocate_transient(plan: Plan, pool: BufferPool, claimed: GraphMemory) -> None:
+    """Take one piece for all buffers that a frame makes anew, which share its bytes as they are placed."""
+    placement = plan.placement
+    if not placement.offsets:
+        return
+    arena = claimed.arena
+    try:
+        if arena is None:
+            arena = claimed.arena = pool.acquire(placement.size_bytes, exact=True)
+            claimed.pooled.append(arena)
+    except DeviceError as problem:
+        allocations = plan.buffers.allocations
+        largest = max(placement.offsets, key=lambda owner: allocations[owner].layout.size_bytes)
+        raise _too_large(largest, allocations[largest], problem, placement.size_bytes) from problem
+    places, by_owner = plan.buffers.places, claimed.by_owner
+    for owner, offset in placement.offsets.items():
+        if owner not in by_owner:
+            by_owner[owner] = MemoryPart(arena, offset, places[owner].size_bytes or 1)
+
+
+def _allocate_status(plan: Plan, device: Device, pool: BufferPool, claimed: GraphMemory) -> None:
+    words = plan.status_owners
+    if not words or claimed.status is not None:
+        return
+    memory = pool.acquire(WORD_BYTES * len(words))
+    claimed.pooled.append(memory)
+    claimed.status = device.pinned(np.zeros(len(words), np.uint32))
+    claimed.by_owner[STATUS] = memory
+    for number, owner in enumerate(words):
+        claimed.by_owner[owner] = MemoryPart(memory, WORD_BYTES * number, WORD_BYTES)
+
+
+def _allocate_own(
+    plan: Plan,
+    owner: PortRef,
+    buffer: PlannedBuffer,
+    device: Device,
+    pool: BufferPool,
+    store: StateStore,
+    claimed: GraphMemory,
+) -> Memory:
+    if buffer.lifetime is Lifetime.EXTERNAL:
+        claimed.adopted[owner] = adopt(plan, device, owner)
+        return claimed.adopted[owner]
+    try:
+        if buffer.lifetime is Lifetime.STATE:
+            state = store.claim(owner, buffer.layout, buffer.initial)
+            claimed.states[owner] = state
+            return state.memory
+        memory = pool.acquire(buffer.layout.size_bytes)
+    except DeviceError as problem:
+        raise _too_large(owner, buffer, problem) from problem
+    claimed.pooled.append(memory)
+    if buffer.lifetime is Lifetime.PROVIDED:
+        device.write(memory, plan.description.by_id[owner.node].description.contents[owner.port])
+    else:
+        assert buffer.lifetime in TRANSIENT
+    return memory
+
+
+def _too_large(
+    owner: PortRef, buffer: PlannedBuffer, problem: DeviceError, together: int | None = None
+) -> GraphValidationError:
+    size = buffer.layout.size_bytes
+    whole = f" (with all others {together:,})" if together is not None and together != size else ""
+    text = f"buffer of {size:,} bytes{whole} must fit on the device: {problem}"
+    remedy = "make it smaller, or close what else uses the device's memory"
+    return GraphValidationError([error(text, node=owner.node, port=owner.port, remedy=remedy)])
+
+
+def status_words(plan: Plan, array: np.ndarray[Any, Any]) -> dict[PortRef, int]:
+    """Return the value of every status word, by its buffer, from the array that was read back."""
+    return dict(zip(plan.status_owners, array.tolist(), strict=True))

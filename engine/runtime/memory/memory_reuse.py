@@ -1,0 +1,95 @@
+"""Carrying over: which memory of a running graph the next one uses further, for the buffers that stay as they are.
+
+The two are never launched at the same time, and what a frame makes anew needs no contents from before.
+"""
+
+from __future__ import annotations
+
+from engine.compiler.buffers import TRANSIENT, Lifetime, PlannedBuffer
+from engine.compiler.operations import STATUS
+from engine.compiler.plan import Plan
+from engine.patch.changes import PortRef
+from engine.runtime.memory.graph_memory import GraphMemory
+
+
+def keep_memory(plan: Plan, before: Plan, running: GraphMemory) -> GraphMemory:
+    """Return what a plan's graph can use of the memory of the graph of the plan `before`.
+
+    It stays that graph's until `take_over`.
+    """
+    claimed = GraphMemory({})
+    _keep_arena(plan, before, running, claimed)
+    _keep_status(plan, before, running, claimed)
+    known, offsets, lasting = before.buffers.allocations, before.placement.offsets, plan.placement.lasting
+    now, pooled, borrowed, by_owner = plan.placement.offsets, claimed.pooled, claimed.borrowed, claimed.by_owner
+    provided, external = Lifetime.PROVIDED, Lifetime.EXTERNAL
+    for owner, buffer in plan.buffers.allocations.items():
+        lifetime = buffer.lifetime
+        is_transient = lifetime in TRANSIENT
+        if not is_transient and lifetime is not provided and lifetime is not external:
+            continue  # state has a keeper of its own
+        old = known.get(owner)
+        if old is None or (old is not buffer and not _needs_the_same(old, buffer)) or owner in now or owner in offsets:
+            continue
+        if is_transient:
+            if owner in lasting:
+                continue  # it is read before it is written, and begins with zeros
+        elif not _is_same_array(plan, before, owner, lifetime):
+            continue
+        memory = by_owner[owner] = running.by_owner[owner]
+        borrowed.add(id(memory))
+        if lifetime is external:
+            claimed.adopted[owner] = memory
+        else:
+            pooled.append(memory)
+    return claimed
+
+
+def _keep_arena(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMemory) -> None:
+    placement, earlier = plan.placement, before.placement
+    arena = running.arena
+    if arena is None or not placement.offsets or placement.size_bytes != earlier.size_bytes:
+        return
+    claimed.arena = arena
+    claimed.pooled.append(arena)
+    claimed.borrowed.add(id(arena))
+    offsets, by_owner = earlier.offsets, running.by_owner
+    now, then = plan.buffers.allocations, before.buffers.allocations
+    amendment = plan.amendment
+    if amendment is not None and amendment.base is before.operations and placement.offsets.items() <= offsets.items():
+        looked_at = amendment.blocks  # every other block has the buffers that it had
+        claimed.by_owner.update(
+            {
+                owner: by_owner[owner]
+                for owner in placement.offsets
+                if owner.node not in looked_at or then[owner].layout.size_bytes == now[owner].layout.size_bytes
+            }
+        )
+        return
+    for owner, offset in placement.offsets.items():
+        if offsets.get(owner) == offset and then[owner].layout.size_bytes == now[owner].layout.size_bytes:
+            claimed.by_owner[owner] = by_owner[owner]
+
+
+def _keep_status(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMemory) -> None:
+    if running.status is None:
+        return
+    words = plan.status_owners
+    if words and words == before.status_owners:
+        memory = running.by_owner[STATUS]
+        claimed.status = running.status
+        claimed.pooled.append(memory)
+        claimed.borrowed |= {id(memory), id(running.status)}
+        for owner in (STATUS, *words):
+            claimed.by_owner[owner] = running.by_owner[owner]
+
+
+def _needs_the_same(old: PlannedBuffer, new: PlannedBuffer) -> bool:
+    return old.lifetime is new.lifetime and old.layout == new.layout
+
+
+def _is_same_array(plan: Plan, before: Plan, owner: PortRef, lifetime: Lifetime) -> bool:
+    now, then = plan.description.by_id[owner.node].description, before.description.by_id[owner.node].description
+    if lifetime is Lifetime.PROVIDED:
+        return now.contents[owner.port] is then.contents[owner.port]
+    return now.externals[owner.port] is then.externals[owner.port]

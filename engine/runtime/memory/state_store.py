@@ -1,0 +1,94 @@
+"""State: the buffers whose contents outlive a frame, kept by the output or internal buffer that owns them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.compiler.checking.shapes import Layout
+from engine.compiler.plan import Plan
+from engine.device.protocol import Device, Memory
+from engine.patch.changes import PortRef
+from engine.runtime.memory.buffer_pool import BufferPool
+from engine.types import nearest_number
+
+
+class State(NamedTuple):
+    """A kept buffer: its layout, its memory, and the number that it is filled with at first."""
+
+    layout: Layout
+    memory: Memory
+    initial: float = 0.0
+
+
+class StateStore:
+    """The state buffers of the running graph and of blocks that are only left out for now."""
+
+    def __init__(self, pool: BufferPool, device: Device) -> None:
+        self._pool = pool
+        self._device = device
+        self._kept: dict[PortRef, State] = {}
+
+    def kept(self, plan: Plan) -> frozenset[PortRef]:
+        """Return the state buffers of a plan that are there already."""
+        allocations = plan.buffers.allocations
+        return frozenset(o for o, s in self._kept.items() if o in allocations and allocations[o].layout == s.layout)
+
+    def claim(self, owner: PortRef, layout: Layout, initial: float = 0.0) -> State:
+        """Return the memory of this state, or memory filled with `initial` when element type or shape are new."""
+        kept = self._kept.get(owner)
+        if kept is not None and kept.layout == layout:
+            return kept._replace(initial=initial)
+        state = State(layout, self._pool.acquire(layout.size_bytes), initial)
+        if initial:
+            self._fill(state)
+        return state
+
+    def abandon(self, claimed: Mapping[PortRef, State]) -> None:
+        """Take back what was claimed for a graph that did not come to run."""
+        for owner, state in claimed.items():
+            if owner not in self._kept or self._kept[owner].memory is not state.memory:
+                self._pool.release(state.memory)
+
+    def commit(self, states: Mapping[PortRef, State], left_out: Iterable[str]) -> None:
+        """Keep these states, and those of blocks that are `left_out` for now, or lie in a composite that is."""
+        waiting = set(left_out)
+        kept = {
+            owner: state
+            for owner, state in self._kept.items()
+            if owner.node in waiting or owner.node.partition("/")[0] in waiting
+        }
+        kept |= states
+        in_use = {id(state.memory) for state in kept.values()}
+        for state in self._kept.values():
+            if id(state.memory) not in in_use:
+                self._pool.release(state.memory)
+        self._kept = kept
+
+    def clear(self) -> None:
+        """Give every state the contents that it had at first."""
+        for state in self._kept.values():
+            self._fill(state)
+
+    def _fill(self, state: State) -> None:
+        if not state.initial:
+            self._device.fill(state.memory, 0)
+            return
+        dtype = state.layout.dtype
+        if dtype.fields:  # every number of it
+            contents = np.full(state.layout.size_bytes // dtype.size_bytes, state.initial, dtype.numpy)
+        else:
+            number = nearest_number(dtype, state.initial)
+            contents = np.full(state.layout.size_bytes // number.itemsize, number)
+        self._device.write(state.memory, contents)
+
+
+def move(device: Device, moves: Iterable[tuple[Memory, Memory, int]]) -> None:
+    """Copy contents, each given as (from, to, bytes), as if all at once."""
+    moving = [(source, target, np.empty(size_bytes, np.uint8)) for source, target, size_bytes in moves]
+    for source, _, contents in moving:
+        device.read(source, contents)
+    for _, target, contents in moving:
+        device.write(target, contents)

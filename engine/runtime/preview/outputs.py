@@ -1,0 +1,174 @@
+"""Outputs: reading buffers back, and saving what viewers, save blocks and unconnected outputs hold."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from engine.blocktypes.entries import Display
+from engine.compiler.inlining import owner
+from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.plan import Plan
+from engine.device.memory import MemoryPart
+from engine.device.protocol import Device, Memory
+from engine.diagnostics import PatchError, error
+from engine.patch.changes import PortRef
+from engine.patch.files import write_atomically
+from engine.protocol.messages import Saved
+from engine.protocol.outbox import Outbox
+from engine.types import uchar4
+
+
+def read_buffer(compiled: CompiledGraph, device: Device, port: PortRef) -> np.ndarray[Any, Any]:
+    """Return a copy of a port's or internal buffer's contents; vectors get an axis of their own, last.
+
+    It must be one that keeps its memory to the end of a frame: a display or an output that feeds nothing.
+    """
+    return read_from(compiled.plan, compiled.memory, device, compiled.plan.inlined.output(port))
+
+
+def read_from(plan: Plan, memories: Mapping[PortRef, Memory], device: Device, port: PortRef) -> np.ndarray[Any, Any]:
+    """Return a copy of what lies where a port of a plain block does, with the memory of each buffer by owner."""
+    layout, place = plan.layouts[port], plan.buffers.places[port]
+    memory = MemoryPart(memories[place.owner], place.offset, layout.span_bytes)
+    if layout.strides is None:
+        array = np.empty(layout.shape, layout.dtype.numpy)
+        device.read(memory, array)
+        return array
+    whole = np.empty(layout.span_bytes, np.uint8)
+    device.read(memory, whole)
+    element = layout.dtype.numpy
+    shape, strides = layout.shape + element.shape, [stride * layout.dtype.size_bytes for stride in layout.strides]
+    strides += np.empty(element.shape, element.base).strides
+    return np.ndarray(shape, element.base, whole, strides=strides).copy()
+
+
+def displays(compiled: CompiledGraph, node: str | None = None) -> list[tuple[str, Display]]:
+    """Return what viewers and save blocks show, by node, in the order of node ids."""
+    blocks = sorted(compiled.plan.description.nodes, key=lambda block: block.id)
+    return [(b.id, d) for b in blocks if node in (None, b.id, owner(b.id)) for d in b.description.displays]
+
+
+def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
+    """Return the output ports of the patch's nodes that feed nothing."""
+    description, inlined = compiled.plan.description, compiled.plan.inlined
+    ports = [
+        PortRef(block.id, spec.name)
+        for block in description.nodes
+        for spec in block.description.outputs
+        if "/" not in block.id
+    ]
+    ports += [
+        port for port, inner in inlined.outputs.items() if "/" not in port.node and inner.node in description.by_id
+    ]
+    return sorted((port for port in ports if inlined.output(port) not in description.targets_of), key=str)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a port held after a frame, and the file it is to go to; with no file nothing was read."""
+
+    node: str
+    port: str
+    dtype: str
+    shape: tuple[int, ...]
+    path: Path | None
+    contents: np.ndarray[Any, Any] | None
+
+    def save(self) -> Saved:
+        """Write the file; PatchError when that can't be done."""
+        if self.path is not None and self.contents is not None:
+            _write(self.path, self.contents, self.node)
+        return Saved(self.node, self.port, self.dtype, self.shape, str(self.path) if self.path else None)
+
+
+def read_outputs(
+    compiled: CompiledGraph, device: Device, *, folder: Path | None, base: Path, node: str | None = None
+) -> Iterator[Output]:
+    """Read outputs back, one by one.
+
+    With `folder`, viewers, save blocks and unconnected outputs all go there, under names of their own. Without it only
+    save blocks go to files, to their own paths, relative ones starting at `base`.
+    """
+    taken: set[Path] = set()
+    for node_id, display in displays(compiled, node):
+        port = PortRef(node_id, display.buffer)
+        layout = compiled.plan.layouts[port]
+        suffix = ".png" if layout.dtype == uchar4 and len(layout.shape) == 2 else ".npy"
+        name = node_id.replace("/", ".")  # of a block inside a composite
+        path = _target(name, display, suffix, folder, base)
+        if folder is not None and path is not None:
+            if path in taken:  # two save blocks may have files of one name
+                path = folder / f"{name}.{display.buffer}{path.suffix}"
+            taken.add(path)
+        contents = read_buffer(compiled, device, port) if path is not None else None
+        yield Output(node_id, display.buffer, str(layout.dtype), layout.shape, path, contents)
+    for port in leaf_outputs(compiled) if node is None else ():
+        layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
+        path = folder / f"{port.node}.{port.port}.npy" if folder else None
+        contents = read_buffer(compiled, device, port) if path is not None else None
+        yield Output(port.node, port.port, str(layout.dtype), layout.shape, path, contents)
+
+
+def _target(node: str, display: Display, suffix: str, folder: Path | None, base: Path) -> Path | None:
+    if folder is not None:
+        name = Path(display.path).name if display.path else node + suffix
+        return folder / name
+    return base / display.path if display.path else None
+
+
+def _write(path: Path, array: np.ndarray[Any, Any], node: str) -> None:
+    data = io.BytesIO()
+    try:
+        if path.suffix.lower() == ".npy":
+            np.save(data, array)
+        else:
+            image = Image.fromarray(array)
+            kind = Image.registered_extensions().get(path.suffix.lower())
+            image.convert("RGB").save(data, kind) if kind == "JPEG" else image.save(data, kind)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data.getvalue())
+    except (OSError, ValueError, KeyError, TypeError, MemoryError) as problem:
+        raise PatchError(
+            f"node {node}: output must be writable as {path}, got {problem}; use a .png, .jpg or .npy name in a folder "
+            "that exists"
+        ) from problem
+
+
+# Saving of outputs on request: read back between two frames, written to files beside the frames that follow.
+
+
+class Saver:
+    """Saves outputs and tells of each file, or why it could not be written, as an event."""
+
+    def __init__(self, device: Device, outbox: Outbox) -> None:
+        self._device, self._outbox = device, outbox
+        self._writer = ThreadPoolExecutor(1, "warploom-save")  # its thread starts with the first file
+
+    def save(self, compiled: CompiledGraph | None, node: str | None, base: Path, *, wait: bool) -> None:
+        """Save what save blocks hold now: those of one node, or all; with `wait` the files are there on return."""
+        if compiled is None:
+            self._outbox.put_event(error("outputs must come from a running patch, got one not built yet", node=node))
+            return
+        outputs = [o for o in read_outputs(compiled, self._device, folder=None, base=base, node=node) if o.path]
+        writing = self._writer.submit(self._write, outputs, node)
+        if wait:
+            writing.result()
+
+    def close(self) -> None:
+        """Wait for what is being written."""
+        self._writer.shutdown()
+
+    def _write(self, outputs: Sequence[Output], node: str | None) -> None:
+        for output in outputs:
+            try:
+                self._outbox.put_event(output.save())
+            except PatchError as problem:
+                self._outbox.put_event(error(str(problem), node=node or output.node))

@@ -1,0 +1,158 @@
+"""Where one viewer's picture lies on its way from the device to whoever shows it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.compiler.inlining import owner
+from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.plan import Plan
+from engine.device.memory import MemoryPart
+from engine.device.protocol import Device, Memory, PinnedArray
+from engine.diagnostics import DeviceError, Diagnostic, error
+from engine.patch.changes import PortRef
+from engine.protocol.messages import Preview, Probed
+from engine.runtime.memory.buffer_pool import BufferPool, exact_bytes
+from engine.types import uchar4
+
+PIXEL_BYTES = 4
+#: How long closing waits for a reader who is just copying a picture.
+_PATIENCE_S = 1.0
+
+
+class PictureSlot:
+    """A pinned array for one picture, and device memory where that is needed; both stay for the pictures after it.
+
+    The engine fills a slot while it is free and offers it to a reader, who copies it in his own time and frees it.
+    """
+
+    def __init__(self, device: Device, pool: BufferPool) -> None:
+        self._device, self._pool = device, pool
+        self._pinned: PinnedArray | None = None
+        self._memory: Memory | None = None
+        #: Written by the engine before it fills the slot and by the reader when he has the picture.
+        self.is_free = True
+        #: A size for which there was no memory, and why.
+        self.refused: tuple[int, str] = (0, "")
+        self._node, self._frame = "", 0
+        self._size, self._whole = (0, 0), (0, 0)
+        self._probe: tuple[int, int] | None = None
+
+    @property
+    def memory(self) -> Memory:
+        """Device memory of at least the size that was reserved."""
+        assert self._memory is not None
+        return self._memory
+
+    @property
+    def pinned(self) -> PinnedArray:
+        """The pinned array, of at least the size that was reserved."""
+        assert self._pinned is not None
+        return self._pinned
+
+    def fits(self, size_bytes: int, *, on_device: bool) -> bool:
+        """True when there is room for a picture of this size, in device memory too where it goes through that."""
+        if self._pinned is None or self._pinned.array.nbytes < size_bytes:
+            return False
+        return not on_device or (self._memory is not None and self._memory.size_bytes >= size_bytes)
+
+    def reserve(self, size_bytes: int, *, on_device: bool) -> None:
+        """Make room for a picture, on any thread while the slot is not used; what is large enough stays.
+
+        To lock pages takes some ms for a large picture. Where there is no memory, `refused` says so.
+        """
+        try:
+            if self._pinned is None or self._pinned.array.nbytes < size_bytes:
+                pinned, self._pinned = self._pinned, None
+                if pinned is not None:
+                    pinned.free()
+                self._pinned = self._device.pinned(np.zeros(exact_bytes(size_bytes), np.uint8))
+            if on_device and (self._memory is None or self._memory.size_bytes < size_bytes):
+                memory, self._memory = self._memory, None
+                if memory is not None:
+                    self._pool.release(memory)
+                self._memory = self._pool.acquire(size_bytes, exact=True)
+        except (DeviceError, MemoryError) as problem:
+            self.refused = size_bytes, str(problem)
+
+    def describe(
+        self, node: str, frame: int, size: tuple[int, int], whole: tuple[int, int], probe: tuple[int, int] | None
+    ) -> None:
+        """Say what the slot is filled with: sizes are (width, height); the value at `probe` comes after the picture."""
+        self.is_free = False
+        self._node, self._frame, self._size, self._whole, self._probe = node, frame, size, whole, probe
+
+    def take(self) -> Preview:
+        """Return a copy of the picture and free the slot; called once, by the reader's thread."""
+        try:
+            (width, height), array = self._size, self.pinned.array
+            count = PIXEL_BYTES * width * height
+            pixels = array[:count].reshape(height, width, PIXEL_BYTES).copy()
+            probed = None
+            if self._probe is not None:
+                red, green, blue, alpha = array[count : count + PIXEL_BYTES].tolist()
+                probed = Probed(*self._probe, (red, green, blue, alpha))
+            return Preview(self._node, self._frame, pixels, (self._whole[1], self._whole[0]), probed)
+        finally:
+            self.is_free = True
+
+    def close(self) -> None:
+        """Give everything back, once a reader who is at it has finished; the device must be done with the slot."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while not self.is_free and time.monotonic() < deadline:
+            time.sleep(0.001)
+        if self._pinned is not None:
+            self._pinned.free()
+        if self._memory is not None:
+            self._pool.release(self._memory)
+        self._pinned = self._memory = None
+
+
+# Where a plan's viewers find their pictures in the graph's memory.
+
+
+@dataclass(frozen=True)
+class Source:
+    """A viewer's picture: its buffer's owner, offset and extent in bytes, size and strides."""
+
+    owner: PortRef
+    offset: int
+    span_bytes: int
+    size: tuple[int, int]  # width and height
+    strides: tuple[int, int]  # elements from row to row and from column to column
+
+    @property
+    def is_dense(self) -> bool:
+        """True when pixels follow each other without gaps."""
+        return self.strides == (self.size[0], 1)
+
+    def memory(self, compiled: CompiledGraph) -> MemoryPart:
+        """Return the memory that held the picture in the last launch."""
+        return MemoryPart(compiled.memory[self.owner], self.offset, self.span_bytes)
+
+
+def picture_sources(plan: Plan) -> tuple[dict[str, Source], list[Diagnostic]]:
+    """Return the picture of each viewer, by the id that its node has in the patch, and what can't be shown.
+
+    A composite shows what the first viewer inside it shows. A picture without pixels is none.
+    """
+    found: dict[str, Source] = {}
+    problems = []
+    shown = [(block.id, display) for block in plan.description.nodes for display in block.description.displays]
+    for node, display in sorted(shown, key=lambda item: item[0]):
+        if display.path is not None or owner(node) in found:
+            continue
+        port = plan.inlined.output(PortRef(node, display.buffer))
+        layout, place = plan.layouts[port], plan.buffers.places[port]
+        if layout.dtype != uchar4 or len(layout.shape) != 2:
+            text = f"shown buffer must be 2-D uchar4, got {layout.dtype} of shape {list(layout.shape)}"
+            problems.append(error(text, node=owner(node)))
+            continue
+        height, width = layout.shape
+        row, column = layout.strides or (width, 1)
+        if width and height:
+            found[owner(node)] = Source(place.owner, place.offset, layout.span_bytes, (width, height), (row, column))
+    return found, problems

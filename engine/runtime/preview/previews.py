@@ -1,0 +1,294 @@
+"""Snapshots: the pictures of observed viewers, taken on a stream of their own while the next frame runs.
+
+After a launch the second stream waits, on the device, for the frame's end; it makes each picture as small as it is
+shown and copies it to pinned memory. The next launch waits, on the device again, until the display buffers have been
+read. The engine's thread finds the copies done in a later frame and offers them to readers; it waits only before an
+update, for the short time in which the buffers are read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.plan import Plan
+from engine.device.protocol import Device, Stream
+from engine.diagnostics import error
+from engine.protocol.messages import Viewing
+from engine.protocol.outbox import Outbox
+from engine.runtime.memory.buffer_pool import BufferPool
+from engine.runtime.preview.downscale import Reducer
+from engine.runtime.preview.picture_slot import PIXEL_BYTES, PictureSlot, Source, picture_sources
+
+
+@dataclass
+class _Viewer:
+    """An observed viewer: what is wanted, when the next picture is due, and what the last one was made of."""
+
+    viewing: Viewing
+    slot: PictureSlot
+    due_ns: int = 0
+    made: object = None
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A picture to be taken now."""
+
+    node: str
+    viewer: _Viewer
+    source: Source
+    size: tuple[int, int]
+    probe: tuple[int, int] | None
+    made: object
+
+
+class Snapshots:
+    """Takes pictures for an engine; all methods belong to the engine's thread."""
+
+    def __init__(
+        self,
+        device: Device,
+        pool: BufferPool,
+        outbox: Outbox,
+        clock_ns: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self._device, self._pool, self._outbox, self._clock_ns = device, pool, outbox, clock_ns
+        self._stream = device.create_stream()
+        self._ended, self._read, self._done = (device.create_event() for _ in range(3))
+        #: What takes long is done there, beside the frames.
+        self._beside = ThreadPoolExecutor(1, "warploom-pictures")
+        self._reducer = Reducer(device, self._beside)
+        self._viewers: dict[str, _Viewer] = {}
+        self._spare: list[PictureSlot] = []  # of viewers that nobody looks at any more
+        self._flying: list[_Job] = []
+        self._is_read = True  # nothing that was given to the second stream may still read the graph's memory
+        self._plan: Plan | None = None
+        self._sources: dict[str, Source] = {}
+        self._launch = 0
+
+    def observe(self, viewers: Mapping[str, Viewing]) -> None:
+        """Take pictures of these viewers from now on, by node id."""
+        for node in self._viewers.keys() - viewers.keys():
+            gone = self._viewers.pop(node)
+            if self._outbox.drop_preview(node):
+                gone.slot.is_free = True
+            self._spare.append(gone.slot)
+        for node, viewing in viewers.items():
+            viewer = self._viewers.get(node)
+            if viewer is None:
+                self._viewers[node] = _Viewer(viewing, self._take_slot())
+            else:
+                if viewing.rate != viewer.viewing.rate:
+                    viewer.due_ns = 0  # it may have been far off
+                viewer.viewing = viewing
+        if viewers and self._device.info.has_own_memory:
+            self._reducer.load(wait=False)
+
+    @property
+    def is_watched(self) -> bool:
+        """True while somebody looks at a viewer, or a picture is on its way."""
+        return bool(self._viewers or self._flying)
+
+    @property
+    def has_work(self) -> bool:
+        """True when there is a picture to be offered or to be taken now, or a word to be told, with no launch too."""
+        untold = self._viewers and self._reducer.problem is not None
+        return bool(self._flying or untold or self._due(by_hand=False))
+
+    def take(self, compiled: CompiledGraph | None, stream: Stream, launch: int, frame: int, *, by_hand: bool) -> None:
+        """Offer the pictures that are done and begin to take those that are due.
+
+        `launch` counts the launches on `stream`, of which the last gave frame number `frame`. By hand all pictures are
+        due and have been offered when this returns. DeviceError when the device fails.
+        """
+        self._offer()
+        if compiled is None or not self._viewers or (self._flying and not by_hand):
+            return
+        self._launch = launch
+        if compiled.plan is not self._plan:
+            self._plan = compiled.plan
+            self._sources, problems = picture_sources(compiled.plan)
+            for viewer in self._viewers.values():
+                viewer.slot.refused = (0, "")  # there may be memory now
+            for problem in problems:
+                self._outbox.put_event(problem)
+        if not self._is_ready(wait=by_hand):
+            return
+        self._complete(wait=by_hand)
+        jobs = [job for job in self._due(by_hand=by_hand) if self._has_room(job, by_hand=by_hand)]
+        if jobs:
+            self._begin(compiled, stream, jobs, frame)
+            self._complete(wait=by_hand)
+
+    def before_launch(self, stream: Stream) -> None:
+        """Have the next launch on a stream wait, on the device, until the pictures of the last one have been read."""
+        if not self._is_read:
+            stream.wait(self._read)
+            self._is_read = True
+
+    def before_update(self) -> None:
+        """Wait until nothing reads the graph's memory, which may go now; that is soon, for no transfer reads it."""
+        if not self._is_read:
+            self._read.synchronize()
+            self._is_read = True
+
+    def close(self) -> None:
+        """Give everything back, each part whatever the device says of another; DeviceError when it refuses one."""
+        self._beside.shutdown()
+        for job in self._flying:
+            job.viewer.slot.is_free = True  # nobody will read it
+        self._flying = []
+        self.observe({})
+        with ExitStack() as closing:  # the last first
+            for used in (self._stream, self._done, self._read, self._ended):
+                closing.callback(used.destroy)
+            closing.callback(self._reducer.close)
+            for slot in self._spare:
+                closing.callback(slot.close)
+            self._stream.synchronize()
+
+    def _take_slot(self) -> PictureSlot:
+        for index, slot in enumerate(self._spare):
+            if slot.is_free:
+                slot.refused = (0, "")
+                return self._spare.pop(index)
+        return PictureSlot(self._device, self._pool)
+
+    def _is_ready(self, *, wait: bool) -> bool:
+        """False while the kernel is being loaded; the pictures are taken then."""
+        if self._needs_reducer():
+            if not self._reducer.load(wait=wait):
+                return False
+            problem, self._reducer.problem = self._reducer.problem, None
+            if problem is not None:
+                self._outbox.put_event(problem)
+        return True
+
+    def _needs_reducer(self) -> bool:
+        return self._device.info.has_own_memory or any(not source.is_dense for source in self._sources.values())
+
+    def _due(self, *, by_hand: bool) -> list[_Job]:
+        """Return what is to be taken now: what nobody has yet, whose last picture was taken, at its own rate."""
+        jobs = []
+        now = 0 if by_hand else self._clock_ns()
+        for node, viewer in self._viewers.items():
+            source = self._sources.get(node)
+            if source is None or not viewer.slot.is_free or not (by_hand or now >= viewer.due_ns):
+                continue
+            if not source.is_dense and self._reducer.kernel is None:
+                continue  # nothing else can gather it; why there is no kernel has been told
+            size = self._size(source, viewer.viewing)
+            probe = viewer.viewing.probe if size != source.size else None  # a whole picture has its pixels in it
+            if probe is not None and not (0 <= probe[0] < source.size[0] and 0 <= probe[1] < source.size[1]):
+                probe = None
+            made = (self._launch, source, size, probe)
+            if viewer.made != made:
+                jobs.append(_Job(node, viewer, source, size, probe, made))
+        return jobs
+
+    def _size(self, source: Source, viewing: Viewing) -> tuple[int, int]:
+        # Where nothing is transferred, to copy a picture takes less time than to make it small.
+        if viewing.size is None or not self._device.info.has_own_memory or self._reducer.kernel is None:
+            return source.size
+        return fitted_size(source.size, viewing.size)
+
+    def _begin(self, compiled: CompiledGraph, stream: Stream, jobs: list[_Job], frame: int) -> None:
+        stream.record(self._ended)
+        self._stream.wait(self._ended)
+        self._is_read = False
+        self._flying = jobs
+        for job in jobs:
+            self._read_picture(compiled, job)
+            viewer = job.viewer
+            viewer.slot.describe(job.node, frame, job.size, job.source.size, job.probe)
+            viewer.made = job.made
+            viewer.due_ns = next_due_ns(viewer.due_ns, self._clock_ns(), viewer.viewing.rate)
+        self._stream.record(self._read)
+        # Only now, so that the next launch waits for no transfer.
+        for job in jobs:
+            if self._is_staged(job):
+                slot, (width, height) = job.viewer.slot, job.size
+                extra = job.probe is not None
+                self._stream.copy(slot.pinned, slot.memory, PIXEL_BYTES * (width * height + extra))
+        self._stream.record(self._done)
+
+    def _has_room(self, job: _Job, *, by_hand: bool) -> bool:
+        """False while memory is being reserved for a picture; when there is none, say so once and do without."""
+        slot, on_device = job.viewer.slot, self._is_staged(job)
+        size_bytes = PIXEL_BYTES * (job.size[0] * job.size[1] + 1)
+        if slot.fits(size_bytes, on_device=on_device):
+            return True
+        if slot.refused[0] != size_bytes:
+            slot.is_free = False
+            reserved = self._beside.submit(self._reserve, slot, size_bytes, on_device)
+            if not by_hand:
+                return False
+            reserved.result()
+            if slot.fits(size_bytes, on_device=on_device):
+                return True
+        text = f"picture of {job.size[0]} x {job.size[1]} must fit in memory: {slot.refused[1]}"
+        if job.viewer.refused != text:
+            self._outbox.put_event(error(text, node=job.node, remedy="show it smaller, or free memory"))
+        job.viewer.refused, job.viewer.made = text, job.made
+        return False
+
+    def _reserve(self, slot: PictureSlot, size_bytes: int, on_device: bool) -> None:
+        try:
+            self._device.activate()
+            slot.reserve(size_bytes, on_device=on_device)
+        finally:
+            slot.is_free = True
+
+    def _read_picture(self, compiled: CompiledGraph, job: _Job) -> None:
+        source, slot, (width, height) = job.source, job.viewer.slot, job.size
+        picture, size_bytes = source.memory(compiled), PIXEL_BYTES * width * height
+        if job.size != source.size or not source.is_dense:
+            probe = job.probe or (0, 0)
+            self._reducer.reduce(self._stream, picture, source.size, source.strides, slot.memory, job.size, probe)
+        else:
+            self._stream.copy(slot.memory if self._is_staged(job) else slot.pinned, picture, size_bytes)
+
+    def _is_staged(self, job: _Job) -> bool:
+        """True when a picture goes through device memory of the slot's own: to read it there is over much sooner."""
+        return self._device.info.has_own_memory or job.size != job.source.size or not job.source.is_dense
+
+    def _complete(self, *, wait: bool) -> None:
+        if self._flying and wait:
+            self._done.synchronize()
+        self._offer()
+
+    def _offer(self) -> None:
+        """Hand over the pictures that have arrived."""
+        if not self._flying or not self._done.is_reached:
+            return
+        flown, self._flying = self._flying, []
+        self._is_read = True
+        for job in flown:
+            if self._viewers.get(job.node) is job.viewer:
+                self._outbox.put_preview(job.node, job.viewer.slot.take)
+            else:
+                job.viewer.slot.is_free = True
+
+
+def fitted_size(whole: tuple[int, int], place: tuple[int, int]) -> tuple[int, int]:
+    """Return (width, height) of a picture in the proportions of `whole` that fits in `place` and is no larger."""
+    scale = min(place[0] / whole[0], place[1] / whole[1], 1.0)
+    return max(1, round(whole[0] * scale)), max(1, round(whole[1] * scale))
+
+
+def next_due_ns(due_ns: int, now_ns: int, rate: float | None) -> int:
+    """Return when the picture after the one of now is due, which was due at `due_ns`.
+
+    A picture that is late does not delay the next one, so that the mean rate holds where frames are as frequent; more
+    than one that was missed is not made up for.
+    """
+    if rate is None:
+        return 0
+    interval_ns = round(1e9 / rate)
+    return max(due_ns + interval_ns, now_ns)

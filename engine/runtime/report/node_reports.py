@@ -1,0 +1,98 @@
+"""How every node is doing: put together once, and from then on renewed for the nodes that something happened to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from engine.compiler.inlining import owner
+from engine.compiler.instantiate import CompiledGraph
+from engine.diagnostics import Diagnostic, Severity
+from engine.protocol.messages import NodeReport, NodeState
+from engine.runtime.model.context import CudaContext
+
+_NOT_RUNNING = "not running: a block before it is not ready"
+
+
+@dataclass(frozen=True)
+class GraphFacts:
+    """What a graph has of each node of the patch: which run in it, and with how many kernels."""
+
+    running: frozenset[str] = frozenset()
+    kernels: Mapping[str, int] = field(default_factory=dict)
+
+    def differences(self, other: GraphFacts) -> set[str]:
+        """Return the nodes of which another graph has something else."""
+        return {*(self.running ^ other.running), *(node for node, _ in self.kernels.items() ^ other.kernels.items())}
+
+
+def graph_facts(compiled: CompiledGraph) -> GraphFacts:
+    """Return the facts of a graph."""
+    return GraphFacts(
+        frozenset(owner(node) for node in compiled.nodes), Counter(owner(kernel.node) for kernel in compiled.kernels)
+    )
+
+
+class NodeStates:
+    """The reports of all nodes by id: `reports`, another object whenever one of them is other."""
+
+    def __init__(self, context: CudaContext) -> None:
+        self.reports: dict[str, NodeReport] = {}
+        self._context = context
+        self._graph = GraphFacts()
+        self._diagnostics: tuple[Diagnostic, ...] = ()
+        self._said: dict[str, list[Diagnostic]] = {}
+
+    def follow(self, graph: GraphFacts, diagnostics: tuple[Diagnostic, ...]) -> None:
+        """Renew the nodes that came, went, run otherwise or have something else said of them."""
+        changed = self._context.take_changed_blocks()
+        if graph is not self._graph:
+            changed |= graph.differences(self._graph)
+            self._graph = graph
+        if diagnostics is not self._diagnostics:
+            before, self._diagnostics, self._said = self._said, diagnostics, _by_node(diagnostics)
+            changed |= {node for node in {*before, *self._said} if before.get(node) != self._said.get(node)}
+        if not changed:
+            return
+        reports, placed = dict(self.reports), self._context.registry.placed
+        for node in changed:
+            known = reports.get(node)
+            if node in placed:
+                reports[node] = self._report(node, known.time_ns if known is not None else None)
+            elif known is not None:
+                del reports[node]
+        self.reports = reports
+
+    def measure(self, times_ns: Mapping[str, int]) -> None:
+        """Renew all nodes with their times."""
+        reports = {node: self._report(node, times_ns.get(node)) for node in self._context.registry.placed}
+        if reports != self.reports:
+            self.reports = reports
+
+    def _report(self, node: str, time_ns: int | None) -> NodeReport:
+        kind = self._context.registry.placed[node].node.type
+        kernels = self._graph.kernels.get(node, 0)
+        said = self._said.get(node)
+        if said is not None:
+            is_error = any(item.severity is Severity.ERROR for item in said)
+            state = NodeState.ERROR if is_error else NodeState.WARNING
+            return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, kernels)
+        if node in self._graph.running or node in self._context.value_graph.nodes:
+            return NodeReport(kind, NodeState.OK, "", time_ns, kernels)
+        return NodeReport(kind, NodeState.IDLE, _NOT_RUNNING, None, kernels)
+
+
+def _by_node(diagnostics: Iterable[Diagnostic]) -> dict[str, list[Diagnostic]]:
+    said: dict[str, list[Diagnostic]] = {}
+    for item in diagnostics:
+        if item.node:
+            said.setdefault(item.node, []).append(item)
+    return said
+
+
+def _text(item: Diagnostic) -> str:
+    """Return message and remedy; a compiler's message ends with a line of code, where nothing may be appended."""
+    if not item.remedy:
+        return item.message
+    return f"{item.message}\n({item.remedy})" if "\n" in item.message else f"{item.message} ({item.remedy})"

@@ -1,0 +1,139 @@
+"""The reporter: what the engine tells of each frame. What takes long to put together is renewed only now and then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from engine.blocktypes.value_blocks import Moment
+from engine.diagnostics import Diagnostic
+from engine.patch.changes import PortRef
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.statistics import Average, SpanTimes
+from engine.protocol.messages import (
+    EngineStatistics,
+    FrameReport,
+    UpdateLevel,
+    UpdateRecord,
+)
+from engine.runtime.model.context import CudaContext
+from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
+from engine.runtime.report.graph_reports import append_counts
+from engine.runtime.report.node_reports import NodeStates
+from engine.runtime.update.updater import Updates
+
+
+class Reporter:
+    """Puts reports together. `renew` may be called while the device works; `report` when it is done."""
+
+    def __init__(self, context: CudaContext, updates: Updates) -> None:
+        self._context, self._updates = context, updates
+        #: What was measured: spans by label, and the whole launch.
+        self.spans, self.launch_ns = SpanTimes(), Average()
+        self._nodes = NodeStates(context)
+        self.statistics = EngineStatistics(context.device.info.name)
+        self._values: dict[str, float] = {}
+        self._renewed_ns = self._valued_ns = 0
+        self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics that nodes and statistics speak of
+        self._hot_updates = 0
+        self._counts: dict[str, int] = {}
+        self._counted: Mapping[PortRef, int] | None = None  # the status words of which `_counts` tells
+
+    def renew(self, level: UpdateLevel, *, now: bool = False) -> None:
+        """Renew what a person reads of nodes, buffers and engine, where it is other than before.
+
+        Numbers that change all the time are renewed at an interval that can be read, or `now`.
+        """
+        updates = self._updates
+        if level > UpdateLevel.HOT:
+            self._counted = self._told = None
+        if updates.diagnostics is not self._told or self._context.changed_blocks:
+            self._follow()
+        if self._is_due(now):
+            self._renewed_ns = time.perf_counter_ns()
+            self._nodes.measure(self.spans.by_node())
+            self._count()
+        elif (
+            self.launch_ns.mean is not None and level is UpdateLevel.COLD and updates.profiling < ProfilingLevel.SUMMARY
+        ):
+            self._nodes.measure({})  # nobody measures any more, and old times tell nothing of this graph
+            self.launch_ns = Average()
+            self._count()
+        if not self._context.value_graph.is_empty:
+            time_ns = time.perf_counter_ns()
+            if now or time_ns - self._valued_ns >= REPORT_INTERVAL_NS:
+                self._valued_ns, self._values = time_ns, self._context.value_graph.snapshot()
+        elif self._values:
+            self._values = {}
+
+    def report(
+        self,
+        now: Moment,
+        level: UpdateLevel,
+        time_ns: int,
+        records: tuple[UpdateRecord, ...],
+        running: bool,
+        launches: int,
+    ) -> FrameReport:
+        """Return the report of the frame at a moment, which took `time_ns`."""
+        updates = self._updates
+        self._hot_updates += level is UpdateLevel.HOT
+        diagnostics = updates.diagnostics
+        if diagnostics is not self._told:  # something came out of the launch
+            self._follow()
+        if updates.status is not self._counted:
+            self._counted, self._counts = updates.status, append_counts(updates.compiled, updates.status)
+        # By position, which takes half the time; the order is that of the fields.
+        return FrameReport(
+            now.frame,
+            level,
+            time_ns,
+            self._nodes.reports,
+            updates.buffers,
+            self.statistics,
+            diagnostics,
+            records,
+            running,
+            now.time_s,
+            self._counts,
+            self._values,
+            updates.preparing,
+            self._hot_updates,
+            launches,
+        )
+
+    def last_report(self, frame: int, diagnostics: tuple[Diagnostic, ...]) -> FrameReport:
+        """Return the report of an engine that has stopped; the device is not asked for anything."""
+        self._nodes.follow(self._updates.facts, diagnostics)
+        return FrameReport(
+            frame=frame,
+            update_level=UpdateLevel.NONE,
+            frame_time_ns=0,
+            nodes=self._nodes.reports,
+            buffers=self._updates.buffers,
+            statistics=self.statistics,
+            diagnostics=diagnostics,
+            failed=True,
+        )
+
+    def _is_due(self, now: bool) -> bool:
+        if self._updates.profiling < ProfilingLevel.SUMMARY:
+            return False
+        return now or time.perf_counter_ns() - self._renewed_ns >= REPORT_INTERVAL_NS
+
+    def _follow(self) -> None:
+        self._told = self._updates.diagnostics
+        self._nodes.follow(self._updates.facts, self._told)
+        self._count()
+
+    def _count(self) -> None:
+        updates, pool = self._updates, self._context.pool
+        self.statistics = EngineStatistics(
+            device=self._context.device.info.name,
+            blocks=len(self._context.registry.placed),
+            kernels=len(updates.compiled.kernels) if updates.compiled else 0,
+            launch_ns=self.launch_ns.mean,
+            profiling=updates.profiling,
+            pool_used_bytes=pool.used_bytes,
+            pool_allocated_bytes=pool.allocated_bytes,
+        )

@@ -1,0 +1,82 @@
+"""Kernel code that was saved: compiled and looked through beside the running graph, then swapped into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from engine.blocktypes.entries import KernelEntry
+from engine.compiler.arguments import TypedKernel
+from engine.compiler.inlining import Inlined
+from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.node_making import KernelNode
+from engine.diagnostics import Diagnostic, KernelError
+from engine.runtime.check.launch_checks import count_problems, launch_warnings
+from engine.runtime.check.requirements import element_problems
+from engine.runtime.model.context import CudaContext
+from engine.runtime.model.module_cache import PlanKernels
+
+
+@dataclass(frozen=True)
+class PreparedCode:
+    """What saved files mean for the running graph: the kernels to be swapped in, by operation, or why to rebuild it.
+
+    `rebuild` goes after the cause: "with other parameters". `stale` are kernels whose newest version does not compile.
+    """
+
+    kernels: dict[int, TypedKernel] = field(default_factory=dict)
+    rebuild: str = ""
+    launch_warnings: list[Diagnostic] = field(default_factory=list)
+    stale: list[Diagnostic] = field(default_factory=list)
+
+
+def prepare_code(
+    context: CudaContext, compiled: CompiledGraph | None, inlined: Inlined, files: frozenset[Path]
+) -> PreparedCode:
+    """Load saved files anew and find the kernel nodes that get another function. It does not touch the graph."""
+    context.device.activate()
+    reloaded = context.modules.reload(files)
+    stale = context.stale_kernels(inlined.description.nodes)
+    if not reloaded or compiled is None:
+        return PreparedCode(stale=stale)
+    fresh = _changed_kernels(context, compiled)
+    if not fresh:
+        return PreparedCode(stale=stale)
+    plan, image_of = compiled.plan, context.modules.image
+    if not all(_fits(fresh[node.operation], node) for node in compiled.kernels if node.operation in fresh):
+        return PreparedCode(rebuild="with other parameters", stale=stale)
+    if count_problems(plan, image_of, fresh):
+        return PreparedCode(rebuild="without a loop over its grid", stale=stale)
+    if element_problems(plan, image_of, fresh):
+        return PreparedCode(rebuild="with another struct", stale=stale)  # the build says on the node what is wrong
+    nodes = (
+        replace(node, kernel=fresh[node.operation]) if node.operation in fresh else node for node in compiled.kernels
+    )
+    return PreparedCode(fresh, "", launch_warnings(nodes, context.device.info), stale)
+
+
+def _changed_kernels(context: CudaContext, compiled: CompiledGraph) -> dict[int, TypedKernel]:
+    """Return the newest kernel of each node that has another one; each is looked up once."""
+    plan = compiled.plan
+    newest, found, gone = PlanKernels(plan, context.modules), {}, set()
+    for node in compiled.kernels:
+        entry = plan.operations[node.operation].entry
+        folders = plan.description.by_id[node.node].description.kernel_folders
+        assert isinstance(entry, KernelEntry)
+        if (entry.kernel, folders) in gone:
+            continue
+        try:
+            kernel = newest[node.operation]
+        except KernelError:  # its file is gone, which `stale_kernels` tells; what is loaded runs on
+            gone.add((entry.kernel, folders))
+            continue
+        if kernel is not node.kernel:
+            found[node.operation] = kernel
+    return found
+
+
+def _fits(kernel: TypedKernel, node: KernelNode) -> bool:
+    """True when a kernel takes the argument block and the launch of a node; names don't matter."""
+    x, y, z = node.config.thread_block
+    layouts = [[(p.offset, p.size_bytes, p.ptx_type) for p in k.parameters] for k in (kernel, node.kernel)]
+    return layouts[0] == layouts[1] and x * y * z <= kernel.kernel.max_threads

@@ -1,0 +1,223 @@
+"""Preparation: from the context's blocks to what the running graph is to become: another graph, or itself, adjusted.
+
+It runs beside the old graph, which it does not touch. What it allocates belongs to the new graph until it is swapped
+in or abandoned. Everything that can be known before the swap is found out here, since the swap holds up a frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from engine.compiler.amending.adjusting import Adjustment, adjust_graph, is_adjustable
+from engine.compiler.arguments import Resources
+from engine.compiler.description import BlockNode
+from engine.compiler.inlining import Inlined, inline
+from engine.compiler.instantiate import CompiledGraph, compile_plan
+from engine.compiler.node_making import KernelNode
+from engine.compiler.plan import Plan, plan_what_can_run
+from engine.diagnostics import Diagnostic, GraphValidationError, WarploomError, error
+from engine.protocol.messages import BufferReport, ProfilingLevel
+from engine.runtime.check.launch_checks import count_problems, launch_warnings
+from engine.runtime.check.requirements import MemoryRefused, element_problems, require_memory
+from engine.runtime.memory.graph_memory import GraphMemory, allocate
+from engine.runtime.memory.memory_reuse import keep_memory
+from engine.runtime.model.context import CudaContext
+from engine.runtime.model.module_cache import PlanKernels
+from engine.runtime.report.graph_reports import buffer_reports
+from engine.runtime.report.node_reports import GraphFacts, graph_facts
+
+
+@dataclass
+class Prepared:
+    """A graph ready to run (or None, and then why not), with the memory it brought along.
+
+    `refused` says that there was a plan, which a kernel or the device did not take. `same_graph` is the new plan of the
+    graph that runs already, when nothing about its nodes is different; at most contents that blocks provide are then
+    to be uploaded again. `adjustment` is what the graph that runs already needs, with the memory, to be the new one.
+    """
+
+    compiled: CompiledGraph | None
+    inlined: Inlined
+    same_graph: Plan | None = None
+    adjustment: Adjustment | None = None
+    refused: bool = False
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    #: What is to be said of the launches of `compiled`, and kernels whose newest version does not compile.
+    launch_warnings: list[Diagnostic] = field(default_factory=list)
+    stale: list[Diagnostic] = field(default_factory=list)
+    idle: frozenset[str] = frozenset()
+    #: The blocks, and those inside composites, that are in the patch and not in the new graph.
+    left_out: frozenset[str] = frozenset()
+    memory: GraphMemory | None = None
+    #: What every output port of the new graph holds, by "node.port".
+    buffers: dict[str, BufferReport] = field(default_factory=dict)
+    facts: GraphFacts | None = None
+
+    def abandon(self, context: CudaContext) -> None:
+        """Give back what was built and claimed, of what does not come to run after all."""
+        if self.compiled is not None:
+            for variant in self.compiled.variants:  # the array of the status words goes with the memory
+                variant.destroy()
+        self.compiled = self.adjustment = None
+        if self.memory is not None:
+            self.memory.abandon(context.pool, context.states)
+            self.memory = None
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of what is to run next; None when nothing else is."""
+        if self.compiled is not None:
+            return self.compiled.plan
+        return self.adjustment.plan if self.adjustment is not None else self.same_graph
+
+
+@dataclass(frozen=True)
+class Current:
+    """The graph that runs, and its memory: what did not change is used further."""
+
+    compiled: CompiledGraph
+    memory: GraphMemory
+
+
+def prepare(context: CudaContext, current: Current | None, profiling: ProfilingLevel, *, rebuild: bool) -> Prepared:
+    """Describe, plan and build; errors of the patch come back as diagnostics, with no graph when none can run.
+
+    `current` may run on if the new plan turns out to be the same, or to differ in what can be changed in place. Unless
+    it is to be a `rebuild`, only what changed is built; the new graph is then to `take_over` the rest, and so is its
+    memory.
+    """
+    context.device.activate()
+    running = current.compiled.nodes if current is not None else frozenset[str]()
+    previous = current.compiled.plan if current is not None else None
+    context.registry.describe()
+    inlined = inline(context.description())
+    problems = context.block_problems(inlined.description.nodes)
+    partial = plan_what_can_run(inlined, problems, running, previous=previous)
+    found = [*context.notices(), *partial.diagnostics]
+    prepared = Prepared(None, inlined, diagnostics=found, idle=partial.idle)
+    prepared.stale = context.stale_kernels(inlined.description.nodes)
+    if partial.plan is None:
+        return prepared
+    if previous is not None and not rebuild and same_structure(previous, partial.plan):
+        prepared.same_graph = partial.plan
+        return prepared
+    kept = current if not rebuild else None
+    try:
+        try:
+            _realise(prepared, context, partial.plan, profiling, kept)
+        except MemoryRefused:
+            if previous is None:
+                raise
+            # Placed anew, it needs no room for buffers that may grow again, nor that which they had to grow.
+            anew = plan_what_can_run(inlined, problems, running).plan
+            assert anew is not None
+            _realise(prepared, context, anew, profiling, kept)
+        _look_ahead(prepared, context)
+    except GraphValidationError as problem:
+        prepared.refused = True
+        prepared.diagnostics += problem.errors
+    except WarploomError as problem:
+        prepared.abandon(context)
+        prepared.refused = True
+        prepared.diagnostics.append(error(str(problem), remedy="make the buffers smaller or close other programs"))
+    return prepared
+
+
+def same_structure(old: Plan, new: Plan) -> bool:
+    """True when both plans give the same graph nodes over the same buffers."""
+    a, b = old.description, new.description
+    return (
+        set(a.connections) == set(b.connections)
+        and a.by_id.keys() == b.by_id.keys()
+        and all(_same_block(node, b.by_id[node.id]) for node in a.nodes)
+    )
+
+
+def _same_block(a: BlockNode, b: BlockNode) -> bool:
+    return (a.region, a.group) == (b.region, b.group) and (
+        a.description is b.description or a.description.structural_equals(b.description)
+    )
+
+
+def _realise(
+    prepared: Prepared, context: CudaContext, plan: Plan, profiling: ProfilingLevel, current: Current | None
+) -> None:
+    """Build a plan, or find out how the current graph becomes what it says; nothing stays claimed when that fails."""
+    image_of = cache(context.modules.image)  # which looks for the kernel's file
+    only = _renewed(plan, current)
+    if problems := [*element_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
+        raise GraphValidationError(problems)
+    device, pool, states = context.device, context.pool, context.states
+    running = current.compiled if current is not None else None
+    claimed = keep_memory(plan, current.compiled.plan, current.memory) if current is not None else GraphMemory({})
+    there = states.kept(plan) | claimed.by_owner.keys()
+    require_memory(plan, device, pool, there, has_arena=claimed.arena is not None)
+    memory = allocate(plan, device, pool, states, context.frame_memory, claimed)
+    try:
+        resources = Resources(
+            memory.by_owner,
+            PlanKernels(plan, context.modules),
+            plan.inlined.all_values(context.values()),
+            context.frame,
+            memory.status,
+            memory.swapped,
+        )
+        if running is not None and is_adjustable(plan, running.plan):
+            prepared.adjustment = adjust_graph(plan, device, resources, running)
+        if prepared.adjustment is None:
+            prepared.compiled = compile_plan(plan, device, resources, spans(plan, profiling), running)
+    except BaseException:
+        memory.abandon(pool, states)
+        raise
+    prepared.memory = memory
+
+
+def _look_ahead(prepared: Prepared, context: CudaContext) -> None:
+    """Find out what the swap and the frames after it need to know of the new graph."""
+    plan, compiled, memory = prepared.plan, prepared.compiled, prepared.memory
+    assert plan is not None and memory is not None
+    if compiled is not None:
+        kernels = compiled.kernels
+        _ = compiled.is_still, compiled.uses_frame  # which are found once
+        compiled.upload(context.side)
+        context.side.synchronize()
+    else:
+        assert prepared.adjustment is not None
+        kernels = _adjusted_kernels(prepared.adjustment)
+    prepared.launch_warnings = launch_warnings(kernels, context.device.info)
+    prepared.buffers = buffer_reports(plan, memory.by_owner)
+    prepared.facts = graph_facts(compiled) if compiled is not None else None
+    described = prepared.inlined.description.by_id.keys() - plan.description.by_id.keys()
+    undescribed = {node for node, placed in context.registry.placed.items() if not placed.description}
+    prepared.left_out = frozenset(described | undescribed)
+
+
+def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
+    """Return the kernel nodes as they are going to be."""
+    configs = {change.node.operation: change.config for change in adjustment.changes}
+    kernels = adjustment.running.kernels
+    return [replace(n, config=configs[n.operation]) if n.operation in configs else n for n in kernels]
+
+
+def _renewed(plan: Plan, current: Current | None) -> frozenset[int] | None:
+    """Return the operations that may be other than those of the graph that runs; None when all may."""
+    amendment = plan.amendment
+    if amendment is None or current is None or amendment.base is not current.compiled.plan.operations:
+        return None
+    return amendment.renewed
+
+
+def spans(plan: Plan, profiling: ProfilingLevel) -> dict[int, str]:
+    """Return which operations are timed, by index, with the label that each span gets at this level.
+
+    What is inside a region is timed with the region, since CUDA records no events there.
+    """
+    labels: dict[int, str] = {}
+    for index, operation in enumerate(plan.operations):
+        if operation.node and operation.scope == 0:
+            if profiling >= ProfilingLevel.PER_KERNEL:
+                labels[index] = f"{operation.node}#{index}"
+            elif profiling >= ProfilingLevel.PER_BLOCK:
+                labels[index] = operation.node
+    return labels

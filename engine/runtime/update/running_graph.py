@@ -1,0 +1,149 @@
+"""The running graph with its memory, and how it becomes another between two frames.
+
+What happens here holds up a frame. So it is only what must happen then: everything else was prepared before, and what
+is used no more is given back afterwards, by the worker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from engine.compiler.inlining import changed_values
+from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.plan import Plan
+from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError
+from engine.patch.changes import PortRef
+from engine.runtime.memory.graph_memory import GraphMemory, adopt
+from engine.runtime.memory.state_store import move
+from engine.runtime.model.context import CudaContext
+from engine.runtime.update.kernel_swap import PreparedCode
+from engine.runtime.update.prepare import Prepared
+
+
+@dataclass(frozen=True)
+class Retired:
+    """What an update has put out of use: a graph, memory, and the kernel files that were replaced."""
+
+    context: CudaContext
+    graph: CompiledGraph | None = None
+    memory: GraphMemory | None = None
+
+    def release(self) -> None:
+        """Give it back; DeviceError when the device fails."""
+        self.context.device.activate()
+        if self.graph is not None:
+            self.graph.destroy()
+        if self.memory is not None:
+            self.memory.release(self.context.pool)
+        self.context.modules.unload_replaced()
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What became of a graph whose nodes stay: contents or arrays that were replaced, and what else is to be done."""
+
+    changed: bool
+    #: Numbers that the graph has to be told, by (node, name).
+    values: dict[tuple[str, str], object]
+    problems: list[Diagnostic]
+    #: Why a rebuild is needed all the same.
+    rebuild: str = ""
+
+
+class RunningGraph:
+    """The graph of one context that is launched, once there is one, and where its buffers lie."""
+
+    def __init__(self, context: CudaContext) -> None:
+        self._context = context
+        self.compiled: CompiledGraph | None = None
+        self.memory: GraphMemory | None = None
+
+    def replace(self, prepared: Prepared) -> Retired:
+        """Run the graph that was prepared from now on, which goes on where the old one stopped."""
+        assert prepared.compiled is not None and prepared.memory is not None
+        old, old_memory = self.compiled, self.memory
+        self.compiled, self.memory = prepared.compiled, prepared.memory
+        self._context.states.commit(prepared.memory.states, prepared.left_out)
+        if old is not None:
+            move(self._context.device, self.compiled.follow(old))
+            self.compiled.take_over(old)
+        if old_memory is not None:
+            prepared.memory.take_over(old_memory)
+        return Retired(self._context, old, old_memory)
+
+    def adjust(self, prepared: Prepared) -> tuple[Retired, dict[tuple[str, str], object]]:
+        """Change launches and addresses in place; DeviceError when the device refuses, and then nothing has changed.
+
+        Returns, beside what is out of use, the numbers that the graph has to be told, by (node, name).
+        """
+        assert self.memory is not None
+        assert prepared.adjustment is not None and prepared.memory is not None
+        given = self._given(prepared.adjustment.plan)
+        prepared.adjustment.apply()
+        self._context.states.commit(prepared.memory.states, prepared.left_out)
+        prepared.memory.take_over(self.memory)
+        old_memory, self.memory = self.memory, prepared.memory
+        return Retired(self._context, memory=old_memory), given
+
+    def refresh(self, plan: Plan) -> Refreshed:
+        """Follow a plan of the same graph: upload contents anew, use other arrays of the user's own."""
+        assert self.compiled is not None and self.memory is not None
+        before = self.compiled.plan
+        old = before.description.by_id
+        changed, rebuild = False, ""
+        problems: list[Diagnostic] = []
+        for node in plan.description.nodes:
+            then, now = old[node.id].description, node.description
+            if then is now:
+                continue
+            for name, contents in now.contents.items():
+                if then.contents[name] is not contents:
+                    self._context.device.write(self.compiled.memory[PortRef(node.id, name)], contents)
+                    changed = True
+            for name, array in now.externals.items():
+                if then.externals[name] is not array:
+                    try:
+                        if not self._rebind(plan, PortRef(node.id, name)):
+                            rebuild = f"another array for {PortRef(node.id, name)}"
+                        changed = True
+                    except GraphValidationError as problem:
+                        problems += problem.errors
+        given = self._given(plan)
+        # Nothing may hold on to arrays that are used no more.
+        self.compiled.plan = replace(before, description=plan.description, inlined=plan.inlined, checked=plan.checked)
+        return Refreshed(changed, given, problems, rebuild)
+
+    def swap_code(self, prepared: PreparedCode) -> Retired:
+        """Give kernel nodes other functions; DeviceError when the device refuses one."""
+        assert self.compiled is not None
+        self.compiled.swap_kernels(prepared.kernels)
+        return Retired(self._context)
+
+    def give_up(self) -> Retired:
+        """Run nothing any more."""
+        old, self.compiled = self.compiled, None
+        memory, self.memory = self.memory, None
+        return Retired(self._context, old, memory)
+
+    def _given(self, plan: Plan) -> dict[tuple[str, str], object]:
+        """Return the numbers that the graph has to be told to follow a plan, as they are now, by (node, name)."""
+        assert self.compiled is not None
+        return changed_values(self.compiled.plan.inlined, plan.inlined, self._context.values())
+
+    def _rebind(self, plan: Plan, owner: PortRef) -> bool:
+        """Let a buffer be the array that its block names now; False when only a rebuild does that.
+
+        GraphValidationError when the array can't be used.
+        """
+        assert self.compiled is not None and self.memory is not None
+        memory = adopt(plan, self._context.device, owner)
+        try:
+            is_bound = self.compiled.rebind(owner, memory)
+        except DeviceError:
+            self.compiled.rebind(owner, self.memory.by_owner[owner])  # whatever part of it was taken is taken back
+            is_bound = False
+        if is_bound:
+            self.memory.exchange(owner, memory)
+        else:
+            memory.free()
+        return is_bound

@@ -1,0 +1,294 @@
+"""Updates: brings the running graph to what the patch says, at the least level that is correct.
+
+Slow work is a job of the worker beside the running graph. While it is under way, live parameters still reach the
+running graph; every other change waits until the job is done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+
+from engine.blocktypes.value_blocks import Moment
+from engine.compiler.inlining import owner
+from engine.compiler.instantiate import CompiledGraph
+from engine.device.arguments import ArgumentError
+from engine.diagnostics import DeviceError, Diagnostic
+from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, PortRef, nodes_of
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
+from engine.runtime.model.context import CudaContext
+from engine.runtime.model.dirty_tracker import Cause, Source
+from engine.runtime.report.diagnostics_store import Findings
+from engine.runtime.report.node_reports import GraphFacts
+from engine.runtime.update.cost import Published
+from engine.runtime.update.kernel_swap import PreparedCode, prepare_code
+from engine.runtime.update.prepare import Current, Prepared, prepare
+from engine.runtime.update.records import Records
+from engine.runtime.update.running_graph import RunningGraph
+from engine.runtime.update.worker import Applied, Finish, Worker
+
+_NOTHING: Applied = UpdateLevel.NONE, None
+
+
+class Updates:
+    """The running graph, what is wrong with the patch, and how one becomes the other. One thread calls it."""
+
+    def __init__(self, context: CudaContext, profiling: ProfilingLevel) -> None:
+        self.context = context
+        self.profiling = profiling
+        self._running = RunningGraph(context)
+        self._findings = Findings(context)
+        self._records = Records()
+        #: What every output port of the running graph holds, by "node.port".
+        self.buffers: dict[str, BufferReport] = {}
+        #: What the running graph has of each node.
+        self.facts = GraphFacts()
+        #: What any thread may know of the running graph: another object after each update.
+        self.published = Published()
+        self._rebuild = False
+        self._blocked = False  # the graph runs on as it is, because of a mistake
+        self._worker = Worker(context)
+        self._deferred: deque[tuple[Change, Source]] = deque()
+        self._waiting: set[str] = set()  # the nodes that deferred changes concern
+        self._parameters_since_job: dict[tuple[str, str], object] = {}
+
+    @property
+    def compiled(self) -> CompiledGraph | None:
+        """The graph that runs, once there is one."""
+        return self._running.compiled
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything that is wrong with the patch and its kernels now."""
+        return self._findings.diagnostics
+
+    @property
+    def status(self) -> dict[PortRef, int]:
+        """The status words of the last launch, by buffer."""
+        return self._findings.status
+
+    @property
+    def preparing(self) -> bool:
+        """True while a job is under way."""
+        return self._worker.is_busy
+
+    @property
+    def pending(self) -> bool:
+        """True while something has changed that no frame has followed yet."""
+        dirty = self.context.dirty
+        return bool(self.preparing or dirty.structure or dirty.parameters or dirty.kernel_files)
+
+    def set_profiling(self, profiling: ProfilingLevel) -> None:
+        """Measure at another level from the next rebuild on, which this asks for."""
+        if profiling is not self.profiling:
+            self.profiling = profiling
+            self.rebuild(f"profiling {profiling.name.lower()}")
+
+    def rebuild(self, cause: str, source: Source = "engine") -> None:
+        """Build anew although the patch's structure is as it was."""
+        self._rebuild = True
+        self.context.hot.forget()  # another value may be what the build has to be tried again with
+        self.context.dirty.mark_structure(cause, source)
+
+    def apply(self, change: Change, source: Source = "edit") -> None:
+        """Follow a change of the patch, now or when the job that is under way is done."""
+        if isinstance(change, BlockTypesChanged):
+            source = "block file"
+        if self.preparing and not self._is_immediate(change):
+            self._deferred.append((change, source))
+            self._waiting.update(nodes_of(change))
+            return
+        self._follow(change, source)
+        if not isinstance(change, ParameterChanged):
+            self.context.hot.forget()
+
+    def run(self, frame: int, *, wait: bool) -> UpdateLevel:
+        """Bring the graph up to date, as far as that is possible without waiting, or wholly with `wait`.
+
+        Returns the highest level applied; each update above HOT leaves a record.
+        """
+        level = UpdateLevel.NONE
+        while True:
+            if not self.preparing:
+                self._begin(wait)
+            if self.preparing and (wait or self._worker.is_done):
+                level = max(level, self._finish(frame, wait))
+                continue
+            level = max(level, self._update_parameters())
+            if not (wait and self.context.dirty.structure):  # a value that was refused makes it dirty again
+                return level
+
+    def catch_up(self, frame: int) -> UpdateLevel:
+        """Wait for the job under way, and follow the changes that waited for it; return the level that it applied."""
+        return self._finish(frame, wait=True)
+
+    def write_hot(self) -> UpdateLevel:
+        """Tell the device of the live parameters that were written, which is all that most edits need."""
+        compiled, hot = self._running.compiled, self.context.hot
+        hot.is_written = False
+        count = compiled.live.refresh() if compiled is not None else 0
+        refused, hot.refused = hot.refused, None
+        if refused is not None:
+            self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
+        return UpdateLevel.HOT if count else UpdateLevel.NONE
+
+    def update_values(self, now: Moment, *, fresh: bool) -> None:
+        """Compute the value blocks for the frame that begins; `run` brings on what they drive.
+
+        Unless `fresh`, what keeps changing of what they say is told at an interval.
+        """
+        if self.context.value_graph.update(now, fresh=fresh):
+            self._findings.tell()
+
+    def read_status(self, *, fresh: bool) -> None:
+        """Tell what the words say that the last launch left; see `Findings.read_status`."""
+        self._findings.read_status(self.compiled, fresh=fresh)
+
+    def take_records(self) -> tuple[UpdateRecord, ...]:
+        """Return the updates above HOT since the last call."""
+        return self._records.take()
+
+    def close(self) -> None:
+        """Wait for the job under way and give the graph back."""
+        with ExitStack() as closing:  # the last first, and each whatever the others say
+            closing.callback(lambda: self._running.give_up().release())
+            closing.callback(self._worker.close)
+            if self.preparing:
+                self._worker.retire(self._worker.take().finish()[1], wait=False)
+
+    def _is_immediate(self, change: Change) -> bool:
+        return self.context.is_light(change) and self._waiting.isdisjoint(nodes_of(change))
+
+    def _follow(self, change: Change, source: Source) -> None:
+        self.context.dirty.source = source
+        try:
+            self.context.apply(change)
+        finally:
+            self.context.dirty.source = "edit"
+
+    def _begin(self, wait: bool) -> None:
+        dirty, context, running = self.context.dirty, self.context, self._running
+        job: Callable[[], Finish]
+        if dirty.kernel_files:
+            files = dirty.take_kernel_files()
+            cause = Cause(", ".join(sorted(path.name for path in files)) + " saved", "kernel file")
+            compiled, inlined = self.compiled, self._findings.inlined
+
+            def job() -> Finish:
+                prepared = prepare_code(context, compiled, inlined, files)
+                return lambda: self._swap_code(prepared, cause.text)
+
+        elif dirty.structure:
+            cause = dirty.take_structure()
+            current = Current(running.compiled, running.memory) if running.compiled and running.memory else None
+            profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
+
+            def job() -> Finish:
+                prepared = prepare(context, current, profiling, rebuild=rebuild)
+                return lambda: self._swap_graph(prepared, cause.text, rebuild)
+
+        else:
+            return
+        self._parameters_since_job.clear()
+        self.context.hot.forget()
+        self._worker.begin(cause, job, wait=wait)
+
+    def _finish(self, frame: int, wait: bool) -> UpdateLevel:
+        job = self._worker.take()
+        begun_ns = time.perf_counter_ns()
+        level, retired = job.finish()
+        self.context.settle()  # blocks whose newer version took over while they were described
+        self._findings.tell()
+        now_ns = time.perf_counter_ns()
+        if level > UpdateLevel.HOT:
+            cost_ns, swap_ns = now_ns - job.start_ns, now_ns - begun_ns
+            text, source, nodes = job.cause
+            self._records.add(UpdateRecord(level, text, cost_ns, frame, source, job.beside_ns, swap_ns, nodes))
+        plan, estimates = self.compiled.plan if self.compiled else None, self._records.estimates
+        self.published = Published(plan, estimates, job.kernel_files, self.profiling, self._blocked)
+        self._worker.retire(retired, wait=wait)
+        self._waiting.clear()
+        while self._deferred:
+            self._follow(*self._deferred.popleft())
+        return level
+
+    def _swap_graph(self, prepared: Prepared, cause: str, rebuild: bool) -> Applied:
+        findings = self._findings
+        findings.blocks, findings.stale, findings.inlined = prepared.diagnostics, prepared.stale, prepared.inlined
+        self._blocked = prepared.plan is None
+        if prepared.same_graph is not None:
+            return self._refresh(prepared)
+        if prepared.compiled is None and prepared.adjustment is None:
+            self._rebuild |= rebuild or prepared.refused  # still to be done, once the patch can run
+            return _NOTHING
+        if prepared.compiled is not None:
+            level, retired = UpdateLevel.COLD, self._running.replace(prepared)
+            self._set_parameters(self._parameters_since_job)
+        else:
+            try:
+                level, (retired, given) = UpdateLevel.WARM, self._running.adjust(prepared)
+            except DeviceError:  # a device that can't be used any more refuses the rebuild as well
+                prepared.abandon(self.context)
+                self.rebuild(f"{cause}, which the device does not take in place")
+                return _NOTHING
+            self._set_parameters(given)
+        findings.launches, self.buffers = prepared.launch_warnings, prepared.buffers
+        self.facts = prepared.facts or self.facts  # which a graph keeps that was changed in place
+        return level, retired
+
+    def _refresh(self, prepared: Prepared) -> Applied:
+        assert prepared.same_graph is not None
+        done = self._running.refresh(prepared.same_graph)
+        if done.problems:
+            self._findings.blocks = [*self._findings.blocks, *done.problems]
+            self._rebuild = True  # still to be done, once there is another array
+        if done.rebuild:
+            self.rebuild(done.rebuild)
+        level = self._set_parameters(done.values)
+        return UpdateLevel.WARM if done.changed else level, None
+
+    def _swap_code(self, prepared: PreparedCode, cause: str) -> Applied:
+        self._findings.stale = prepared.stale
+        if self._findings.blocks:
+            self.context.dirty.mark_structure(cause, "kernel file")  # a block that was left out may be ready now
+        if prepared.rebuild:
+            self.rebuild(f"{cause} {prepared.rebuild}", "kernel file")
+        if not prepared.kernels:
+            return _NOTHING
+        try:
+            retired = self._running.swap_code(prepared)
+        except DeviceError:  # as above
+            self.rebuild(f"{cause}, which the device does not swap in", "kernel file")
+            return _NOTHING
+        self._findings.launches = prepared.launch_warnings
+        return UpdateLevel.CODE, retired
+
+    def _update_parameters(self) -> UpdateLevel:
+        changed = self.context.dirty.take_parameters()
+        if self.preparing:
+            self._parameters_since_job |= changed
+        if changed and self._rebuild and not self.preparing and self._may_mend(changed):
+            self.context.dirty.mark_structure("another value")  # it may be the one that kept the graph from being built
+        level = self._set_parameters(changed)
+        if self.compiled is not None and not self.preparing and not self._rebuild:
+            context = self.context
+            context.hot.learn(changed, self.compiled, context.registry.placed, context.value_graph.is_driven)
+        return level
+
+    def _may_mend(self, changed: Iterable[tuple[str, str]]) -> bool:
+        """True unless all of these are driven, as in every frame, and belong to blocks that nothing is wrong with."""
+        wrong = {owner(item.node) for item in self._findings.blocks if item.node}
+        return any(node in wrong or not self.context.value_graph.is_driven(node, name) for node, name in changed)
+
+    def _set_parameters(self, values: Mapping[tuple[str, str], object]) -> UpdateLevel:
+        if not values or self.compiled is None:
+            return UpdateLevel.NONE
+        try:
+            taken = self.compiled.set_parameters(self.compiled.plan.inlined.set_places(values))
+            return UpdateLevel.HOT if taken else UpdateLevel.NONE
+        except ArgumentError:
+            self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
+            return UpdateLevel.NONE

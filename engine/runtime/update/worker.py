@@ -1,0 +1,83 @@
+"""The worker: one thread beside the frames, for what prepares updates and for what they put out of use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.protocol.messages import UpdateLevel
+from engine.runtime.model.context import CudaContext
+from engine.runtime.model.dirty_tracker import Cause
+from engine.runtime.update.running_graph import Retired
+
+#: What an update has applied, and what it has put out of use.
+Applied = tuple[UpdateLevel, Retired | None]
+#: What a job leaves to be done on the engine's thread, between two frames.
+Finish = Callable[[], Applied]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A job's result, why and when it began, how long the worker took, and all files that kernels depend on then."""
+
+    finish: Finish
+    cause: Cause
+    start_ns: int
+    beside_ns: int
+    kernel_files: frozenset[Path]
+
+
+class Worker:
+    """Does one job at a time; only the engine's thread calls it."""
+
+    def __init__(self, context: CudaContext) -> None:
+        self._context = context
+        self._thread = ThreadPoolExecutor(1, "warploom-prepare")
+        self._job: Future[Done] | None = None
+        self._retiring: Future[None] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a job is under way, or its result was not taken yet."""
+        return self._job is not None
+
+    @property
+    def is_done(self) -> bool:
+        """True when there is a result to be taken."""
+        return self._job is not None and self._job.done()
+
+    def begin(self, cause: Cause, job: Callable[[], Finish], *, wait: bool) -> None:
+        """Begin a job, which must not touch what runs; with `wait`, return when it is done."""
+        start_ns, modules = time.perf_counter_ns(), self._context.modules
+
+        def timed() -> Done:
+            begun_ns = time.perf_counter_ns()
+            finish, kernel_files = job(), modules.dependencies()
+            return Done(finish, cause, start_ns, time.perf_counter_ns() - begun_ns, kernel_files)
+
+        self._job = self._thread.submit(timed)
+        if wait:
+            self._job.exception()  # `take` raises what it raised
+
+    def take(self) -> Done:
+        """Return the result of the job, waiting for it; raises what it raised."""
+        assert self._job is not None
+        job, self._job = self._job, None
+        return job.result()
+
+    def retire(self, retired: Retired | None, *, wait: bool) -> None:
+        """Give back what is used no more, if anything, beside the frames, or now with `wait`."""
+        before, self._retiring = self._retiring, None
+        if before is not None:
+            before.result()  # it came before the job that is done; raises what it raised
+        if retired is not None and wait:
+            retired.release()
+        elif retired is not None:
+            self._retiring = self._thread.submit(retired.release)
+
+    def close(self) -> None:
+        """Wait for everything and end the thread."""
+        self._thread.shutdown()
