@@ -9,8 +9,17 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from engine.device.nodes import ChildWork, ConditionalWork, EventWork, KernelWork, NodeRecord, NoWork, Work, kind_of
-from engine.device.ordering import execution_order
+from engine.device.nodes import (
+    ChildWork,
+    ConditionalWork,
+    EventWork,
+    KernelWork,
+    NodeRecord,
+    NoWork,
+    Work,
+    execution_order,
+    kind_of,
+)
 from engine.device.protocol import Condition, ConditionalKind, Node
 from engine.diagnostics import DeviceError
 

@@ -22,7 +22,8 @@ import numpy as np
 from cuda.bindings import nvrtc
 
 from engine.device.arguments import KernelArguments
-from engine.device.host import HostDevice, cache, native
+from engine.device.host import HostDevice
+from engine.device.host.modules import cache, native
 from engine.device.host.translate.module import translate_module
 from engine.device.protocol import LaunchConfig, Node
 from engine.ptx import parse

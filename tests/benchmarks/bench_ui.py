@@ -34,7 +34,7 @@ from app.dialogs import Answer
 from app.faults import install_fault_handler
 from app.window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
-from engine.device.host.executable import HostExecutable
+from engine.device.host.graph.executable import HostExecutable
 from engine.device.nodes import EventWork
 from engine.device.protocol import Stream
 from engine.diagnostics import WarploomError

@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.device.host import native
+from engine.device.host.modules import native
 from engine.device.host.translate.module import translate_module
 from engine.diagnostics import KernelError
 from engine.kernel_sources.loader import load_image

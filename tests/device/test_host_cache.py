@@ -6,7 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice, cache
+from engine.device.host import HostDevice
+from engine.device.host.modules import cache
 from engine.diagnostics import KernelFault
 
 SOURCE = """extern "C" __global__ void scale(float* x, float a, int n) {

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from engine.device.arguments import KernelArguments
-from engine.device.host import HostDevice, build, cache
+from engine.device.host import HostDevice
+from engine.device.host.modules import build, cache
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelError
 

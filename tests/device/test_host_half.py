@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice, native
+from engine.device.host import HostDevice
+from engine.device.host.modules import native
 from tests.device import exact_floats as exact
 from tests.device.elements import evaluate
 

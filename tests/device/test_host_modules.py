@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.device.host import native
+from engine.device.host.modules import native
 from engine.device.host.translate.module import translate_module
 from engine.diagnostics import KernelError
 from engine.ptx import parse

@@ -8,7 +8,9 @@ import time
 import numpy as np
 import pytest
 
-from engine.device.host import HostDevice, build, cache, modules, native, optimiser
+from engine.device.host import HostDevice
+from engine.device.host.modules import build, cache, native, optimiser
+from engine.device.host.modules import module as modules
 from engine.diagnostics import KernelError
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.tables import FORMS
@@ -236,7 +238,8 @@ def test_a_program_may_end_while_a_kernel_is_optimised(tmp_path, cuda_ptx):
     (tmp_path / "kernel.ptx").write_text(cuda_ptx(SOURCE))
     program = f"""
 from pathlib import Path
-from engine.device.host import HostDevice, cache
+from engine.device.host import HostDevice
+from engine.device.host.modules import cache
 cache.folder = lambda: Path({str(tmp_path / "cache")!r})
 ptx, device = Path({str(tmp_path / "kernel.ptx")!r}).read_text(), HostDevice()
 kept = [device.load_module(ptx.replace("mixed", f"mixed{{i}}")) for i in range(20)]

@@ -14,7 +14,7 @@ from engine import Engine, Patch
 from engine.compiler.node_making import KernelNode
 from engine.device.arguments import KernelArguments
 from engine.device.host import HostDevice
-from engine.device.host.modules import HostKernel
+from engine.device.host.modules.module import HostKernel
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
 from engine.device.protocol import DeviceInfo, LaunchConfig, Node
 from engine.diagnostics import Severity

@@ -19,7 +19,7 @@ from engine.api import (
     param,
     port,
 )
-from engine.device.host.executable import HostExecutable
+from engine.device.host.graph.executable import HostExecutable
 from tests.values.running import doubling
 
 

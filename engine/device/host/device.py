@@ -16,7 +16,7 @@ from engine.device import memory as buffers
 from engine.device.arguments import KernelArguments
 from engine.device.external import described
 from engine.device.host.events import HostEvent, HostStream
-from engine.device.host.graph import HostGraph
+from engine.device.host.graph.graph import HostGraph
 from engine.device.host.launch import Launch
 from engine.device.host.memory import (
     AdoptedMemory,
@@ -27,7 +27,7 @@ from engine.device.host.memory import (
     copy,
     free_bytes,
 )
-from engine.device.host.modules import HostModule, own_kernel
+from engine.device.host.modules.module import HostModule, own_kernel
 from engine.device.host.pool import Pool
 from engine.device.host.watchdog import Watchdog
 from engine.device.memory import Buffer

@@ -11,7 +11,7 @@ import numpy as np
 from engine.device.arguments import KernelArguments
 from engine.device.host import faults
 from engine.device.host.memory import AllocationTable
-from engine.device.host.modules import HostKernel
+from engine.device.host.modules.module import HostKernel
 from engine.device.host.pool import Pool, Worker
 from engine.device.host.translate import abi
 from engine.device.protocol import LaunchConfig

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import re
+import struct
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from engine.device.host import printing
 from engine.device.host.memory import AllocationTable, HostMemory
 from engine.device.host.translate import abi
 
+_CONVERSION = re.compile(rb"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*)?)?(hh|h|ll|l|L|j|z|t)?([diouxXeEfFgGaAcsp%])|%", re.ASCII)
+_HAS_PRECISION = re.compile(rb"%[-+ #0]*(?:\d+|\*)?\.")
+
+#: Returns bytes of a kernel's memory, fewer when it ends before that.
+Read = Callable[[int, int], bytes]
 #: CUDA's sizes of the buffer of printed text and of the device heap, in bytes.
 PRINT_BYTES = 1 << 20
 HEAP_BYTES = 8 << 20
@@ -128,7 +135,7 @@ class Services:
         if self._printed >= PRINT_BYTES:
             return -1
         read = self._reader(worker)
-        text, count = printing.formatted(printing.string(read, template), read, arguments)
+        text, count = formatted(string(read, template), read, arguments)
         self._printed += len(text)
         self._lines.append((block, text))
         return count
@@ -137,10 +144,10 @@ class Services:
         """Return what `assert` was given: message, file, line and function, which lie at `arguments` in this order."""
         read = self._reader(worker)
         message, file, line, function = np.frombuffer(ctypes.string_at(arguments, 32), np.int64).tolist()
-        text = [printing.string(read, item).decode(errors="replace") for item in (message, file, function)]
+        text = [string(read, item).decode(errors="replace") for item in (message, file, function)]
         return f"{text[0]!r} at {text[1]}:{line & 0xFFFFFFFF} in {text[2]}"
 
-    def _reader(self, worker: int) -> printing.Read:
+    def _reader(self, worker: int) -> Read:
         """Return a function that reads what the kernel itself may read."""
         record = np.frombuffer(ctypes.string_at(worker, 8 * abi.WORKER_FIELDS), np.int64)
         own = [(int(record[abi.SCRATCH]), int(record[abi.SCRATCH_BYTES])), (int(record[abi.SHARED]), 227 << 10)]
@@ -156,3 +163,82 @@ class Services:
             return b""
 
         return read
+
+
+class _PrintfArguments:
+    """Reads one argument after the other, each at a multiple of its size."""
+
+    def __init__(self, read: Read, address: int) -> None:
+        self._read = read
+        self._address = address
+        self.count = 0
+
+    def take(self, kind: str) -> int | float:
+        size = struct.calcsize(kind)
+        self._address = -(-self._address // size) * size
+        data = self._read(self._address, size)
+        self._address += size
+        self.count += 1
+        value: int | float = struct.unpack(f"<{kind}", data.ljust(size, b"\0"))[0]
+        return value
+
+
+def formatted(template: bytes, read: Read, arguments: int) -> tuple[bytes, int]:
+    """Return the text of a call of `vprintf`, and how many arguments it used."""
+    values = _PrintfArguments(read, arguments)
+
+    def one(match: re.Match[bytes]) -> bytes:
+        flags, width, precision, length, conversion = match.groups()
+        if conversion is None:
+            return match[0]
+        if conversion == b"%":
+            return b"%"
+        shape = b"%" + flags + _number(width, values)
+        if _HAS_PRECISION.match(match[0]):
+            shape += b"." + (_number(precision, values) or b"0")
+        return _converted(shape.decode(), (length or b"").decode(), conversion.decode(), values, read)
+
+    return _CONVERSION.sub(one, template), values.count
+
+
+def _number(given: bytes | None, values: _PrintfArguments) -> bytes:
+    return str(values.take("i")).encode() if given == b"*" else given or b""
+
+
+def _converted(shape: str, length: str, conversion: str, values: _PrintfArguments, read: Read) -> bytes:
+    if conversion in "eEfFgG":
+        return (shape + conversion).encode() % values.take("d")
+    if conversion in "aA":
+        text = re.sub(r"\.?0+p", "p", float(values.take("d")).hex())
+        return text.upper().encode() if conversion == "A" else text.encode()
+    if conversion == "c":
+        return (shape.replace("0", "") + "s").encode() % bytes([int(values.take("i")) & 0xFF])
+    if conversion == "p":
+        return (shape + "s").encode() % f"{int(values.take('Q')):#x}".encode()
+    if conversion == "s":
+        return (shape + "s").encode() % string(read, int(values.take("Q")))
+    is_wide = length in ("l", "ll", "j", "z", "t")
+    value = int(values.take("q" if is_wide else "i"))
+    bits = {"hh": 8, "h": 16}.get(length, 64 if is_wide else 32)
+    value &= (1 << bits) - 1
+    if conversion in "di" and value >> (bits - 1):
+        value -= 1 << bits
+    if conversion == "o" and "#" in shape:
+        return (shape.replace("#", "") + "s").encode() % f"0{value:o}".encode()
+    return (shape + ("d" if conversion in "iu" else conversion)).encode() % value
+
+
+def string(read: Read, address: int, limit: int = 1 << 16) -> bytes:
+    """Return the text at an address up to its zero byte; "(null)" at address 0."""
+    if not address:
+        return b"(null)"
+    found = b""
+    while len(found) < limit:
+        part = read(address + len(found), 64)
+        end = part.find(b"\0")
+        if end >= 0:
+            return found + part[:end]
+        found += part
+        if len(part) < 64:
+            break
+    return found

@@ -8,10 +8,10 @@ import logging
 import weakref
 from typing import Any
 
-from engine.device.host import build, cache, native, optimiser
-from engine.device.host.cache import Entry
 from engine.device.host.memory import AllocationTable
-from engine.device.host.native import NativeCode
+from engine.device.host.modules import build, cache, native, optimiser
+from engine.device.host.modules.cache import Entry
+from engine.device.host.modules.native import NativeCode
 from engine.device.occupancy import KernelResources
 from engine.device.protocol import Kernel, LaunchConfig
 from engine.diagnostics import DeviceError, KernelError

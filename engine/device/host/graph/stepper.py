@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import cast
 
-from engine.device.host import native
+from engine.device.host.modules import native
 from engine.device.host.translate import abi
 
 FIELDS = 6

@@ -7,7 +7,7 @@ import threading
 
 import msgspec
 
-from engine.device.host import cache, native
+from engine.device.host.modules import cache, native
 from engine.diagnostics import KernelError
 
 _LOG = logging.getLogger(__name__)

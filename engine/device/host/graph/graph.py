@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from engine.device.arguments import KernelArguments
 from engine.device.dot import dot
-from engine.device.host.assembly import HostAssembly, HostCondition, own_assembly
-from engine.device.host.executable import HostExecutable
+from engine.device.host.graph.assembly import HostAssembly, HostCondition, own_assembly
+from engine.device.host.graph.executable import HostExecutable
 from engine.device.host.launch import Launch
-from engine.device.host.modules import own_kernel
+from engine.device.host.modules.module import own_kernel
 from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, Work
 from engine.device.protocol import (
     Condition,

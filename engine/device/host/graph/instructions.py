@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from engine.device.host import stepper
-from engine.device.nodes import ChildWork, ConditionalWork, CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord
-from engine.device.ordering import execution_order
+from engine.device.host.graph import stepper
+from engine.device.nodes import (
+    ChildWork,
+    ConditionalWork,
+    CopyWork,
+    EventWork,
+    KernelWork,
+    MemsetWork,
+    NodeRecord,
+    execution_order,
+)
 from engine.device.protocol import Condition, ConditionalKind, Node
 from engine.device.tree import ROOT
 

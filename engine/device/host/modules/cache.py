@@ -53,8 +53,9 @@ def translator_version() -> str:
     """Return a digest of the translator's own source: code made by another version of it must not be used."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    readers = (here.parents[1] / "ptx").rglob("*.py")
-    for path in (here / "native.py", here / "cache.py", *sorted((here / "translate").rglob("*.py")), *sorted(readers)):
+    translator = (here.parent / "translate").rglob("*.py")
+    readers = (here.parents[2] / "ptx").rglob("*.py")
+    for path in (here / "native.py", here / "cache.py", *sorted(translator), *sorted(readers)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

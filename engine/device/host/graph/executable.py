@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from engine.device.arguments import KernelArguments
 from engine.device.difference import difference
-from engine.device.host.assembly import HostAssembly, own_assembly
+from engine.device.host.graph.assembly import HostAssembly, own_assembly
+from engine.device.host.graph.program import Program
+from engine.device.host.graph.runner import Runner
 from engine.device.host.launch import Launch
-from engine.device.host.modules import own_kernel
-from engine.device.host.program import Program
-from engine.device.host.runner import Runner
+from engine.device.host.modules.module import own_kernel
 from engine.device.protocol import Graph, Kernel, LaunchConfig, Node, Stream, UpdateResult
 from engine.diagnostics import DeviceError
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host import stepper
+from engine.device.host.graph import stepper
+from engine.device.host.graph.program import Program
 from engine.device.host.launch import INLINE_NS
 from engine.device.host.pool import Worker
-from engine.device.host.program import Program
 from engine.device.host.translate import abi
 from engine.device.host.watchdog import CLOSED, INTERRUPTED, RUNNING, TIME_LIMIT, Watchdog
 from engine.device.protocol import LoopStopped, Node

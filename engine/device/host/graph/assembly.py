@@ -11,7 +11,7 @@ import numpy as np
 from engine.device.host.events import HostEvent
 from engine.device.host.launch import Launch
 from engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
-from engine.device.host.modules import own_kernel
+from engine.device.host.modules.module import own_kernel
 from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, Work
 from engine.device.protocol import Condition, Graph, Node
 from engine.device.tree import GraphTree

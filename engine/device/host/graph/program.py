@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host import stepper
-from engine.device.host.assembly import HostAssembly
 from engine.device.host.events import HostEvent
-from engine.device.host.instructions import instructions
+from engine.device.host.graph import stepper
+from engine.device.host.graph.assembly import HostAssembly
+from engine.device.host.graph.instructions import instructions
 from engine.device.host.launch import Launch
 from engine.device.host.memory import bytes_of, copy
 from engine.device.host.translate import abi
