@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.entries import Kernel
-from engine.kernel_sources.files import KERNELS_FOLDER
+from engine.kernel_sources.image import KERNELS_FOLDER
 
 
 def kernel_files(block_type: type[Block]) -> list[Path]:

@@ -17,8 +17,8 @@ from engine.catalogue.catalogue import default_catalogue
 from engine.device.open import list_devices
 from engine.diagnostics import PatchError
 from engine.kernel_sources.describe import describe_kernels
+from engine.kernel_sources.image import write_manifest
 from engine.kernel_sources.loader import load_image
-from engine.kernel_sources.manifest import write_manifest
 from engine.runtime.check.check_patch import ARCHITECTURE
 
 _PLAIN: dict[str, Any] = {"box": None, "pad_edge": False, "header_style": "bold"}

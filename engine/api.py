@@ -2,12 +2,11 @@
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.entries import Kernel
+from engine.blocktypes.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
 from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, Value, port, value_port
 from engine.blocktypes.regions import describe_for, describe_if, describe_while
 from engine.blocktypes.value_blocks import Moment, ValueBlock
-from engine.blocktypes.views import ReinterpretView, ReshapeView, SliceView, TransposeView
 from engine.patch.composite import Composite
 from engine.patch.composite_builder import CompositeBuilder
 from engine.types import (

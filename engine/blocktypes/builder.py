@@ -37,11 +37,12 @@ from engine.blocktypes.entries import (
     Requirement,
     Size,
     Status,
+    Transform,
     ValueArgument,
+    View,
 )
 from engine.blocktypes.parameters import ParameterHandle
 from engine.blocktypes.shape_rules import Extent
-from engine.blocktypes.views import Transform, View
 from engine.device.external import ExternalArray, describe_external
 from engine.types import DType
 

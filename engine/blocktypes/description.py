@@ -24,10 +24,10 @@ from engine.blocktypes.entries import (
     KernelEntry,
     Requirement,
     Status,
+    View,
     buffer_arguments,
 )
 from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.views import View
 
 if TYPE_CHECKING:
     from engine.device.external import ExternalArray
@@ -38,8 +38,7 @@ from typing import NamedTuple
 import msgspec
 
 from engine.blocktypes.entries import ExtentArgument
-from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
-from engine.blocktypes.shape_dimensions import Dimension, parse_extent
+from engine.blocktypes.extents import Dimension, ShapeContext, ShapeRuleError, parse_extent
 from engine.blocktypes.shape_rules import GIVEN, Extent, parse_rule, same_names
 from engine.types import DType, Shape
 

@@ -17,8 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError, contiguous_strides
-from engine.blocktypes.shape_dimensions import compile_dimension, parse_extent
+from engine.blocktypes.extents import ShapeContext, ShapeRuleError, compile_dimension, contiguous_strides, parse_extent
 from engine.types import Shape
 
 __all__ = [

@@ -24,7 +24,7 @@ from engine.compiler.operations import FRAME, Operation
 from engine.compiler.plan import Plan
 from engine.device.protocol import Kernel, Memory, PinnedArray
 from engine.patch.changes import PortRef
-from engine.ptx.signature import KernelParameter
+from engine.ptx.tree import KernelParameter
 
 
 @dataclass(frozen=True)

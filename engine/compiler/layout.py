@@ -6,7 +6,7 @@ from math import prod
 
 import msgspec
 
-from engine.blocktypes.shape_context import contiguous_strides
+from engine.blocktypes.extents import contiguous_strides
 from engine.types import DType, Shape
 
 #: Every allocation's address is a multiple of this many bytes.

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.device.slab import Piece, take
 from engine.diagnostics import DeviceError
-from engine.ptx.signature import KernelParameter
+from engine.ptx.tree import KernelParameter
 
 # struct formats by PTX scalar type; untyped .b32 and .b64 take the format that fits the value.
 _FORMATS = {

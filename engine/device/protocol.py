@@ -16,7 +16,7 @@ import numpy as np
 from engine.device.arguments import KernelArguments
 from engine.device.occupancy import KernelResources, MultiprocessorLimits
 from engine.diagnostics import DeviceError
-from engine.ptx.signature import KernelParameter
+from engine.ptx.tree import KernelParameter
 
 if TYPE_CHECKING:
     from engine.device.memory import Buffer

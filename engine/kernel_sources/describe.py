@@ -3,12 +3,184 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
 
-from engine.kernel_sources.access import parameter_uses
-from engine.kernel_sources.files import read_source
-from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.manifest import KernelManifest, ManifestParameter
-from engine.ptx import Function, KernelSignature, parse
+from engine.kernel_sources.image import Direction, KernelImage, KernelManifest, ManifestParameter, read_source
+from engine.ptx import KernelSignature, parse
+from engine.ptx.tree import Address, Function, Instruction, Operand, Register, Symbol, Vector
+
+# How a kernel uses its pointer parameters: read, written, both, or in a way that cannot be told.
+#
+# Each register is given the set of parameters whose address it may hold, whatever way control takes; then every memory
+# access counts for the parameters in its address. Where an address leaves that picture (it is stored, passed to a
+# function or taken apart), the parameter's direction is unknown rather than guessed.
+
+
+# Operands that hand an address on, by opcode: the positions after the destination; () stands for all.
+_CARRIES: dict[str, tuple[int, ...]] = {
+    "mov": (), "cvta": (), "cvt": (), "add": (), "sub": (), "or": (), "and": (), "min": (), "max": (),
+    "selp": (0, 1), "mad": (2,),
+}  # fmt: skip
+# Instructions that look at an address without handing it on.
+_LOOKS = frozenset({"setp", "set", "isspacep", "prefetch", "prefetchu", "applypriority", "discard"})
+_READS = frozenset({"ld", "ldu"})
+_WRITES = frozenset({"st"})
+_UPDATES = frozenset({"atom", "red"})
+# Spaces in which a kernel's parameters do not point.
+_OTHER_SPACES = frozenset({"param", "shared", "local", "const"})
+_UNTYPED = frozenset({"b8", "b16", "b32", "b64", "b128"})
+
+Effect = Literal["read", "write", "update", "elsewhere", "unknown"]
+
+
+@dataclass
+class ParameterUse:
+    """What was seen of one parameter: `is_pointer` is None when it may be one, `types` are those of its accesses."""
+
+    reads: bool = False
+    writes: bool = False
+    is_address: bool = False
+    maybe_address: bool = False
+    escapes: bool = False
+    taken_apart: bool = False
+    types: set[str] = field(default_factory=set)
+
+    @property
+    def is_pointer(self) -> bool | None:
+        """True when it is used as an address, None when that cannot be told."""
+        if self.is_address:
+            return True
+        return None if self.escapes or self.maybe_address else False
+
+    @property
+    def direction(self) -> Direction:
+        """How the kernel uses the memory it points to."""
+        if not self.is_address or self.escapes or self.taken_apart or not (self.reads or self.writes):
+            return "unknown"
+        if self.reads and self.writes:
+            return "inout"
+        return "in" if self.reads else "out"
+
+    @property
+    def element_type(self) -> str | None:
+        """The scalar type of its accesses, when they agree on one that says more than a size."""
+        (only,) = self.types if len(self.types) == 1 else (None,)
+        return None if only in _UNTYPED else only
+
+
+def parameter_uses(kernel: Function) -> dict[str, ParameterUse]:
+    """Return how `kernel` uses each of its parameters, by name; only parameters of 8 bytes can be pointers."""
+    uses = {parameter.name: ParameterUse() for parameter in kernel.parameters}
+    wide = {parameter.name for parameter in kernel.parameters if parameter.size_bytes == 8}
+    origins = _origins(kernel, wide)
+    for instruction in kernel.instructions:
+        _note_accesses(instruction, origins, uses)
+        _note_escapes(instruction, origins, uses)
+        if instruction.opcode == "cvta":
+            for name in _held(instruction.operands[1:], origins):
+                uses[name].is_address = True
+    return uses
+
+
+def _origins(kernel: Function, wide: set[str]) -> dict[str, set[str]]:
+    """Return the parameters whose address each register may hold, by repeating until nothing is added."""
+    origins: dict[str, set[str]] = defaultdict(set)
+    changed = True
+    while changed:
+        changed = False
+        for instruction in kernel.instructions:
+            if not instruction.operands:
+                continue
+            target, sources = instruction.operands[0], instruction.operands[1:]
+            if not isinstance(target, Register):
+                continue
+            found = set(_loaded_parameters(instruction, wide))
+            if instruction.opcode in _CARRIES:
+                places = _CARRIES[instruction.opcode] or range(len(sources))
+                found |= _held(tuple(sources[place] for place in places if place < len(sources)), origins)
+            if not found <= origins[target.name]:
+                origins[target.name] |= found
+                changed = True
+    return origins
+
+
+def _loaded_parameters(instruction: Instruction, wide: set[str]) -> Iterator[str]:
+    if instruction.opcode == "ld" and "param" in instruction.modifiers:
+        for operand in instruction.operands[1:]:
+            if isinstance(operand, Address) and isinstance(operand.base, Symbol) and operand.base.name in wide:
+                yield operand.base.name
+
+
+def _note_accesses(instruction: Instruction, origins: dict[str, set[str]], uses: dict[str, ParameterUse]) -> None:
+    for place, operand in enumerate(instruction.operands):
+        if not isinstance(operand, Address) or not isinstance(operand.base, Register):
+            continue
+        effect = _effect(instruction, place)
+        names = origins[operand.base.name] if effect != "elsewhere" else set()
+        for name in names:
+            use = uses[name]
+            use.is_address |= len(names) == 1
+            use.maybe_address = True
+            use.reads |= effect in ("read", "update")
+            use.writes |= effect in ("write", "update")
+            use.escapes |= effect == "unknown"
+            if instruction.opcode in _READS | _WRITES | _UPDATES:
+                use.types.add(instruction.modifiers[-1])
+
+
+def _effect(instruction: Instruction, place: int) -> Effect:
+    """Return what an instruction does to the memory that its operand at `place` points to."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode == "cp":
+        # An asynchronous copy names the two spaces, target first, and has the two addresses in that order.
+        spaces = [modifier for modifier in modifiers if modifier.split("::")[0] in _OTHER_SPACES | {"global"}]
+        if len(spaces) != 2 or place > 1:
+            return "unknown"
+        if spaces[place] != "global":
+            return "elsewhere"
+        return "read" if place else "write"
+    if any(modifier.split("::")[0] in _OTHER_SPACES for modifier in modifiers) or opcode in _LOOKS:
+        return "elsewhere"
+    if opcode in _READS or (opcode == "wmma" and modifiers[0] == "load"):
+        return "read"
+    if opcode in _WRITES or (opcode == "wmma" and modifiers[0] == "store"):
+        return "write"
+    return "update" if opcode in _UPDATES else "unknown"
+
+
+def _note_escapes(instruction: Instruction, origins: dict[str, set[str]], uses: dict[str, ParameterUse]) -> None:
+    opcode, operands = instruction.opcode, instruction.operands
+    if opcode in _LOOKS:
+        return
+    if opcode in _WRITES | _UPDATES or opcode == "call":
+        for name in _held(operands, origins):
+            uses[name].escapes = True
+        return
+    if not operands:
+        return
+    if isinstance(operands[0], Vector):
+        for name in _held(operands[1:], origins):
+            uses[name].taken_apart = True
+    places = _CARRIES.get(opcode, ())
+    carries_all = opcode in _CARRIES and not places
+    for place, operand in enumerate(operands[1:]):
+        if not carries_all and place not in places:
+            for name in _held((operand,), origins):
+                uses[name].taken_apart = True
+
+
+def _held(operands: tuple[Operand, ...], origins: dict[str, set[str]]) -> set[str]:
+    """Return the parameters whose address one of these value operands may hold; memory operands are not values."""
+    names: set[str] = set()
+    for operand in operands:
+        if isinstance(operand, Register):
+            names |= origins.get(operand.name, set())
+        elif hasattr(operand, "elements"):
+            names |= _held(operand.elements, origins)
+    return names
 
 
 def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:

@@ -4,16 +4,86 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_cache_dir
+
 from engine.diagnostics import KernelError
-from engine.kernel_sources.compile_errors import compile_error
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
-from engine.kernel_sources.toolkit_headers import toolkit_include_folders
+
+# The CUDA C++ compiler's log, turned into an error that a person can act on.
+
+
+_HEAD = re.compile(
+    r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>(?:catastrophic )?error|warning|remark)[^:]*: (?P<text>.*)$"
+)
+# One mistake early in a file makes many later ones; the first few say what to mend.
+_SHOWN = 5
+
+
+def compile_error(log: str, path: Path) -> KernelError:
+    """Make the error for a failed compile of `path`: the errors with their source lines, placed at the first one."""
+    errors = [block for block in _blocks(log) if "error" in block[0]["kind"]]
+    if not errors:
+        # Not a mistake in the source: an unknown option or architecture, which the log explains without a place.
+        lines = [line.strip() for line in log.splitlines() if line.strip()]
+        return KernelError(f"{path.name} must compile, got: {'; '.join(lines) or 'no reason'}", file=str(path))
+    count = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
+    shown = [
+        "\n".join([f"{Path(head['file']).name}({head['line']}): {head['text']}", *excerpt])
+        for head, excerpt in errors[:_SHOWN]
+    ]
+    if len(errors) > _SHOWN:
+        shown.append(f"and {len(errors) - _SHOWN} more")
+    first = errors[0][0]
+    return KernelError(
+        "\n".join([f"{path.name} must compile, got {count}:", *shown]), file=first["file"], line=int(first["line"])
+    )
+
+
+def _blocks(log: str) -> list[tuple[re.Match[str], list[str]]]:
+    """Split a log into messages, each with the source excerpt below it."""
+    blocks: list[tuple[re.Match[str], list[str]]] = []
+    inside = False
+    for line in log.splitlines():
+        head = _HEAD.match(line)
+        if head:
+            blocks.append((head, []))
+            inside = True
+        elif not line.strip():
+            inside = False
+        elif inside:
+            blocks[-1][1].append(line)
+    return blocks
+
+
+# The CUDA toolkit's headers (cuda_fp16.h, cooperative_groups.h, cub), which NVRTC carries inside itself.
+
+
+_KEEP_WHAT_IS_THERE = 1  # NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS
+
+
+def toolkit_include_folders(nvrtc: Any, version: tuple[int, int]) -> tuple[Path, ...]:
+    """Return the folders to search for toolkit headers; unpacks them (26 MB) the first time they are asked for.
+
+    NVRTC before 13.5 brings no headers; then an installed toolkit's are used, found by CUDA_HOME or CUDA_PATH.
+    """
+    install = getattr(nvrtc, "nvrtcInstallBundledHeaders", None)
+    if install is None or version < (13, 5):
+        homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+        return tuple(folder for home in homes for folder in (Path(home) / "include", Path(home) / "include" / "cccl"))
+    folder = Path(user_cache_dir("warploom")) / f"toolkit-headers-{version[0]}.{version[1]}"
+    result, log = install(os.fsencode(folder), _KEEP_WHAT_IS_THERE)
+    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        detail = log.decode(errors="replace") if isinstance(log, bytes) else result.name
+        raise KernelError(f"toolkit headers must be unpacked into {folder}, got {detail}")
+    return folder, folder / "cccl"
+
 
 # Helper functions in a kernel file need no __device__; line information costs nothing at run time. What was compiled
 # with other headers is not the same.

@@ -2,21 +2,176 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch import rules
-from engine.patch.applying import apply_change
-from engine.patch.changes import Change, Connected, Connection, Node, NodeAdded, PortRef
-from engine.patch.index import PatchIndex
-from engine.patch.node_ref import NodeRef
-from engine.patch.regions import RegionRefused, Scopes, branch_of, check_region, region_of
+from engine.patch.changes import (
+    Change,
+    Connected,
+    Connection,
+    Disconnected,
+    Node,
+    NodeAdded,
+    NodeMoved,
+    NodeRegionChanged,
+    NodeRemoved,
+    NodeRenamed,
+    ParameterChanged,
+    PortRef,
+)
+from engine.patch.regions import OTHERWISE, RegionRefused, Scopes, branch_of, check_region, region_of, scope_text
+
+# What a change does to the nodes and connections of a patch.
+
+
+def apply_change(nodes: dict[str, Node], connections: dict[PortRef, Connection], change: Change) -> None:
+    """Follow one change: `nodes` are by id, `connections` by the input that they feed."""
+    match change:
+        case NodeAdded(node):
+            nodes[node.id] = node
+        case NodeRemoved(node):
+            del nodes[node.id]
+        case Connected(connection):
+            connections[connection.target] = connection
+        case Disconnected(connection):
+            del connections[connection.target]
+        case ParameterChanged(node_id, name, value):
+            nodes[node_id] = _with_parameter(nodes[node_id], name, value)
+        case NodeMoved(node_id, position):
+            nodes[node_id] = msgspec.structs.replace(nodes[node_id], position=position)
+        case NodeRenamed(node_id, title):
+            nodes[node_id] = msgspec.structs.replace(nodes[node_id], title=title)
+        case NodeRegionChanged(node_id, region):
+            nodes[node_id] = msgspec.structs.replace(nodes[node_id], region=region)
+
+
+def _with_parameter(node: Node, name: str, value: Any) -> Node:
+    parameters = {key: kept for key, kept in node.parameters.items() if key != name}
+    if value is not None:
+        parameters[name] = value
+    return msgspec.structs.replace(node, parameters=parameters)
+
+
+# The index of a patch: what would take a walk over all of it to find.
+
+
+class PatchIndex:
+    """The connections at each node, and which nodes lie in which region; it follows every change."""
+
+    def __init__(self) -> None:
+        self._touching: dict[str, dict[Connection, None]] = {}
+        self._scope_of: dict[str, str] = {}
+        self._members: dict[str, dict[str, None]] = {}
+        self._scopes: Scopes | None = None  # made anew after a change
+
+    def follow(self, change: Change) -> None:
+        """Take note of a change that has been applied."""
+        match change:
+            case NodeAdded(node):
+                self._lies_in(node.id, node.region)
+            case NodeRemoved(node):
+                self._lies_in(node.id, "")
+                self._touching.pop(node.id, None)
+            case NodeRegionChanged(node_id, region):
+                self._lies_in(node_id, region)
+            case Connected(connection):
+                for node_id in _ends(connection):
+                    self._touching.setdefault(node_id, {})[connection] = None
+            case Disconnected(connection):
+                for node_id in _ends(connection):
+                    del self._touching[node_id][connection]
+
+    def touching(self, node_id: str) -> Iterable[Connection]:
+        """Return the connections that start or end at a node, in the order in which they were made."""
+        return self._touching.get(node_id, ())
+
+    @property
+    def scopes(self) -> Scopes:
+        """The scopes as they are now; later changes leave the result as it is."""
+        if self._scopes is None:
+            self._scopes = Scopes(self._scope_of.copy())
+        return self._scopes
+
+    def members(self, region: str) -> Iterable[str]:
+        """Return the nodes that lie directly in a region block, in any of its branches."""
+        return self._members.get(region, ())
+
+    def following(self, node_id: str, counts: Callable[[Connection], bool]) -> Iterator[str]:
+        """Give what comes right after a block or a region as a whole, along the connections that count."""
+        scopes = self.scopes
+        waiting = [node_id]
+        while waiting:
+            inner = waiting.pop()
+            waiting += self.members(inner)
+            for connection in self._touching.get(inner, ()):
+                if connection.source.node == inner and counts(connection):
+                    source, target = scopes.lift(inner, connection.target.node)
+                    if source == node_id != target:
+                        yield target
+
+    def _lies_in(self, node_id: str, scope: str) -> None:
+        before = self._scope_of.pop(node_id, "")
+        if before or scope:
+            self._scopes = None
+        if before:
+            del self._members[region_of(before)][node_id]
+        if scope:
+            self._scope_of[node_id] = scope
+            self._members.setdefault(region_of(scope), {})[node_id] = None
+
+
+def _ends(connection: Connection) -> set[str]:
+    return {connection.source.node, connection.target.node}
+
+
+# `NodeRef`: a handle on a node of a patch, as `Patch.add` returns it.
+
+
+class NodeRef:
+    """A handle on a node: `ref["port"]` is a port, `ref.id` the node's id, `ref.body` the scope inside a region block.
+
+    A parameter that a value is to drive is named like a port. Where a scope is asked for, the handle of a region block
+    stands for its body.
+    """
+
+    __slots__ = ("id", "patch")
+
+    def __init__(self, patch: PatchContents, node_id: str) -> None:
+        self.patch = patch
+        self.id = node_id
+
+    def __getitem__(self, port: str) -> PortRef:
+        block_type = self.patch.block_type(self.id)
+        if block_type is not None:
+            rules.require_end(self.id, block_type, port)
+        return PortRef(self.id, port)
+
+    @property
+    def body(self) -> str:
+        """The scope inside a region block; RegionRefused when the block holds no others."""
+        return self._scope("")
+
+    @property
+    def otherwise(self) -> str:
+        """The scope of what runs when the condition does not hold; RegionRefused when there is none."""
+        return self._scope(OTHERWISE)
+
+    def _scope(self, branch: str) -> str:
+        check_region("a block", self.id, self.patch.block_type(self.id), branch)
+        return scope_text(self.id, branch)
+
+    def __repr__(self) -> str:
+        node = self.patch.nodes.get(self.id)
+        return f"<node {self.id}: {node.type if node else 'removed'}>"
 
 
 class PatchContents:

@@ -1,9 +1,7 @@
 """PTX text to a typed tree, and what a caller must know of its kernels."""
 
 from engine.ptx.lexer import PtxSyntaxError
-from engine.ptx.parser import parse
-from engine.ptx.scanning import read_signatures
-from engine.ptx.signature import KernelParameter, KernelSignature
-from engine.ptx.tree import Function, PtxModule
+from engine.ptx.parser import parse, read_signatures
+from engine.ptx.tree import Function, KernelParameter, KernelSignature, PtxModule
 
 __all__ = ["Function", "KernelParameter", "KernelSignature", "PtxModule", "PtxSyntaxError", "parse", "read_signatures"]

@@ -7,11 +7,9 @@ from collections import ChainMap
 from collections.abc import Mapping
 
 from engine.ptx.constants import term
-from engine.ptx.cursor import Cursor
 from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
-from engine.ptx.elements import with_elements
-from engine.ptx.lexer import PtxSyntaxError
-from engine.ptx.operands import instruction_operands
+from engine.ptx.lexer import Cursor, PtxSyntaxError
+from engine.ptx.operands import instruction_operands, with_elements
 from engine.ptx.scopes import Scope, declared_registers
 from engine.ptx.tree import (
     Guard,

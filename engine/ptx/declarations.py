@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from engine.ptx.constants import immediate, integer, term
-from engine.ptx.cursor import Cursor
+from engine.ptx.lexer import Cursor
 from engine.ptx.tree import InitialValue, Integer, SymbolValue, Variable, type_size
 
 LINKAGES = ("extern", "visible", "weak", "common")

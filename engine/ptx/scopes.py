@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from engine.ptx.constants import term
-from engine.ptx.cursor import Cursor
-from engine.ptx.lexer import PtxSyntaxError
+from engine.ptx.lexer import Cursor, PtxSyntaxError
 from engine.ptx.tree import Register, Symbol, Vector
 
 _FAMILY = re.compile(r"(.*?)(\d+)$")

@@ -1,35 +1,132 @@
-"""What a caller must know of a kernel: its parameters and its launch limits."""
+"""Reads kernel signatures off the tree: parameter offsets, thread limits and shared memory."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+
+from engine.ptx.tree import (
+    Address,
+    Function,
+    Group,
+    KernelParameter,
+    KernelSignature,
+    Operand,
+    Pair,
+    Symbol,
+    SymbolValue,
+    Variable,
+    Vector,
+)
 
 
-@dataclass(frozen=True)
-class KernelParameter:
-    """One formal parameter of a kernel: where it lies in the parameter space and how it is typed.
-
-    `ptx_type` is a PTX scalar type without its dot, or None when the image does not say (CUBIN): then the value
-    decides between integer and float. Aggregates passed by value have type "b8" and any size.
-    """
-
-    name: str
-    offset: int
-    size_bytes: int
-    ptx_type: str | None = None
+def signatures(functions: Mapping[str, Function], variables: Mapping[str, Variable]) -> dict[str, KernelSignature]:
+    """Return the signature of every kernel that has a body."""
+    return {
+        function.name: signature(function, functions, variables)
+        for function in functions.values()
+        if function.is_entry and function.body is not None
+    }
 
 
-@dataclass(frozen=True)
-class KernelSignature:
-    """A kernel's entry point as its PTX declares it.
+def signature(
+    kernel: Function, functions: Mapping[str, Function], variables: Mapping[str, Variable]
+) -> KernelSignature:
+    """Return one kernel's signature."""
+    required = kernel.directives.get("reqntid")
+    limits = required or kernel.directives.get("maxntid")
+    threads = 1
+    for limit in limits or (1024,):
+        threads *= limit
+    shared = shared_variables(kernel, functions, variables)
+    return KernelSignature(
+        kernel.name,
+        _parameters(kernel),
+        min(threads, 1024),
+        (*required, *(1,) * (3 - len(required))) if required else None,  # type: ignore[arg-type]  # padded to three
+        shared_layout(shared)[1],
+        any(is_dynamic(variable) for variable in shared),
+    )
 
-    `max_threads` is the product of `.maxntid` (or `.reqntid`), 1024 when neither is given; `required_threads` is
-    `.reqntid` or None. `shared_bytes` counts statically declared shared memory.
-    """
 
-    name: str
-    parameters: tuple[KernelParameter, ...]
-    max_threads: int = 1024
-    required_threads: tuple[int, int, int] | None = None
-    shared_bytes: int = 0
-    uses_dynamic_shared: bool = False
+def _parameters(kernel: Function) -> tuple[KernelParameter, ...]:
+    offset, found = 0, []
+    for variable in kernel.parameters:
+        offset = -(-offset // variable.alignment) * variable.alignment
+        is_aggregate = variable.count != 1
+        size = variable.size_bytes
+        found.append(KernelParameter(variable.name, offset, size, "b8" if is_aggregate else variable.ptx_type))
+        offset += size
+    return tuple(found)
+
+
+def is_dynamic(variable: Variable) -> bool:
+    """Whether a shared variable's size is given at launch."""
+    return variable.space == "shared" and (variable.count == 0 or variable.linkage == "extern")
+
+
+def shared_variables(
+    kernel: Function, functions: Mapping[str, Function], variables: Mapping[str, Variable]
+) -> tuple[Variable, ...]:
+    """Return the shared variables that a kernel and the functions it may call use, in order of declaration."""
+    used: dict[str, Variable] = {}
+    for function in reachable(kernel, functions, variables):
+        own = {variable.name: variable for variable in function.variables if variable.space == "shared"}
+        used.update(own)
+        for name in symbols(function):
+            if name in variables and variables[name].space == "shared" and name not in own:
+                used[name] = variables[name]
+    return tuple(used.values())
+
+
+def shared_layout(shared: tuple[Variable, ...]) -> tuple[dict[str, int], int]:
+    """Return each shared variable's offset, and the bytes of the static ones; dynamic ones start after those."""
+    offsets: dict[str, int] = {}
+    end = 0
+    for variable in (item for item in shared if not is_dynamic(item)):
+        end = -(-end // variable.alignment) * variable.alignment
+        offsets[variable.name] = end
+        end += variable.size_bytes
+    start = -(-end // 16) * 16
+    offsets.update((variable.name, start) for variable in shared if is_dynamic(variable))
+    return offsets, end
+
+
+def reachable(kernel: Function, functions: Mapping[str, Function], variables: Mapping[str, Variable]) -> list[Function]:
+    """Return the kernel and every function with a body that it names, directly, through others or through tables."""
+    found: dict[str, Function] = {}
+    pending, seen = [kernel.name], set[str]()
+    while pending:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        function = functions.get(name)
+        if function is not None and function.body is not None:
+            found[name] = function
+            pending.extend(symbols(function))
+        elif name in variables:
+            pending.extend(item.name for item in variables[name].initial if isinstance(item, SymbolValue))
+    return list(found.values())
+
+
+def symbols(function: Function) -> dict[str, None]:
+    """Return the names of symbols that a function's instructions use, in order."""
+    found: dict[str, None] = {}
+    for instruction in function.instructions:
+        for operand in instruction.operands:
+            found.update((name, None) for name in _symbols(operand))
+    return found
+
+
+def _symbols(operand: Operand) -> Iterator[str]:
+    if isinstance(operand, Symbol):
+        yield operand.name
+    elif isinstance(operand, Address):
+        if isinstance(operand.base, Symbol):
+            yield operand.base.name
+    elif isinstance(operand, Vector | Group):
+        for element in operand.elements:
+            yield from _symbols(element)
+    elif isinstance(operand, Pair):
+        yield from _symbols(operand.first)
+        yield from _symbols(operand.second)

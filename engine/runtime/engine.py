@@ -17,7 +17,7 @@ from engine.catalogue.block_folders import block_folders
 from engine.device.open import open_device
 from engine.device.protocol import Device
 from engine.diagnostics import KernelError, PatchError, WarploomError
-from engine.kernel_sources.files import KERNELS_FOLDER
+from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.watcher import SourceWatcher
 from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch

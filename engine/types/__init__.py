@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from engine.types.arrays import Shape, dtype_of, element_count
-from engine.types.bfloat import from_bf16, to_bf16
-from engine.types.declaration import declaration, layout_text
+from engine.types.arrays import Shape, dtype_of, element_count, from_bf16, nearest_number, to_bf16
 from engine.types.dtype import DType, any_type
-from engine.types.nearest import nearest_number
 from engine.types.scalars import SCALARS, bf16, boolean, c64, c128, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
-from engine.types.structs import Struct, field_offset, fixed_array
+from engine.types.structs import Struct, declaration, field_offset, fixed_array, layout_text
 from engine.types.vectors import (
     VECTORS,
     bfloat162,

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.types.dtype import DType
 from engine.types.scalars import SCALARS, bf16
@@ -28,3 +29,71 @@ def dtype_of(array: np.ndarray[Any, Any]) -> DType:
 def element_count(shape: Shape) -> int:
     """Elements in a buffer of this shape; 1 for a scalar's empty shape."""
     return math.prod(shape)
+
+
+# bf16 in numpy, which has no such type: its bits are kept as uint16.
+
+
+def to_bf16(array: npt.ArrayLike) -> npt.NDArray[np.uint16]:
+    """Return the bits of the nearest bf16 of each f16, f32 or f64, ties to even; a NaN keeps its sign and stays a NaN.
+
+    What is nearer to 2**128 than to the largest bf16 becomes infinite. TypeError for an array of anything else.
+    """
+    wide = np.asarray(array)
+    if wide.dtype.kind != "f" or wide.dtype.itemsize > 8:
+        raise TypeError(f"array must hold f16, f32 or f64 to become bf16, got {wide.dtype}; use astype first")
+    bits = _sticky_f32(wide).view(np.uint32)
+    # Half of the last bit that is kept, less one when that bit is even: a carry out of the lower half rounds up.
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> 16) & np.uint32(1))) >> 16
+    quiet = (bits >> 16) | np.uint32(0x40)  # a NaN whose payload lies in the lower half would become infinite
+    return np.where((bits & np.uint32(0x7FFFFFFF)) > 0x7F800000, quiet, rounded).astype(np.uint16)
+
+
+def from_bf16(array: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
+    """Return the f32 that each bf16, given by its bits, stands for, which is exact; TypeError unless it is uint16."""
+    if array.dtype != np.uint16:
+        raise TypeError(f"bf16 must be given by its bits, a uint16 array, got {array.dtype}")
+    return (array.astype(np.uint32) << 16).view(np.float32)
+
+
+def _sticky_f32(wide: np.ndarray[Any, Any]) -> npt.NDArray[np.float32]:
+    """Return f32 that round to bf16 as `wide` does: a f64 is cut off, and its last bit says whether there was more.
+
+    Rounding to f32 first and to bf16 then would round twice.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = wide.astype(np.float32)
+    if wide.dtype.itemsize < 8:
+        return near
+    with np.errstate(invalid="ignore"):  # comparing a signalling NaN
+        beyond = np.abs(near.astype(np.float64)) > np.abs(wide)
+        inexact = (near != wide) & ~np.isnan(wide)
+    cut = np.where(beyond, np.nextafter(near, np.float32(0)), near)
+    bits: npt.NDArray[np.uint32] = cut.view(np.uint32) | inexact.astype(np.uint32)
+    return bits.view(np.float32)
+
+
+# The number that an element type holds for one that a person gave, such as a default or an initial value.
+
+
+def nearest_number(dtype: DType, value: float) -> np.generic[Any]:
+    """Return `value` as one number of a scalar or of a vector's component, by its bits; a complex type gives a part.
+
+    Whole numbers are cut towards 0, and what the type does not reach is the nearest that it does. TypeError for a
+    struct, which has no such number.
+    """
+    scalar = dtype.of or dtype
+    if scalar.fields or scalar.kind == "any":
+        raise TypeError(f"element type must be a scalar or a vector to have one number, got {dtype}")
+    kind = scalar.numpy.type(0).real.dtype
+    number: np.generic[Any]
+    if scalar is bf16:
+        number = to_bf16(np.array([value]))[0]
+    elif kind.kind in "iu":
+        info = np.iinfo(kind)
+        whole = 0 if math.isnan(value) else int(max(min(value, float(info.max)), float(info.min)))
+        number = kind.type(max(min(whole, int(info.max)), int(info.min)))
+    else:
+        with np.errstate(over="ignore"):
+            number = kind.type(value)
+    return number

@@ -20,7 +20,7 @@ from engine.catalogue.catalogue import default_catalogue, folder_beside
 from engine.patch.changes import PortRef
 from engine.patch.files import save_patch
 from tests.app.conftest import Asked
-from tests.live.block_texts import BlockFolder, block_text
+from tests.catalogue.block_texts import BlockFolder, block_text
 
 
 class Project:

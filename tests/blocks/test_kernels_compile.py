@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.kernel_sources.files import KERNELS_FOLDER
+from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.nvrtc import compile_cuda
 
 FILES = sorted(KERNELS_FOLDER.glob("*.cu"))

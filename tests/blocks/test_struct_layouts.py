@@ -10,7 +10,7 @@ from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
 from engine.compiler.frame import Frame
 from engine.diagnostics import KernelError
-from engine.kernel_sources.files import KERNELS_FOLDER
+from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.nvrtc import compile_cuda
 from engine.types import DType
 

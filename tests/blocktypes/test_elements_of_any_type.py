@@ -8,8 +8,8 @@ import pytest
 from engine.api import Block, BlockBuilder, In, Out, any_type, bf16, boolean, c64, f16, f32, f64, port, s16, u8, u64
 from engine.blocktypes.block import defined_blocks
 from engine.blocktypes.builder import describe
+from engine.blocktypes.extents import ShapeContext
 from engine.blocktypes.ports import BufferHandle
-from engine.blocktypes.shape_context import ShapeContext
 from engine.blocktypes.shape_rules import evaluate_extent
 from engine.compiler.element_numbers import BOOLEAN, BRAIN, FLOAT, SIGNED, element_number
 from engine.types import DType

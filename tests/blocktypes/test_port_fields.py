@@ -12,9 +12,9 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port, u32
 from engine.blocktypes.block import BlockDefinitionError
 from engine.blocktypes.builder import describe
 from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import ReshapeView, SliceView, View
 from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.shape_rules import Extent
-from engine.blocktypes.views import ReshapeView, SliceView, View
 
 K = Kernel("k.cu", "k")
 

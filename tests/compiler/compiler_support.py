@@ -27,7 +27,7 @@ from engine.compiler.plan import Plan
 from engine.compiler.verifying.verify import verify
 from engine.device.protocol import ConditionalKind
 from engine.patch.changes import Connection, PortRef
-from engine.ptx.signature import KernelParameter
+from engine.ptx.tree import KernelParameter
 from engine.types import DType, f32
 
 K = Kernel("k.cu", "k")

@@ -26,10 +26,13 @@ from engine.blocktypes.entries import (
     KernelEntry,
     ParameterArgument,
     RegionKind,
+    ReshapeView,
+    SliceView,
+    Transform,
+    TransposeView,
     ValueArgument,
     buffer_arguments,
 )
-from engine.blocktypes.views import ReshapeView, SliceView, Transform, TransposeView
 from engine.compiler.description import GraphDescription
 from engine.patch.changes import PortRef
 from tests.compiler.scope_tree import ScopeTree

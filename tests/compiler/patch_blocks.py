@@ -30,11 +30,12 @@ from engine.blocktypes.entries import (
     RegionKind,
     Status,
     StatusKind,
+    Transform,
     ValueArgument,
+    View,
 )
 from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.shape_rules import Extent
-from engine.blocktypes.views import Transform, View
 from engine.types import u32
 
 Array = np.ndarray[Any, Any]

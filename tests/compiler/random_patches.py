@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.views import ReshapeView, SliceView, TransposeView
+from engine.blocktypes.entries import ReshapeView, SliceView, TransposeView
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.patch.changes import Connection, PortRef
 from tests.compiler import patch_blocks as blocks

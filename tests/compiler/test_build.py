@@ -31,7 +31,7 @@ from engine.compiler.plan import Plan, make_plan
 from engine.device.arguments import ArgumentError
 from engine.device.protocol import ConditionalKind
 from engine.diagnostics import DeviceError, GraphValidationError
-from engine.ptx.signature import KernelParameter
+from engine.ptx.tree import KernelParameter
 from tests.compiler import patch_blocks as blocks
 from tests.compiler.compiler_support import (
     FakeDevice,

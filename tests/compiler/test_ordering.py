@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.blocktypes.entries import RegionKind
-from engine.blocktypes.views import SliceView
+from engine.blocktypes.entries import RegionKind, SliceView
 from engine.compiler.buffers import plan_buffers
 from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode, GraphDescription

@@ -20,7 +20,7 @@ from engine.blocktypes.entries import (
     Kernel,
     KernelEntry,
 )
-from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
+from engine.blocktypes.extents import ShapeContext, ShapeRuleError
 from engine.blocktypes.shape_rules import Extent
 from engine.compiler.buffers import Lifetime
 from engine.compiler.checking.launches import launch_config

@@ -8,9 +8,19 @@ import numpy as np
 import pytest
 
 from engine.blocktypes.description import BlockDescription
-from engine.blocktypes.entries import BufferArgument, CopyEntry, ExtentArgument, InternalBuffer, Requirement
+from engine.blocktypes.entries import (
+    BufferArgument,
+    CopyEntry,
+    ExtentArgument,
+    InternalBuffer,
+    Requirement,
+    ReshapeView,
+    SliceView,
+    Transform,
+    TransposeView,
+    View,
+)
 from engine.blocktypes.shape_rules import Extent
-from engine.blocktypes.views import ReshapeView, SliceView, Transform, TransposeView, View
 from engine.compiler.checking.check import check
 from engine.compiler.checking.shapes import Layouts, node_layouts
 from engine.compiler.description import BlockNode, GraphDescription

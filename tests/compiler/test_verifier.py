@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from engine.blocktypes.entries import FillEntry
-from engine.blocktypes.views import SliceView
+from engine.blocktypes.entries import FillEntry, SliceView
 from engine.compiler.buffers import Place
 from engine.compiler.description import BlockNode
 from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engine.blocktypes.shape_context import ShapeRuleError
-from engine.blocktypes.views import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
+from engine.blocktypes.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
+from engine.blocktypes.extents import ShapeRuleError
 from engine.compiler.checking.views import view_layout
 from engine.compiler.layout import Layout
 from engine.types import DType, f32, f64, float4, s32, u8, u16, u32, uchar4

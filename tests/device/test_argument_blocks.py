@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.device.arguments import ArgumentError, KernelArguments, pack
 from engine.device.slab import take
-from engine.ptx.signature import KernelParameter
+from engine.ptx.tree import KernelParameter
 
 SIZES = {"u8": 1, "s8": 1, "u16": 2, "s16": 2, "f16": 2, "u32": 4, "s32": 4, "f32": 4, "b32": 4}
 SIZES |= {"u64": 8, "s64": 8, "f64": 8, "b64": 8, "b8": 12}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.device.arguments import ArgumentError, KernelArguments, pack
-from engine.ptx.signature import KernelParameter
+from engine.ptx.tree import KernelParameter
 
 LITERALS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "s8": "b", "s16": "h", "s32": "i", "s64": "q"}
 FLOATS = {"f16": "e", "f32": "f", "f64": "d"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.kernel_sources.includes import find_includes
+from engine.kernel_sources.loader import find_includes
 
 
 def test_includes_are_followed_through_headers_and_cycles(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.diagnostics import KernelError
-from engine.kernel_sources import cuda_file
+from engine.kernel_sources import loader as cuda_file
 from engine.kernel_sources.compile_cache import CompileCache
-from engine.kernel_sources.files import KERNELS_FOLDER
+from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import find_kernel, load_image
 from engine.kernel_sources.nvrtc import CompiledSource, compile_cuda
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine.diagnostics import KernelError
-from engine.kernel_sources.toolkit_headers import toolkit_include_folders
+from engine.kernel_sources.nvrtc import toolkit_include_folders
 
 
 def test_an_older_nvrtc_uses_the_installed_toolkit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.kernel_sources.files import KERNELS_FOLDER
+from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import load_image
 from engine.ptx import parse, read_signatures
 

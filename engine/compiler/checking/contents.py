@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.blocktypes.description import OutputRule
-from engine.blocktypes.shape_context import ShapeRuleError
+from engine.blocktypes.extents import ShapeRuleError
 from engine.compiler.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
 from engine.device.external import ExternalArray
 from engine.types import DType, dtype_of

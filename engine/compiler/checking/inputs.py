@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from engine.blocktypes.description import InputRule
 from engine.blocktypes.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
+from engine.blocktypes.extents import ShapeContext, ShapeRuleError
 from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
 from engine.blocktypes.shape_rules import same_names
 from engine.compiler.layout import Layout
 from engine.diagnostics import Diagnostic, error

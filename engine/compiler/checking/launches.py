@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from engine.blocktypes.description import LaunchRule, launch_rule
 from engine.blocktypes.entries import KernelEntry
-from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
+from engine.blocktypes.extents import ShapeContext, ShapeRuleError
 from engine.device.occupancy import KernelResources, occupancy
 from engine.device.protocol import DeviceInfo, LaunchConfig
 

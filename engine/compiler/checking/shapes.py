@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from engine.blocktypes.description import BlockDescription, BlockRules, OutputRule
-from engine.blocktypes.shape_context import ShapeContext, ShapeRuleError
+from engine.blocktypes.extents import ShapeContext, ShapeRuleError
 from engine.compiler.checking.contents import content_layout, external_layout
 from engine.compiler.checking.inputs import HELP, check_input, check_input_shape, check_moves, check_types
 from engine.compiler.checking.launches import evaluate_launch

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from engine.blocktypes.shape_context import ShapeRuleError
-from engine.blocktypes.views import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
+from engine.blocktypes.entries import ReinterpretView, ReshapeView, SliceView, Transform, TransposeView
+from engine.blocktypes.extents import ShapeRuleError
 from engine.compiler.layout import Layout, strided_layout
 from engine.types import element_count
 

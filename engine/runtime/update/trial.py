@@ -13,8 +13,8 @@ from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import inline
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Diagnostic, Severity, error
-from engine.patch.applying import apply_change
 from engine.patch.changes import Change, Connection, Node, PortRef
+from engine.patch.contents import apply_change
 from engine.patch.document import Patch
 from engine.patch.rules import is_value_connection
 from engine.protocol.messages import UpdateLevel

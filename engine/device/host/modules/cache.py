@@ -18,7 +18,7 @@ import llvmlite
 import msgspec
 import platformdirs
 
-from engine.ptx.signature import KernelSignature
+from engine.ptx.tree import KernelSignature
 
 MAX_BYTES = 256 << 20
 _LOG = logging.getLogger(__name__)

@@ -20,9 +20,8 @@ from engine.device.host.translate.renaming import renamed, without_repeats
 from engine.device.host.translate.threads import block_loop, memory_prologue, share, thread_loop
 from engine.device.host.translate.turns import with_turns
 from engine.diagnostics import KernelError
-from engine.ptx.signature import KernelSignature
-from engine.ptx.signatures import reachable, shared_layout, shared_variables, symbols
-from engine.ptx.tree import Function, Instruction, PtxModule, Register
+from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
+from engine.ptx.tree import Function, Instruction, KernelSignature, PtxModule, Register
 
 __all__ = ["TranslatedKernel", "opcodes", "translate_kernel"]
 

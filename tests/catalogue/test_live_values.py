@@ -11,7 +11,7 @@ import pytest
 from engine import Engine, Patch, UpdateLevel, trust_blocks
 from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Severity
-from tests.live.block_texts import BlockFolder, block_text
+from tests.catalogue.block_texts import BlockFolder, block_text
 
 
 def value_text(expression: str, *, outputs: str = "value") -> str:

@@ -14,7 +14,7 @@ from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.files import load_patch, save_patch
 from engine.protocol.messages import FrameReport, NodeState
-from tests.live.block_texts import KERNEL, BlockFolder, block_text
+from tests.catalogue.block_texts import KERNEL, BlockFolder, block_text
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
 
@@ -337,7 +337,7 @@ def test_what_runs_after_edits_of_code_is_what_a_fresh_engine_runs(live: MakeLiv
 
 def test_a_composite_in_a_patch_follows_its_children(live: MakeLive) -> None:
     """Its own file was not touched."""
-    from tests.live.test_loading import COMPOSITE
+    from tests.catalogue.test_loading import COMPOSITE
 
     one = live(block_text())
     one.save(COMPOSITE, "twice.py")

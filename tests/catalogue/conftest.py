@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.catalogue.block_folders import block_folders
-from tests.live.block_texts import BlockFolder
+from tests.catalogue.block_texts import BlockFolder
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from engine import Engine, Patch, trust_blocks
 from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import PortRef
-from tests.live.block_texts import BlockFolder, block_text
+from tests.catalogue.block_texts import BlockFolder, block_text
 
 #: Versions of one block: of other structure, of other parameters and ports, and some that fail.
 TEXTS = {

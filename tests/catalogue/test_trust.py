@@ -14,7 +14,7 @@ from app.trust import Trust, TrustedFolders
 from engine import Patch, forget_blocks, trust_blocks
 from engine.catalogue.block_folders import block_folders
 from engine.patch.files import load_patch, save_patch
-from tests.live.block_texts import BlockFolder, block_text
+from tests.catalogue.block_texts import BlockFolder, block_text
 
 
 @pytest.fixture

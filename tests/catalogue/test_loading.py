@@ -18,7 +18,7 @@ from engine.catalogue import loading_thread as loading_worker
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import configured_folder, default_catalogue, load_package
 from engine.diagnostics import WarploomError
-from tests.live.block_texts import BlockFolder, block_text
+from tests.catalogue.block_texts import BlockFolder, block_text
 
 
 def save(folder: BlockFolder, name: str, text: str) -> Path:

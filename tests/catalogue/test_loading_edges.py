@@ -18,7 +18,7 @@ from engine.catalogue import catalogue
 from engine.catalogue import loading_thread as loading_worker
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import default_catalogue
-from tests.live.block_texts import BlockFolder, block_text
+from tests.catalogue.block_texts import BlockFolder, block_text
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
