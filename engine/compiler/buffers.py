@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from engine.blocktypes.entries import DelayEntry
-from engine.compiler.checking.shapes import Layout, Layouts
+from engine.compiler.checking.layouts import Layout, Layouts
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP

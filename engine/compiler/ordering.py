@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.compiler.buffers import BufferPlan
-from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.description import BlockNode, GraphDescription, Nesting
 from engine.compiler.in_place import REMEDY, InPlaceOrder, crossing_branches, in_place_order, late_reader
-from engine.compiler.nesting import Nesting
 from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import PortRef
 

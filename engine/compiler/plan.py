@@ -15,15 +15,13 @@ from engine.compiler.amending.placement import amend_placement
 from engine.compiler.buffers import BufferPlan, Lifetime, plan_buffers
 from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
-from engine.compiler.checking.shapes import Layouts
-from engine.compiler.defaults import region_outputs
-from engine.compiler.description import GraphDescription
+from engine.compiler.checking.layouts import Layouts
+from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.inlining import Inlined, inline
 from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.nesting import Nesting
 from engine.compiler.operations import Operation, Scope
 from engine.compiler.ordering import Order, Ranks, ordered, rank_blocks
-from engine.compiler.scheduling import schedule
+from engine.compiler.scheduling import region_outputs, schedule
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef

@@ -19,10 +19,10 @@ import numpy as np
 
 from engine.blocktypes.builder import describe
 from engine.catalogue.catalogue import default_catalogue
-from engine.compiler.arguments import Resources
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.frame import Frame
-from engine.compiler.instantiate import CompiledGraph, compile_plan
 from engine.compiler.plan import Plan, make_plan
 from engine.device.open import open_device
 from engine.device.protocol import Device

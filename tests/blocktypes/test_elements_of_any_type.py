@@ -11,7 +11,7 @@ from engine.blocktypes.builder import describe
 from engine.blocktypes.extents import ShapeContext
 from engine.blocktypes.ports import BufferHandle
 from engine.blocktypes.shape_rules import evaluate_extent
-from engine.compiler.element_numbers import BOOLEAN, BRAIN, FLOAT, SIGNED, element_number
+from engine.compiler.executable.arguments import BOOLEAN, BRAIN, FLOAT, SIGNED, element_number
 from engine.types import DType
 
 

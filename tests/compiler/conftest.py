@@ -9,7 +9,7 @@ import pytest
 from engine.device.open import open_device
 from engine.device.protocol import Device
 from engine.runtime.model.module_cache import ModuleCache
-from tests.compiler.compiler_support import verified_plans
+from tests.compiler.support.descriptions import verified_plans
 
 
 @pytest.fixture(autouse=True)

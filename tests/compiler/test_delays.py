@@ -10,9 +10,9 @@ from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import make_plan
 from engine.device.protocol import Device
 from engine.runtime.model.module_cache import ModuleCache
-from tests.compiler import patch_blocks as blocks
-from tests.compiler.compiler_support import graph, ref
-from tests.compiler.running import Running
+from tests.compiler.support import patch_blocks as blocks
+from tests.compiler.support.descriptions import graph, ref
+from tests.compiler.support.running import Running
 
 #: One number that goes up by 977 from frame to frame.
 SOURCE = BlockNode("s", blocks.fresh(1, 1, 0))

@@ -9,14 +9,13 @@ import pytest
 from engine.blocktypes.entries import RegionKind, SliceView
 from engine.compiler.buffers import plan_buffers
 from engine.compiler.checking.check import check
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.nesting import Nesting
+from engine.compiler.description import BlockNode, GraphDescription, Nesting
 from engine.compiler.ordering import Order, order_blocks
 from engine.diagnostics import Diagnostic
 from engine.types import u32
-from tests.compiler import patch_blocks as blocks
-from tests.compiler.compiler_support import array, graph, i, node, o, source
-from tests.compiler.regions import region, within
+from tests.compiler.support import patch_blocks as blocks
+from tests.compiler.support.descriptions import array, graph, i, node, o, source
+from tests.compiler.support.regions import region, within
 
 IN_PLACE = (i(), o(inplace="x"))
 

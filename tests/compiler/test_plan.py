@@ -30,7 +30,7 @@ from engine.compiler.operations import FRAME, UploadFrame
 from engine.compiler.plan import Plan, make_plan, plan_what_can_run
 from engine.diagnostics import GraphValidationError, error
 from engine.types import f32
-from tests.compiler.compiler_support import array, graph, i, launch, node, o, ref, source
+from tests.compiler.support.descriptions import array, graph, i, launch, node, o, ref, source
 
 IN_PLACE = (i(), o(inplace="x"))
 

@@ -19,12 +19,12 @@ from engine.device.protocol import Device
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef
 from engine.runtime.model.module_cache import ModuleCache
-from tests.compiler import patch_blocks as blocks
-from tests.compiler.compiler_support import graph
-from tests.compiler.interpreter import Interpreter
-from tests.compiler.patch_kernels import KERNELS
-from tests.compiler.random_patches import RandomPatch, random_patch
-from tests.compiler.running import Running
+from tests.compiler.support import patch_blocks as blocks
+from tests.compiler.support.descriptions import graph
+from tests.compiler.support.interpreter import Interpreter
+from tests.compiler.support.patch_kernels import KERNELS
+from tests.compiler.support.random_patches import RandomPatch, random_patch
+from tests.compiler.support.running import Running
 
 _COUNT = int(os.environ.get("WARPLOOM_RANDOM_PATCHES", "48"))
 SEEDS = range(_COUNT)

@@ -17,9 +17,9 @@ from engine.compiler.plan import Plan, make_plan
 from engine.compiler.verifying.touches import Reach, is_copy_of_delay, is_fill
 from engine.compiler.verifying.verify import verify
 from engine.diagnostics import GraphValidationError
-from tests.compiler import patch_blocks as blocks
-from tests.compiler.compiler_support import graph, ref
-from tests.compiler.random_patches import random_patch
+from tests.compiler.support import patch_blocks as blocks
+from tests.compiler.support.descriptions import graph, ref
+from tests.compiler.support.random_patches import random_patch
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param,
 from engine.device.open import open_device
 from engine.device.protocol import Device
 from engine.protocol.messages import KernelFilesChanged
-from tests.compiler.compiler_support import verified_plans
+from tests.compiler.support.descriptions import verified_plans
 
 COUNT = """extern "C" __global__ void count(float* value, float step, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -11,8 +11,8 @@ import pytest
 
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Block, BlockBuilder, Composite, CompositeBuilder, Out, f32, param, port
-from engine.compiler.instantiate import Variant
-from engine.compiler.node_making import KernelNode
+from engine.compiler.executable.compiled_graph import Variant
+from engine.compiler.executable.nodes import KernelNode
 from engine.device.external import describe_external
 from engine.diagnostics import DeviceError
 from engine.patch.document import NodeRef
@@ -323,7 +323,7 @@ def test_a_round_inside_a_child_graph_takes_live_values(counting: type[Composite
 
 def child_graphs(engine: Engine) -> int:
     """How many groups of operations the running graph has as one node."""
-    from engine.compiler.grouping import units
+    from engine.compiler.executable.build import units
 
     compiled = engine._engine.updates.compiled
     assert compiled is not None

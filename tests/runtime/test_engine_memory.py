@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Block, BlockBuilder, Composite, CompositeBuilder, In, Kernel, Out, f32, port
-from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.diagnostics import DeviceError, PatchError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef

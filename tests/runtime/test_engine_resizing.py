@@ -15,8 +15,8 @@ import pytest
 
 import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.compiler.instantiate import Variant
-from engine.compiler.node_making import KernelNode
+from engine.compiler.executable.compiled_graph import Variant
+from engine.compiler.executable.nodes import KernelNode
 from engine.device.protocol import Device
 from engine.diagnostics import DeviceError, Severity
 from engine.patch.changes import PortRef

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import Engine, Patch
-from engine.compiler.node_making import KernelNode
+from engine.compiler.executable.nodes import KernelNode
 from engine.device.arguments import KernelArguments
 from engine.device.host import HostDevice
 from engine.device.host.modules.module import HostKernel

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.checking.shapes import Layout
+from engine.compiler.checking.layouts import Layout
 from engine.diagnostics import DeviceError
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine import Engine, Patch, ProfilingLevel
 from engine.compiler.buffers import Lifetime
-from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.device.protocol import Device, Memory
 from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
 from engine.patch.changes import PortRef

@@ -14,7 +14,7 @@ from engine.compiler.amending.buffers import amend_buffers, blocks_to_place, own
 from engine.compiler.amending.order import amend_order, amend_ranks
 from engine.compiler.amending.schedule import amend_operations
 from engine.compiler.buffers import BufferPlan
-from engine.compiler.checking.checked import Checked
+from engine.compiler.checking.check import Checked
 from engine.compiler.checking.differences import Differences
 from engine.compiler.description import GraphDescription
 from engine.compiler.operations import Operation

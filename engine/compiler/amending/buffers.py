@@ -8,7 +8,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from engine.compiler.buffers import BufferPlan, Place, PlannedBuffer, place_outputs
-from engine.compiler.checking.checked import Checked
+from engine.compiler.checking.check import Checked
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.patch.changes import PortRef
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from engine.compiler.buffers import BufferPlan
-from engine.compiler.checking.checked import Checked
+from engine.compiler.checking.check import Checked
+from engine.compiler.description import Nesting
 from engine.compiler.in_place import InPlaceOrder, in_place_order
-from engine.compiler.nesting import Nesting
 from engine.compiler.ordering import Order, Ranks
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP

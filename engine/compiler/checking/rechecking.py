@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
-from engine.compiler.checking.checked import Checked, Edit
+from engine.compiler.checking.check import Checked, Edit
+from engine.compiler.checking.dataflow import Survey
 from engine.compiler.checking.differences import Differences, differences
-from engine.compiler.checking.shapes import NodeLayouts, node_layouts
-from engine.compiler.checking.survey import Survey
+from engine.compiler.checking.layouts import NodeLayouts, node_layouts
 from engine.compiler.checking.validation import connection_problem, missing_inputs
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.layout import Layout

@@ -10,8 +10,7 @@ from collections.abc import Container, Iterator
 from engine.blocktypes.entries import buffer_arguments
 from engine.blocktypes.ports import count_name
 from engine.compiler.checking.inputs import type_mismatch
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.nesting import Nesting
+from engine.compiler.description import BlockNode, GraphDescription, Nesting
 from engine.diagnostics import Diagnostic, error, warning
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, branch_of, region_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.blocktypes.entries import CopyEntry, FillEntry, KernelEntry
-from engine.compiler.checking.shapes import Layout
+from engine.compiler.checking.layouts import Layout
 from engine.compiler.operations import ClearStatus, DownloadStatus, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
 from engine.patch.changes import PortRef

@@ -16,7 +16,7 @@ from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
 from engine.compiler.memory.packing import pack, repack
 from engine.compiler.memory.recomputation import once_only
-from engine.compiler.memory.succession import sharing_groups, succession
+from engine.compiler.memory.reuse_order import sharing_groups, succession
 from engine.compiler.memory.uses import buffer_uses, may_miss_a_turn, spans
 from engine.compiler.operations import Operation, Scope
 from engine.patch.changes import PortRef

@@ -11,8 +11,8 @@ from engine.compiler.buffers import kept_name
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
 from engine.compiler.operations import FRAME, AnyEntry, ClearStatus, DownloadStatus, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
-from engine.compiler.verifying.flow import conflict_problems, default_problems, flow_problems
-from engine.compiler.verifying.replaying import memory_problems
+from engine.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
+from engine.compiler.verifying.replay import memory_problems
 from engine.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
 from engine.patch.changes import PortRef
 

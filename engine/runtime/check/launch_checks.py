@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from functools import cache
 
 from engine.blocktypes.entries import KernelEntry
-from engine.compiler.node_making import KernelNode
+from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.plan import Plan
 from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
 from engine.device.protocol import DeviceInfo, LaunchConfig

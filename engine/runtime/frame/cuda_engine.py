@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from engine.catalogue.catalogue import Catalogue
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.frame import pack_frame
-from engine.compiler.instantiate import CompiledGraph
 from engine.device.protocol import Device, Memory
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import PortRef

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from engine.blocktypes.entries import KernelEntry
-from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import Slice
 from engine.runtime.frame.cuda_engine import CudaEngine

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.compiler.checking.shapes import Layout
+from engine.compiler.checking.layouts import Layout
 from engine.compiler.plan import Plan
 from engine.device.protocol import Device, Memory
 from engine.patch.changes import PortRef

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.compiler.live_parameters import Write, together
+from engine.compiler.executable.compiled_graph import Write, together
 from engine.device.arguments import ArgumentError
 from engine.patch.changes import ParameterChanged
 
 if TYPE_CHECKING:
-    from engine.compiler.instantiate import CompiledGraph
+    from engine.compiler.executable.compiled_graph import CompiledGraph
     from engine.protocol.messages import Message
     from engine.runtime.model.block_creation import PlacedBlock
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from engine.blocktypes.entries import Kernel, KernelEntry
 from engine.blocktypes.entries import Kernel as KernelName
-from engine.compiler.arguments import TypedKernel
 from engine.compiler.description import BlockNode
+from engine.compiler.executable.arguments import TypedKernel
 from engine.compiler.plan import Plan
 from engine.device.protocol import Device, Module
 from engine.diagnostics import Diagnostic, KernelError, error

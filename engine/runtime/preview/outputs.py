@@ -13,8 +13,8 @@ import numpy as np
 from PIL import Image
 
 from engine.blocktypes.entries import Display
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
-from engine.compiler.instantiate import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.device.memory import MemoryPart
 from engine.device.protocol import Device, Memory

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
-from engine.compiler.instantiate import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.device.memory import MemoryPart
 from engine.device.protocol import Device, Memory, PinnedArray

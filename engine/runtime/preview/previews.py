@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.device.protocol import Device, Stream
 from engine.diagnostics import error

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.arguments import Resources
-from engine.compiler.build import build_graph
-from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.build import build_graph
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.memory.recomputation import recomputation
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan

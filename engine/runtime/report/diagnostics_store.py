@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from engine.compiler.description import GraphDescription
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Inlined
-from engine.compiler.instantiate import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef

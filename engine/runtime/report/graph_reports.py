@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from engine.blocktypes.entries import StatusKind
 from engine.compiler.buffers import Lifetime
-from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.device.protocol import Memory
 from engine.patch.changes import PortRef

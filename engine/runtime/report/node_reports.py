@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
-from engine.compiler.instantiate import CompiledGraph
 from engine.diagnostics import Diagnostic, Severity
 from engine.protocol.messages import NodeReport, NodeState
 from engine.runtime.model.context import CudaContext

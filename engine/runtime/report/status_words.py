@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from engine.blocktypes.entries import ParameterArgument, Status, StatusKind
 from engine.blocktypes.shape_rules import evaluate_extent
-from engine.compiler.instantiate import CompiledGraph
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, KernelFault, error, warning
 from engine.patch.changes import PortRef

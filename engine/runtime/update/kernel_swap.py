@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.blocktypes.entries import KernelEntry
-from engine.compiler.arguments import TypedKernel
+from engine.compiler.executable.arguments import TypedKernel
+from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined
-from engine.compiler.instantiate import CompiledGraph
-from engine.compiler.node_making import KernelNode
 from engine.diagnostics import Diagnostic, KernelError
 from engine.runtime.check.launch_checks import count_problems, launch_warnings
 from engine.runtime.check.requirements import element_problems

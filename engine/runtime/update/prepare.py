@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from engine.compiler.amending.adjusting import Adjustment, adjust_graph, is_adjustable
-from engine.compiler.arguments import Resources
 from engine.compiler.description import BlockNode
+from engine.compiler.executable.adjust import Adjustment, adjust_graph, is_adjustable
+from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined, inline
-from engine.compiler.instantiate import CompiledGraph, compile_plan
-from engine.compiler.node_making import KernelNode
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Diagnostic, GraphValidationError, WarploomError, error
 from engine.protocol.messages import BufferReport, ProfilingLevel

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import changed_values
-from engine.compiler.instantiate import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import describe
 from engine.blocktypes.description import BlockDescription
-from engine.compiler.amending.adjusting import would_adjust
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.inlining import inline
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Diagnostic, Severity, error

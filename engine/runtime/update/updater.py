@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 
 from engine.blocktypes.value_blocks import Moment
+from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
-from engine.compiler.instantiate import CompiledGraph
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, PortRef, nodes_of

@@ -1,0 +1,238 @@
+"""The survey of a patch: who feeds whom, and everything that is wrong before shapes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from engine.blocktypes.description import InputRule, OutputRule, inputs_for_layouts
+from engine.blocktypes.ports import count_name
+from engine.compiler.checking.cycles import Cycle, Edge, find_cycles
+from engine.compiler.checking.validation import (
+    border_problem,
+    connection_problem,
+    empty_region,
+    missing_inputs,
+    region_problem,
+    second_connection,
+    unread_count,
+)
+from engine.compiler.description import GraphDescription, Nesting
+from engine.diagnostics import Diagnostic, error
+from engine.patch.changes import Connection, PortRef
+from engine.patch.regions import TOP, region_of
+
+#: The outputs of a block, the blocks behind it, its inputs, and what feeds them.
+_Ends = tuple[Mapping[str, OutputRule], list[str], Mapping[str, InputRule], dict[str, PortRef]]
+_NO_BLOCK: _Ends = ({}, [], {}, {})
+
+
+@dataclass
+class Survey:
+    """What is known of a patch's structure.
+
+    `incoming` names the output behind each connected input of a block, `following` the blocks behind each block;
+    `late` are connections into delayed inputs from which no layout follows, so that they order nothing. `order` lists
+    blocks after what their layouts follow from; those on cycles and behind them are not in it. `broken` blocks have
+    an error of their own.
+    """
+
+    incoming: dict[str, dict[str, PortRef]]
+    following: dict[str, list[str]]
+    order: list[str] = field(default_factory=list)
+    late: list[Connection] = field(default_factory=list)
+    broken: set[str] = field(default_factory=set)
+    errors: list[Diagnostic] = field(default_factory=list)
+    warnings: list[Diagnostic] = field(default_factory=list)
+    #: True without regions and delayed inputs: connections alone decide everything.
+    is_plain: bool = True
+
+
+def survey(description: GraphDescription) -> Survey:
+    """Return who feeds whom and what is wrong with it."""
+    nodes = description.nodes
+    found = Survey({node.id: {} for node in nodes}, {node.id: [] for node in nodes})
+    if len(found.incoming) < len(nodes):
+        found.errors += _repeated(description)
+    missing, delayed = _connect(description, found)
+    is_flat = True
+    for node in nodes:
+        rules = node.description.rules
+        connected = found.incoming[node.id]
+        if len(connected) < len(rules.inputs):
+            problems = list(missing_inputs(node, connected))
+            if problems:
+                found.errors += problems
+                found.broken.add(node.id)
+        if rules.appends:
+            found.warnings += _unread_counts(description, node.id, rules.appends)
+        if node.region or node.description.control is not None:
+            is_flat = False
+    counted = _count_delayed(description, found, delayed, missing)
+    found.order = _order(found, missing)
+    found.is_plain = is_flat and not delayed
+    if not is_flat:
+        _check_regions(description, found, counted)
+    if len(found.order) < len(found.incoming) and (is_flat or not found.errors):
+        stuck = found.incoming.keys() - set(found.order)
+        between = [c for c in _ordering(description, found) if c.source.node in stuck and c.target.node in stuck]
+        cycles = find_cycles([Edge(c.source.node, c.target.node, c) for c in between])
+        found.errors += [_circular(cycle, counted) for cycle in cycles]
+    return found
+
+
+def _connect(description: GraphDescription, found: Survey) -> tuple[dict[str, int], list[Connection]]:
+    """Enter every connection; return how many there are into each block, and those into delayed inputs."""
+    incoming, following = found.incoming, found.following
+    blocks: dict[str, _Ends] = {}
+    for node in description.nodes:
+        rules = node.description.rules
+        blocks[node.id] = rules.output_of, following[node.id], rules.input_of, incoming[node.id]
+    delayed: list[Connection] = []
+    uncounted: list[str] = []
+    for connection in description.connections:
+        source, target = connection.source, connection.target
+        after, port = target.node, target.port
+        outputs, behind, _, _ = blocks.get(source.node, _NO_BLOCK)
+        _, _, inputs, connected = blocks.get(after, _NO_BLOCK)
+        output, entry = outputs.get(source.port), inputs.get(port)
+        if output is None or entry is None or (output.dtype is not entry.dtype and output.dtype and entry.dtype):
+            problem = connection_problem(description, connection)
+            if problem is not None:
+                found.errors.append(problem)
+                found.broken.add(after)
+        if entry is None:
+            continue
+        if port in connected:
+            found.errors.append(second_connection(connected[port], connection))
+            found.broken.add(after)
+            continue
+        connected[port] = source
+        if output is None:
+            uncounted.append(after)
+        elif entry.spec.delayed:
+            uncounted.append(after)
+            delayed.append(connection)
+        else:
+            behind.append(after)
+    missing = {after: len(connected) for after, connected in incoming.items() if connected}
+    for after in uncounted:
+        missing[after] -= 1
+        if not missing[after]:
+            del missing[after]
+    return missing, delayed
+
+
+def _count_delayed(
+    description: GraphDescription, found: Survey, delayed: list[Connection], missing: dict[str, int]
+) -> set[tuple[str, str]]:
+    """Let those delayed connections order blocks from which a layout follows; return the blocks at their ends."""
+    counted = set()
+    for connection in delayed:
+        source, target = connection.source, connection.target
+        block = description.by_id[target.node].description
+        if target.port in inputs_for_layouts(block, found.incoming[target.node]):
+            counted.add((source.node, target.node))
+            found.following[source.node].append(target.node)
+            missing[target.node] = missing.get(target.node, 0) + 1
+        else:
+            found.late.append(connection)
+    return counted
+
+
+def _order(found: Survey, missing: dict[str, int]) -> list[str]:
+    following = found.following
+    order = [node for node in following if node not in missing]
+    for node in order:  # grows as blocks become ready
+        for other in following[node]:
+            missing[other] = left = missing[other] - 1
+            if not left:
+                order.append(other)
+    return order
+
+
+def _sound(description: GraphDescription, found: Survey) -> Iterator[Connection]:
+    """Give the connections whose ends exist."""
+    incoming = found.incoming
+    rules_of = {node.id: node.description.rules for node in description.nodes}
+    for connection in description.connections:
+        source, target = connection.source, connection.target
+        entered = incoming.get(target.node, {}).get(target.port) is source
+        if entered and source.node in rules_of and source.port in rules_of[source.node].output_of:
+            yield connection
+
+
+def _ordering(description: GraphDescription, found: Survey) -> Iterator[Connection]:
+    """Give the connections that order blocks."""
+    late = set(found.late)
+    return (connection for connection in _sound(description, found) if connection not in late)
+
+
+def _check_regions(description: GraphDescription, found: Survey, counted: set[tuple[str, str]]) -> None:
+    """Add what is wrong with regions, with connections across their borders, and cycles through them."""
+    used = {region_of(node.region) for node in description.nodes}
+    found.warnings += [
+        empty_region(node) for node in description.nodes if node.description.control is not None and node.id not in used
+    ]
+    problems = {node.id: region_problem(description, node) for node in description.nodes if node.region}
+    wrong = {node for node, problem in problems.items() if problem is not None}
+    if wrong:
+        found.errors += [problem for problem in problems.values() if problem is not None]
+        # What is in no proper region is looked at as if it were in none.
+        nodes = tuple(replace(node, region=TOP) if node.id in wrong else node for node in description.nodes)
+        description = GraphDescription(nodes, description.connections)
+    nesting = Nesting(description)
+    for connection in _sound(description, found):
+        problem = border_problem(description, nesting, connection)
+        if problem is not None:
+            found.errors.append(problem)
+            found.broken.add(connection.target.node)
+    edges = []
+    by_id = description.by_id
+    for connection in _sound(description, found):
+        before, after = connection.source.node, connection.target.node
+        a, b = nesting.lift(before, after)
+        if b == after and connection.target.port in by_id[after].description.delayed_inputs:
+            continue  # a delayed input orders nothing, but the region it lies in comes after what feeds it from outside
+        if a != b or before == after:
+            edges.append(Edge(a, b, connection))
+    found.errors += [_circular(cycle, counted) for cycle in find_cycles(edges)]
+
+
+def _circular(cycle: Cycle, counted: set[tuple[str, str]]) -> Diagnostic:
+    way = " -> ".join(cycle.nodes)
+    target = cycle.connection.target
+    if any(pair in counted for pair in pairwise(cycle.nodes)):
+        return error(
+            f"shapes must not follow from themselves, got {way}",
+            node=target.node,
+            port=target.port,
+            remedy="connect an input from which the delayed one's shape follows",
+            expected="no way round",
+            found=way,
+        )
+    return error(
+        f"blocks must not depend on themselves, got {way}",
+        node=target.node,
+        port=target.port,
+        remedy="delete one of these connections",
+        expected="no way round",
+        found=way,
+    )
+
+
+def _repeated(description: GraphDescription) -> Iterator[Diagnostic]:
+    seen: set[str] = set()
+    for node in description.nodes:
+        if node.id in seen:
+            yield error(f"node id must be unique, got {node.id} twice", node=node.id, remedy="give one another id")
+        seen.add(node.id)
+
+
+def _unread_counts(description: GraphDescription, node: str, appends: tuple[str, ...]) -> Iterator[Diagnostic]:
+    for name in appends:
+        buffer = PortRef(node, name)
+        targets = description.targets_of
+        if targets.get(buffer) and not targets.get(PortRef(node, count_name(name))):
+            yield unread_count(buffer)

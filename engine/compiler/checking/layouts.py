@@ -1,0 +1,279 @@
+"""The layouts of one block: what its ports and internal buffers hold, and every number that follows from that.
+
+All of it depends on the block's description and the layouts of its inputs alone, so that a block of which neither
+changed is never looked at again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from engine.blocktypes.description import BlockDescription, BlockRules, OutputRule
+from engine.blocktypes.extents import ShapeContext, ShapeRuleError
+from engine.compiler.checking.inputs import HELP, check_input, check_input_shape, check_moves, check_types
+from engine.compiler.checking.launches import evaluate_launch
+from engine.compiler.checking.views import view_layout
+from engine.compiler.layout import ALLOCATION_ALIGNMENT, Layout, strided_layout
+from engine.device.external import ExternalArray
+from engine.device.protocol import LaunchConfig
+from engine.diagnostics import Diagnostic, error
+from engine.patch.changes import PortRef
+from engine.types import DType, Shape, dtype_of
+
+# The layouts of outputs whose memory is there before anything runs: arrays from the host, and the user's own.
+
+
+def content_layout(rule: OutputRule, array: np.ndarray[Any, Any]) -> Layout:
+    """Return the layout of contents; ShapeRuleError when the array does not fit the port's element type."""
+    try:
+        dtype = dtype_of(array) if rule.dtype is None else rule.dtype
+    except TypeError as problem:
+        raise ShapeRuleError(str(problem)) from None
+    return Layout(dtype, _shape("contents", dtype, array.dtype, array.shape))
+
+
+def external_layout(rule: OutputRule, array: ExternalArray) -> Layout:
+    """Return the layout of memory of the user's own; ShapeRuleError when it does not fit the port's element type."""
+    if rule.dtype is None:
+        try:
+            dtype = dtype_of(np.empty(0, array.dtype))
+        except TypeError as problem:
+            raise ShapeRuleError(str(problem)) from None
+    else:
+        dtype = rule.dtype
+    shape = _shape("array", dtype, array.dtype, array.shape)
+    if 0 in shape:
+        raise ShapeRuleError(f"array must have elements, got shape {list(array.shape)}")
+    if array.read_only:
+        raise ShapeRuleError("array must be writable, got a read-only one: give a copy of it")
+    alignment = math.gcd(array.pointer, ALLOCATION_ALIGNMENT)
+    if alignment % dtype.alignment:
+        raise ShapeRuleError(
+            f"array of {dtype} must lie at a multiple of {dtype.alignment} bytes, got address {array.pointer:#x}"
+        )
+    if array.strides is None:
+        return Layout(dtype, shape, None, alignment)
+    outer, inner = array.strides[: len(shape)], array.strides[len(shape) :]
+    if any(stride < 0 or stride % dtype.size_bytes for stride in outer) or inner not in ((), (array.dtype.itemsize,)):
+        raise ShapeRuleError(
+            f"strides of the array must be whole elements of {dtype} and not negative, got {list(array.strides)} bytes"
+        )
+    return strided_layout(dtype, shape, tuple(stride // dtype.size_bytes for stride in outer), alignment)
+
+
+def _shape(what: str, dtype: DType, found: np.dtype[Any], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape in elements: those of a vector take the last axis of the array."""
+    base, inner = (dtype.numpy.subdtype or (dtype.numpy, ())) if dtype.kind == "vector" else (dtype.numpy, ())
+    rank = len(shape) - len(inner)
+    if found != base or shape[max(rank, 0) :] != inner:
+        raise ShapeRuleError(
+            f"{what} must be {base} with elements of shape {list(inner)}, got {found} of shape {list(shape)}"
+        )
+    return shape[:rank]
+
+
+__all__ = ["Layout", "Layouts", "NodeLayouts", "node_layouts"]
+
+#: Layouts by (node, port or internal buffer); inputs have their source's.
+Layouts = dict[PortRef, Layout]
+
+_NO_STRIDES: Mapping[str, tuple[int, ...]] = {}
+_NO_OFFSETS: Mapping[str, int] = {}
+_NO_EXTENTS: Mapping[int, Mapping[int, int]] = {}
+
+
+class NodeLayouts(msgspec.Struct, frozen=True, gc=False):
+    """Everything about one block that follows from its description and the layouts of its inputs.
+
+    `inputs` are in the order of the ports, None where nothing is connected. `layouts` are those of ports and internal
+    buffers by name; `offsets` say for outputs that are views where they start in their source's memory, in bytes;
+    `launches` and `extents` (by argument) go with what the block does, by its place: the entries, then what begins a
+    region, the region itself, and what ends a turn. `problems` name no node yet; with one of them the rest may be
+    missing.
+    """
+
+    description: BlockDescription
+    inputs: tuple[Layout | None, ...]
+    layouts: dict[str, Layout]
+    context: ShapeContext
+    launches: Mapping[int, LaunchConfig]
+    offsets: Mapping[str, int] = {}
+    extents: Mapping[int, Mapping[int, int]] = {}
+    problems: tuple[Diagnostic, ...] = ()
+
+
+class _Work(msgspec.Struct):
+    """What is being found out about one block."""
+
+    description: BlockDescription
+    rules: BlockRules
+    layouts: dict[str, Layout]
+    context: ShapeContext
+    outputs: dict[str, Shape]
+    problems: list[Diagnostic]
+    offsets: dict[str, int] | None = None
+    extents: dict[int, dict[int, int]] | None = None
+
+
+def node_layouts(
+    description: BlockDescription, inputs: tuple[Layout | None, ...], *, outputs_only: bool = False
+) -> NodeLayouts:
+    """Return what follows from `inputs`, in the order of the ports.
+
+    `outputs_only` leaves out launches and what must be true of the inputs: for blocks of which an input is known later.
+    """
+    rules = description.rules
+    layouts: dict[str, Layout] = {}
+    shapes: dict[str, Shape | None] = {}
+    strides: dict[str, tuple[int, ...]] | None = None
+    problems: list[Diagnostic] = []
+    for rule, layout in zip(rules.inputs, inputs, strict=True):
+        name = rule.name
+        if layout is None:
+            shapes[name] = None
+            continue
+        layouts[name] = layout
+        shapes[name] = layout.shape
+        if layout.dtype is not rule.dtype or rule.rank is not None or layout.strides is not None:
+            check_input(rule, layout, problems)
+            if layout.strides is not None:
+                strides = strides or {}
+                strides[name] = layout.strides
+    outputs: dict[str, Shape] = {}
+    context = ShapeContext(shapes, outputs, rules.parameters, strides or _NO_STRIDES)
+    work = _Work(description, rules, layouts, context, outputs, problems)
+    launches: dict[int, LaunchConfig] = {}
+    if not problems:
+        _add_outputs(work)
+        if not problems and not outputs_only:
+            _add_rest(work, launches)
+    return NodeLayouts(
+        description,
+        inputs,
+        layouts,
+        work.context,
+        launches,
+        work.offsets or _NO_OFFSETS,
+        work.extents or _NO_EXTENTS,
+        tuple(problems),
+    )
+
+
+def _add_outputs(work: _Work) -> None:
+    layouts, outputs = work.layouts, work.outputs
+    for rule in work.rules.outputs:
+        name = rule.name
+        try:
+            if rule.shape is None:
+                layout = _given_layout(rule, work)
+            else:
+                shape = rule.shape(work.context)
+                layout = Layout(rule.dtype or _followed_type(rule, layouts), shape)
+            rank = rule.spec.rank
+            if rank is not None and len(layout.shape) != rank:
+                raise ShapeRuleError(f"output must have {rank} dimensions, got shape {list(layout.shape)}")
+        except ShapeRuleError as problem:
+            work.problems.append(error(str(problem), port=name, remedy=HELP))
+        else:
+            layouts[name] = layout
+            outputs[name] = layout.shape
+            if layout.strides is not None:
+                strides = {**work.context.strides, name: layout.strides}
+                work.context = msgspec.structs.replace(work.context, strides=strides)
+
+
+def _given_layout(rule: OutputRule, work: _Work) -> Layout:
+    """Return the layout of an output that takes it from an input, a view, contents or the user's memory."""
+    description, spec = work.description, rule.spec
+    if spec.inplace is not None:
+        source = work.layouts.get(spec.inplace)
+        if source is None:
+            raise ShapeRuleError(f"input '{spec.inplace}' must be connected for an in-place output")
+        return _typed(rule, source)
+    view = description.view_of.get(rule.name)
+    if view is not None:
+        source = work.layouts.get(view.source)
+        if source is None:
+            raise ShapeRuleError(f"input '{view.source}' must be connected to be seen through a view")
+        layout, offset = view_layout(view.transform, source)
+        work.offsets = {**(work.offsets or {}), rule.name: offset}
+        return _typed(rule, layout)
+    array = description.contents.get(rule.name)
+    if array is not None:
+        return content_layout(rule, array)
+    external = description.externals.get(rule.name)
+    if external is not None:
+        if not isinstance(external, ExternalArray):
+            raise ShapeRuleError(
+                f"memory of the user's own must be described by an ExternalArray, got {type(external)}"
+            )
+        return external_layout(rule, external)
+    missing = "a view" if spec.shape == "view" else "the contents"
+    raise ShapeRuleError(f"the block must provide {missing} of this output, got none")
+
+
+def _typed(rule: OutputRule, layout: Layout) -> Layout:
+    if rule.dtype is not None and layout.dtype != rule.dtype:
+        raise ShapeRuleError(f"output must share memory with elements of {rule.dtype}, got {layout.dtype}")
+    return layout
+
+
+def _followed_type(rule: OutputRule, layouts: Mapping[str, Layout]) -> DType:
+    for name in rule.dtype_from:
+        source = layouts.get(name)
+        if source is not None:
+            return source.dtype
+    wanted = rule.spec.dtype_rule
+    raise ShapeRuleError(f"element type must follow from a connected input, got the rule {wanted!r}")
+
+
+def _add_rest(work: _Work, launches: dict[int, LaunchConfig]) -> None:
+    """Add what follows from the ports: required shapes of inputs, internal buffers, launches and other numbers."""
+    rules, context, layouts, problems = work.rules, work.context, work.layouts, work.problems
+    if rules.typed_inputs:
+        check_types(work.rules.typed_inputs, work.layouts, work.problems)
+    for rule in rules.inputs:
+        if rule.shape is not None and rule.name in layouts:
+            check_input_shape(rule, layouts[rule.name], context, problems)
+    for buffer in rules.buffers:
+        try:
+            shape = buffer.shape(context)
+        except ShapeRuleError as problem:
+            problems.append(error(f"buffer {buffer.name}: {problem}", remedy=HELP))
+        else:
+            layouts[buffer.name] = Layout(buffer.dtype, shape)
+            work.outputs[buffer.name] = shape
+    if problems:
+        return
+    for launch in rules.launches:
+        try:
+            launches[launch.place] = evaluate_launch(launch, context)
+            if launch.extents:
+                numbers = {position: value(context) for position, value in launch.extents}
+                work.extents = {**(work.extents or {}), launch.place: numbers}
+        except ShapeRuleError as problem:
+            problems.append(error(str(problem), remedy=HELP))
+    if rules.extents:
+        _check_numbers(work)
+    if rules.moves:
+        check_moves(rules.moves, layouts, problems)
+
+
+def _check_numbers(work: _Work) -> None:
+    """Requirements must hold, and what status words are held against must be a number."""
+    requirements = work.description.requirements
+    for index, extent in enumerate(work.rules.extents):
+        requirement = requirements[index] if index < len(requirements) else None
+        port = requirement.port if requirement else None
+        try:
+            value = extent(work.context)
+        except ShapeRuleError as problem:
+            work.problems.append(error(str(problem), port=port, remedy=HELP))
+        else:
+            if requirement and value < 0:
+                work.problems.append(error(requirement.message, port=port, remedy=HELP))

@@ -1,0 +1,271 @@
+"""Adjusting: a graph that runs, given other launches and addresses in place when blocks only have other sizes.
+
+Nothing is built. Where a fill or a copy would have to change, or anything but a kernel's launch and arguments, there is
+no adjustment, and the graph is rebuilt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.blocktypes.entries import (
+    ConditionArgument,
+    CopyEntry,
+    FillEntry,
+    KernelEntry,
+    ParameterArgument,
+    buffer_arguments,
+)
+from engine.compiler.amending.amendment import are_same_buffers, is_same_node
+from engine.compiler.buffers import TRANSIENT, Lifetime
+from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.nodes import KernelNode, NodeMaker
+from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
+from engine.compiler.plan import Plan
+from engine.device.protocol import Condition, Device, LaunchConfig, Memory
+from engine.patch.changes import PortRef
+
+if TYPE_CHECKING:
+    from engine.compiler.executable.compiled_graph import CompiledGraph, Variant
+
+#: More nodes than this are not changed between two frames; a rebuild, which is swapped in whole, holds up less.
+MOST_CHANGES = 512
+
+
+@dataclass(frozen=True)
+class NodeChange:
+    """A kernel node of the executable with another launch or other arguments.
+
+    `written` are bytes by where they start in the argument block, `before` what was there.
+    """
+
+    variant: Variant
+    node: KernelNode
+    config: LaunchConfig
+    written: tuple[tuple[int, bytes], ...]
+    before: tuple[tuple[int, bytes], ...]
+    old_config: LaunchConfig
+
+    def apply(self) -> None:
+        """Write it and tell the device; DeviceError when that refuses."""
+        self._give(self.config, self.written)
+
+    def revert(self) -> None:
+        """Make the node what it was."""
+        self._give(self.old_config, self.before)
+
+    def _give(self, config: LaunchConfig, written: Iterable[tuple[int, bytes]]) -> None:
+        arguments = self.node.arguments
+        block = arguments.block.data
+        for start, data in written:
+            block[start : start + len(data)] = data
+        arguments.version += 1
+        self.node.config = config
+        self.variant.update(self.node)
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """What the `running` graph needs to follow a plan: its memory by variant, and the changes of its kernel nodes."""
+
+    plan: Plan
+    running: CompiledGraph
+    memories: tuple[Mapping[PortRef, Memory], ...]
+    changes: tuple[NodeChange, ...]
+
+    def apply(self) -> None:
+        """Change the graph, between two launches; DeviceError when the device refuses, and then it is as before."""
+        done: list[NodeChange] = []
+        try:
+            for change in self.changes:
+                done.append(change)
+                change.apply()
+        except BaseException:
+            with ExitStack() as taking_back:  # the last first, and each whatever becomes of the others
+                for change in done:
+                    taking_back.callback(change.revert)
+            raise
+        for change in self.changes:
+            if change.config is not change.old_config:
+                change.variant.built.swapped.add(change.node.operation)  # the graph itself has the launch from before
+        for variant, memory in zip(self.running.variants, self.memories, strict=True):
+            variant.built.memory = memory
+        self.running.plan = self.plan
+
+
+def is_adjustable(plan: Plan, before: Plan) -> bool:
+    """True when both plans give the same graph nodes, up to launches, addresses and numbers that kernels take.
+
+    The same buffers matter for as long as before: whether a launch may be left out is found once for a graph.
+    """
+    now, then = plan.description, before.description
+    if plan.scopes != before.scopes or len(plan.operations) != len(before.operations):
+        return False
+    if set(now.connections) != set(then.connections) or now.by_id.keys() != then.by_id.keys():
+        return False
+    if plan.statuses != before.statuses or plan.status_owners != before.status_owners:
+        return False
+    if not all(map(is_same_node, plan.operations, before.operations)):
+        return False
+    for node in now.nodes:
+        old = then.by_id[node.id]
+        if node is not old and (node.region, node.group) != (old.region, old.group):
+            return False
+    return are_same_buffers(plan.buffers, before.buffers) and _is_same_turn(plan, before)
+
+
+def would_adjust(plan: Plan, before: Plan) -> bool:
+    """True when `adjust_graph` is going to find an adjustment from plan to plan, as far as plans alone can tell."""
+    if not is_adjustable(plan, before):
+        return False
+    moved, changes = _moving(plan, before), 0
+    for operation, old in zip(plan.operations, before.operations, strict=True):
+        entry = operation.entry
+        touched = not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
+        if isinstance(entry, KernelEntry):
+            changes += touched or plan.checked.nodes[operation.node] is not before.checked.nodes[operation.node]
+        elif isinstance(entry, FillEntry | CopyEntry) and (
+            entry != old.entry or touched or _others(plan, before, operation)
+        ):
+            return False
+    return changes * (2 if plan.buffers.swaps else 1) <= MOST_CHANGES
+
+
+def _moving(plan: Plan, before: Plan) -> set[PortRef]:
+    """Return the buffers that get other memory when a plan comes to run after another."""
+    now, then, found = plan.placement, before.placement, set()
+    for owner, buffer in plan.buffers.allocations.items():
+        if owner in now.offsets:
+            stays = now.offsets[owner] == then.offsets.get(owner) and now.size_bytes == then.size_bytes
+        else:
+            stays = owner not in then.offsets and buffer.layout == before.buffers.allocations[owner].layout
+            if buffer.lifetime in TRANSIENT:
+                stays &= owner not in now.lasting  # which begins with zeros
+            elif buffer.lifetime in (Lifetime.PROVIDED, Lifetime.EXTERNAL):
+                block, old = plan.description.by_id[owner.node], before.description.by_id[owner.node]
+                stays &= block.description is old.description
+        if not stays:
+            found.add(owner)
+    return found
+
+
+def _others(plan: Plan, before: Plan, operation: Operation) -> bool:
+    """True when a fill or copy touches other bytes of its buffers than before."""
+    assert isinstance(operation.entry, FillEntry | CopyEntry)
+    ports = [PortRef(operation.node, argument.name) for argument in buffer_arguments(operation.entry)]
+    return any(plan.buffers.places[port] != before.buffers.places[port] for port in ports)
+
+
+def _is_same_turn(plan: Plan, before: Plan) -> bool:
+    """True when the same buffers change places between frames, and those that do are both new or both as they were."""
+    swaps, now, then = plan.buffers.swaps, plan.buffers.allocations, before.buffers.allocations
+    return swaps == before.buffers.swaps and all(
+        (now[target].layout == then[target].layout) == (now[source].layout == then[source].layout)
+        for target, source in swaps.items()
+    )
+
+
+def adjust_graph(plan: Plan, device: Device, resources: Resources, running: CompiledGraph) -> Adjustment | None:
+    """Return how a running graph becomes that of a plan for which `is_adjustable` is true; None to build it.
+
+    It reads the running graph and does not touch it. GraphValidationError, with the node, when a kernel does not take
+    the arguments or the launch that its block passes.
+    """
+    if resources.status is not running.status or bool(resources.swapped) != (len(running.variants) == 2):
+        return None
+    memories: list[Mapping[PortRef, Memory]] = [resources.memory]
+    if resources.swapped:
+        memories.append({**resources.memory, **resources.swapped})
+    changes: list[NodeChange] = []
+    for variant, memory in zip(running.variants, memories, strict=True):
+        found = _Adjusting(plan, running.plan, device, resources, variant, memory).run()
+        if found is None:
+            return None
+        changes += found
+        if len(changes) > MOST_CHANGES:
+            return None
+    return Adjustment(plan, running, tuple(memories), tuple(changes))
+
+
+class _Adjusting:
+    """The changes of one executable."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        before: Plan,
+        device: Device,
+        resources: Resources,
+        variant: Variant,
+        memory: Mapping[PortRef, Memory],
+    ) -> None:
+        self._plan = plan
+        self._before = before
+        self._kernels = resources.kernels
+        self._variant = variant
+        own = Resources(memory, resources.kernels, resources.values, resources.frame, resources.status)
+        self._maker = NodeMaker(plan, device, own)
+        known = variant.memory
+        self._moved = {
+            owner
+            for owner, place in memory.items()
+            if (old := known.get(owner)) is not place and (old is None or old.pointer != place.pointer)
+        }
+
+    def run(self) -> list[NodeChange] | None:
+        plan, base = self._plan, self._before.operations
+        nodes = {kernel.operation: kernel for kernel in self._variant.kernels}
+        changes: list[NodeChange] = []
+        for index, operation in enumerate(plan.operations):
+            if not self._may_differ(index):
+                continue
+            entry = operation.entry
+            if isinstance(entry, KernelEntry):
+                node = nodes[index]
+                if self._kernels[index] is not node.kernel:
+                    return None  # saved in the meantime
+                change = self._change(node, entry)
+                if change is not None:
+                    changes.append(change)
+            elif isinstance(entry, RegionEntry):
+                pass
+            elif isinstance(entry, UploadFrame | ClearStatus | DownloadStatus):
+                if not self._moved.isdisjoint(operation.reads | operation.writes):
+                    return None
+            elif base[index].entry != entry or self._lies_elsewhere(index):
+                return None
+        return changes
+
+    def _may_differ(self, index: int) -> bool:
+        now, then = self._plan.operations[index], self._before.operations[index]
+        moved = self._moved
+        return (
+            now.entry is not then.entry
+            or not (moved.isdisjoint(now.reads) and moved.isdisjoint(now.writes))
+            or (bool(now.node) and self._plan.checked.nodes[now.node] is not self._before.checked.nodes[now.node])
+        )
+
+    def _lies_elsewhere(self, index: int) -> bool:
+        """True when a fill or copy has other bytes to touch than before."""
+        operation, moved = self._plan.operations[index], self._moved
+        touched = not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
+        return touched or _others(self._plan, self._before, operation)
+
+    def _change(self, node: KernelNode, entry: KernelEntry) -> NodeChange | None:
+        """Return what is other about a kernel node; live values are not looked at, for they are always the newest."""
+        made = self._maker.kernel(node.operation, entry, Condition(0))
+        new, old = made.arguments.block.tobytes(), node.arguments.block.tobytes()
+        written, before = [], []
+        layout = node.arguments.layout
+        for argument, start, size in zip(entry.arguments, layout.offsets, layout.sizes, strict=True):
+            end = start + size
+            if new[start:end] != old[start:end] and not isinstance(argument, ParameterArgument | ConditionArgument):
+                written.append((start, new[start:end]))
+                before.append((start, old[start:end]))
+        if not written and made.config == node.config:
+            return None
+        config = node.config if made.config == node.config else made.config
+        return NodeChange(self._variant, node, config, tuple(written), tuple(before), node.config)

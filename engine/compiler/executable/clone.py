@@ -1,0 +1,258 @@
+"""Rebuilding after a small edit: a clone of the running device graph, in which only what changed is touched.
+
+Argument blocks of kernels that stay are shared with the running graph, so live parameters reach both; so are the
+events of spans that stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.blocktypes.entries import KernelEntry
+from engine.compiler.amending.amendment import Amendment
+from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.build import BuiltGraph, Span
+from engine.compiler.executable.nodes import KernelNode, NodeMaker
+from engine.compiler.operations import DownloadStatus
+from engine.compiler.plan import Plan
+from engine.device.protocol import Device, Node, PinnedArray
+
+#: Numbers of nodes that were taken out stay in a graph; with more of them than this share, it is built anew.
+_MOST_REMOVED = 2
+_FEW = 64
+
+
+def amend_graph(
+    plan: Plan,
+    device: Device,
+    resources: Resources,
+    spans: Mapping[int, str],
+    running: BuiltGraph,
+    before: Plan,
+    status: PinnedArray | None,
+) -> BuiltGraph | None:
+    """Return the graph of an amended plan, made from the `running` one of the plan `before`; None to build it anew.
+
+    `status` is where the running graph leaves its status words. GraphValidationError, with the node, when a kernel does
+    not take the arguments its block passes.
+    """
+    amendment = plan.amendment
+    if amendment is None or amendment.base is not before.operations or len(plan.scopes) > 1:
+        return None
+    if any(node.group for node in (*plan.description.nodes, *before.description.nodes)):
+        return None
+    rebuilding = _Rebuilding(plan, device, resources, spans, running, amendment)
+    rebuilding.find_changes(before, status)
+    if rebuilding.removed > max(_FEW, len(plan.operations) // _MOST_REMOVED):
+        return None
+    return rebuilding.run()
+
+
+class _Rebuilding:
+    def __init__(
+        self,
+        plan: Plan,
+        device: Device,
+        resources: Resources,
+        spans: Mapping[int, str],
+        running: BuiltGraph,
+        amendment: Amendment,
+    ) -> None:
+        self._plan = plan
+        self._device = device
+        self._resources = resources
+        self._labels = spans
+        self._running = running
+        self._amendment = amendment
+        self._maker = NodeMaker(plan, device, resources)
+        self._gone = amendment.gone
+        #: Operations to make anew, of these those whose nodes are replaced, and those to tie to others.
+        self._renewed = set(amendment.renewed)
+        self._replaced: set[int] = set()
+        self._retied = set(amendment.retied)
+        self._groups = _grouped(spans)
+        #: The earlier labels of spans that stay, and the spans that are new.
+        self._earlier_label: dict[str, str] = {}
+        self._spans: dict[str, Span] = {}
+
+    @property
+    def removed(self) -> int:
+        """How many numbers of nodes are not in use any more."""
+        spans = 2 * (len(self._running.events) - len(self._earlier_label))
+        return self._running.removed + len(self._gone) + len(self._replaced) + spans
+
+    def find_changes(self, before: Plan, status: PinnedArray | None) -> None:
+        """Find the operations and spans that are other than in the running graph."""
+        operations, earlier = self._plan.operations, self._amendment.earlier
+        self._renewed |= self._moved()
+        others = _nodes_with_other_values(before, self._plan)
+        if others:
+            self._renewed |= {index for index, operation in enumerate(operations) if operation.node in others}
+        if operations and self._resources.status is not status and isinstance(operations[-1].entry, DownloadStatus):
+            self._renewed.add(len(operations) - 1)
+        for index in self._renewed:
+            old = earlier[index]
+            is_kernel = isinstance(operations[index].entry, KernelEntry)
+            if old >= 0 and not (is_kernel and isinstance(self._amendment.base[old].entry, KernelEntry)):
+                self._replaced.add(index)
+        if self._replaced:
+            self._retied |= self._replaced
+            self._retied |= {i for i, o in enumerate(operations) if not self._replaced.isdisjoint(o.after)}
+        old_groups = _grouped(self._running.labels)
+        for label, members in self._groups.items():
+            known = self._running.labels.get(earlier[members[0]])
+            if known is not None and old_groups[known] == [earlier[index] for index in members]:
+                self._earlier_label[label] = known
+            else:
+                self._retied.update(members)
+
+    def run(self) -> BuiltGraph:
+        """Return the changed clone."""
+        running, earlier = self._running, self._amendment.earlier
+        built = BuiltGraph(running.graph.clone(), self._resources.memory, labels=self._labels, removed=self.removed)
+        self._built = built
+        try:
+            self._take_out()
+            built.handles = {i: running.handles[j] for i, j in enumerate(earlier) if j >= 0}
+            self._take_over_spans()
+            self._list_kernels(self._change())
+        except BaseException:
+            built.destroy()
+            raise
+        return built
+
+    def _moved(self) -> set[int]:
+        """Return the operations with a buffer that lies elsewhere now."""
+        known = self._running.memory
+        moved = set()
+        for owner, memory in self._resources.memory.items():
+            old = known.get(owner)
+            if old is not memory and old is not None and old.pointer != memory.pointer:
+                moved.add(owner)
+        if not moved:
+            return set()
+        return {
+            index
+            for index, operation in enumerate(self._plan.operations)
+            if not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
+        }
+
+    def _take_out(self) -> None:
+        running, graph, earlier = self._running, self._built.graph, self._amendment.earlier
+        for old in self._gone:
+            graph.remove(running.handles[old])
+        for index in self._replaced:
+            graph.remove(running.handles[earlier[index]])
+        kept = set(self._earlier_label.values())
+        for label, events in running.events.items():
+            if label not in kept:
+                for event in events:
+                    graph.remove(event)
+
+    def _take_over_spans(self) -> None:
+        built, running = self._built, self._running
+        spans = {span.label: span for span in running.spans}
+        for label, known in self._earlier_label.items():
+            span = spans[known]
+            built.spans.append(span if label == known else Span(label, span.start, span.stop))
+            built.events[label] = running.events[known]
+        built.borrowed = set(self._earlier_label)
+        built.lent = frozenset(self._earlier_label.values())
+
+    def _change(self) -> dict[int, KernelNode]:
+        """Change the nodes that are other than before; return the kernels that are made anew, by operation."""
+        graph, handles, operations = self._built.graph, self._built.handles, self._plan.operations
+        earlier, labels = self._amendment.earlier, self._labels
+        made: dict[int, KernelNode] = {}
+        starts: dict[str, Node] = {}
+        # In the order of operations, so that nodes never wait for each other in a circle in between.
+        for index in sorted(self._renewed | self._retied):
+            entry = operations[index].entry
+            is_new, is_tied = earlier[index] < 0 or index in self._replaced, index in self._retied
+            after: list[Node] = []
+            if is_tied:
+                after = [handles[other] for other in operations[index].after]
+                if index in labels:
+                    label = labels[index]
+                    if label not in starts:
+                        starts[label] = self._start(label)
+                    after.append(starts[label])
+            if isinstance(entry, KernelEntry) and index in self._renewed:
+                kernel = made[index] = self._maker.kernel(index, entry, None)
+                if is_new:
+                    handles[index] = graph.add_kernel(kernel.kernel.kernel, kernel.config, kernel.arguments, after)
+                else:
+                    graph.set_kernel(handles[index], kernel.kernel.kernel, kernel.config, kernel.arguments)
+                kernel.handle = handles[index]
+            elif is_new:
+                handles[index] = self._maker.add(graph, index, after)
+            if is_tied and not is_new:
+                graph.set_after(handles[index], after)
+        for label, start in starts.items():
+            self._stop(label, start)
+        return made
+
+    def _start(self, label: str) -> Node:
+        """Have a span start when everything that its operations wait for is done."""
+        operations, handles, labels = self._plan.operations, self._built.handles, self._labels
+        outside = {d for i in self._groups[label] for d in operations[i].after if labels.get(d) != label}
+        after = sorted({handles[i] for i in outside if i in handles})
+        if label in self._earlier_label:
+            start = self._built.events[label][0]
+            self._built.graph.set_after(start, after)
+            return start
+        span = Span(label, self._device.create_event(), self._device.create_event())
+        self._built.spans.append(span)
+        self._spans[label] = span
+        return self._built.graph.add_event_record(span.start, after)
+
+    def _stop(self, label: str, start: Node) -> None:
+        """Have a span end with the last of its operations."""
+        members, built = self._groups[label], self._built
+        ends = sorted({built.handles[i] for i in members})
+        if label not in self._earlier_label:
+            built.events[label] = start, built.graph.add_event_record(self._spans[label].stop, ends)
+        elif not self._replaced.isdisjoint(members):
+            built.graph.set_after(built.events[label][1], ends)
+
+    def _list_kernels(self, made: Mapping[int, KernelNode]) -> None:
+        """List the kernel nodes by operation; those that got another function while they ran get it in the graph."""
+        built, earlier = self._built, self._amendment.earlier
+        known = {kernel.operation: kernel for kernel in self._running.kernels}
+        swapped = self._running.swapped
+        for index, old in enumerate(earlier):
+            kernel = made.get(index)
+            if kernel is None:
+                kernel = known.get(old)
+                if kernel is None:
+                    continue
+                if old in swapped:
+                    built.graph.set_kernel(kernel.handle, kernel.kernel.kernel, kernel.config, kernel.arguments)
+                if old != index:
+                    k = kernel
+                    kernel = KernelNode(k.node, index, k.handle, k.kernel, k.config, k.arguments, k.parameters)
+            built.kernels.append(kernel)
+
+
+def _grouped(labels: Mapping[int, str]) -> dict[str, list[int]]:
+    """Return the operations of each span, in order."""
+    found: dict[str, list[int]] = {}
+    for index, label in sorted(labels.items()):
+        found.setdefault(label, []).append(index)
+    return found
+
+
+def _nodes_with_other_values(before: Plan, now: Plan) -> set[str]:
+    """Return the blocks in composites that may be given other values than before by what is around them."""
+    old, new = before.inlined, now.inlined
+    if old.parameters != new.parameters:
+        return set(new.values)
+    return {node for node, values in new.values.items() if not _are_same(old.values.get(node, {}), values)}
+
+
+def _are_same(old: Mapping[str, object], new: Mapping[str, object]) -> bool:
+    """True when values are the same objects, or equal numbers; others may not even say whether they are equal."""
+    return old.keys() == new.keys() and all(
+        value is old[name] or (isinstance(value, (bool, int, float)) and value == old[name])
+        for name, value in new.items()
+    )

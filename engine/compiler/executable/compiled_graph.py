@@ -1,0 +1,335 @@
+"""Phase 8, instantiate: the device graph becomes an executable, and with its buffers a `CompiledGraph`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from engine.blocktypes.entries import BufferArgument, KernelEntry
+from engine.compiler.buffers import Lifetime, kept_name
+from engine.compiler.executable.arguments import Address, Resources, TypedKernel
+from engine.compiler.executable.build import BuiltGraph, Span, build_graph
+from engine.compiler.executable.clone import amend_graph
+from engine.compiler.executable.nodes import KernelNode
+from engine.compiler.operations import RegionEntry, UploadFrame
+from engine.compiler.plan import Plan
+from engine.device.arguments import ArgumentError
+from engine.device.protocol import Device, Event, Executable, Memory, Node, PinnedArray, Stream
+from engine.patch.changes import PortRef
+
+#: Kernel nodes of one executable whose argument blocks were written to and which were not refreshed since.
+Written = dict[Node, None]
+Refresh = Callable[[Iterable[Node]], None]
+#: Writes a value wherever it goes, to be passed on by `refresh`; ArgumentError when a kernel can't take it.
+Write = Callable[[object], None]
+
+
+class LiveParameters:
+    """The live parameters of a graph, by node and name; each is put together when it is first asked for."""
+
+    def __init__(self, variants: Iterable[Variant]) -> None:
+        self._kernels: dict[str, list[tuple[Written, KernelNode]]] = {}
+        self._executables: list[tuple[Refresh, Written]] = []
+        for variant in variants:
+            written: Written = {}
+            self._executables.append((variant.executable.refresh, written))
+            for kernel in variant.kernels:
+                if kernel.parameters:
+                    self._kernels.setdefault(kernel.node, []).append((written, kernel))
+        self._found: dict[tuple[str, str], Write] = {}
+
+    def find(self, place: tuple[str, str]) -> Write:
+        """Return what writes a parameter's value; it does nothing when no kernel takes it."""
+        found = self._found.get(place)
+        if found is None:
+            found = self._found[place] = self._make(*place)
+        return found
+
+    def refresh(self) -> int:
+        """Pass on what was written since the last call, each kernel node once; return how many there were."""
+        count = 0
+        for refresh, written in self._executables:
+            if written:
+                count += len(written)
+                refresh(written)
+                written.clear()
+        return count
+
+    def _make(self, node: str, name: str) -> Write:
+        return together(
+            [
+                kernel.arguments.writer(index, written, kernel.handle)
+                for written, kernel in self._kernels.get(node, ())
+                for index in kernel.parameters.get(name, ())
+            ]
+        )
+
+
+def together(writes: Sequence[Write]) -> Write:
+    """Return what writes one value to several places."""
+    if len(writes) == 1:
+        return writes[0]
+
+    def write(value: object) -> None:
+        for write_one in writes:
+            write_one(value)
+
+    return write
+
+
+@dataclass
+class Variant:
+    """One executable of a graph; the graph stays as long as it, since its node handles name the nodes to update."""
+
+    built: BuiltGraph
+    executable: Executable
+
+    @property
+    def memory(self) -> Mapping[PortRef, Memory]:
+        """Where each buffer lies, by owner."""
+        return self.built.memory
+
+    @property
+    def kernels(self) -> list[KernelNode]:
+        """The kernel nodes, in the order of operations."""
+        return self.built.kernels
+
+    @property
+    def spans(self) -> list[Span]:
+        """What is timed."""
+        return self.built.spans
+
+    def update(self, node: KernelNode) -> None:
+        """Give a kernel node what its `KernelNode` says now."""
+        self.executable.update_kernel(node.handle, node.kernel.kernel, node.config, node.arguments)
+
+    def destroy(self) -> None:
+        """Give executable, graph and events back."""
+        self.executable.destroy()
+        self.built.destroy()
+
+
+@dataclass
+class CompiledGraph:
+    """An executable graph with its buffers and node handles.
+
+    A graph in which buffers change places between frames has two variants, which are launched by turns. It owns its
+    variants; memory belongs to the pool and modules to the module cache.
+    """
+
+    plan: Plan
+    variants: list[Variant]
+    status: PinnedArray | None = None
+    phase: int = 0  # the variant that was launched last, or is to be launched first
+    _launched: bool = False
+
+    def __post_init__(self) -> None:
+        #: Where the values of live parameters go.
+        self.live = LiveParameters(self.variants)
+
+    @property
+    def memory(self) -> Mapping[PortRef, Memory]:
+        """Where each buffer lies after the last launch, by owner."""
+        return self.variants[self.phase].memory
+
+    @property
+    def kernels(self) -> list[KernelNode]:
+        """The kernel nodes, one for each operation that launches one."""
+        return self.variants[0].kernels
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """Ids of the nodes that run."""
+        return frozenset(self.plan.description.by_id)
+
+    @cached_property
+    def is_still(self) -> bool:
+        """True when a launch with nothing changed gives what the last one gave: no state, no frame uniforms."""
+        changing = (Lifetime.STATE, Lifetime.EXTERNAL)
+        has_state = any(buffer.lifetime in changing for buffer in self.plan.buffers.allocations.values())
+        return not has_state and not self.uses_frame
+
+    @cached_property
+    def uses_frame(self) -> bool:
+        """True when it reads the frame uniforms."""
+        return any(isinstance(operation.entry, UploadFrame) for operation in self.plan.operations)
+
+    def set_parameters(self, values: Mapping[tuple[str, str], object]) -> int:
+        """Write live parameters, by (node, name), and update each touched kernel node once; return how many.
+
+        ArgumentError when a kernel can't take a value; all others are written nevertheless.
+        """
+        refused: ArgumentError | None = None
+        for key, value in values.items():
+            try:
+                self.live.find(key)(value)
+            except ArgumentError as problem:
+                refused = problem
+        count = self.live.refresh()
+        if refused is not None:
+            raise refused
+        return count
+
+    def swap_kernels(self, kernels: Mapping[int, TypedKernel]) -> None:
+        """Give kernel nodes, by operation index, another function with the same parameters."""
+        for variant in self.variants:
+            for node in variant.kernels:
+                if node.operation in kernels:
+                    node.kernel = kernels[node.operation]
+                    variant.built.swapped.add(node.operation)
+                    variant.update(node)
+
+    def rebind(self, owner: PortRef, memory: Memory) -> bool:
+        """Let a buffer be other memory, by one update of each kernel node that gets its address.
+
+        False when another node than a kernel touches it, which only a rebuild changes; then nothing was done.
+        """
+        touching = [o for o in self.plan.operations if owner in o.reads | o.writes]
+        if any(not isinstance(o.entry, KernelEntry | RegionEntry) for o in touching):
+            return False
+        places = self.plan.buffers.places
+        for variant in self.variants:
+            variant.built.memory = {**variant.memory, owner: memory}
+            for node in variant.kernels:
+                entry = self.plan.operations[node.operation].entry
+                assert isinstance(entry, KernelEntry)
+                moved = False
+                for position, argument in enumerate(entry.arguments):
+                    place = (
+                        places.get(PortRef(node.node, argument.name)) if isinstance(argument, BufferArgument) else None
+                    )
+                    if place is not None and place.owner == owner:
+                        node.arguments.set(position, Address(memory.pointer + place.offset))
+                        moved = True
+                if moved:
+                    variant.update(node)
+        return True
+
+    def follow(self, old: CompiledGraph) -> list[tuple[Memory, Memory, int]]:
+        """Go on where `old` stopped; return what has to be copied for that, each as (from, to, bytes).
+
+        What a delay would have given out in the next frame is to come out here. It is there already unless the delay
+        has another source now. Launched without advancing, this is the frame that `old` did last.
+        """
+        before, allocations = old.plan.buffers, self.plan.buffers.allocations
+        swaps = [target for target in self.plan.buffers.swaps if target in before.swaps]
+        now, following = (old.variants[phase].memory for phase in (old.phase, old.next_phase))
+        if swaps:
+            self._launched = old._launched
+            self.phase = int(self.variants[0].memory[swaps[0]] is not now[swaps[0]])
+        shown, to = (self.variants[phase].memory for phase in (self.phase, self.next_phase))
+        moves = []
+        for target in dict.fromkeys([*self.plan.buffers.swaps, *before.swaps]):
+            if target in allocations:
+                layout = allocations[target].layout
+                went_on = target in before.swaps and layout == before.allocations[target].layout
+                # A delay that is new begins with what its own memory was filled with.
+                source = following[target] if went_on else self.variants[0].memory[target]
+                if source is not to[target]:
+                    moves.append((source, to[target], layout.size_bytes))
+                if went_on and shown[target] is not to[target] and shown[target] is not now[target]:
+                    moves.append((now[target], shown[target], layout.size_bytes))  # for a frame that is shown again
+        return moves
+
+    def take_over(self, old: CompiledGraph) -> None:
+        """Own what both graphs use, so that the old one, which is launched no more, can be destroyed."""
+        for variant, before in zip(self.variants, old.variants, strict=False):  # only a single one borrows
+            before.built.borrowed, variant.built.borrowed = set(variant.built.lent), set()
+            variant.built.lent = frozenset()
+        if old.status is self.status:
+            old.status = None
+
+    @property
+    def kept_turns(self) -> list[tuple[Memory, int]]:
+        """What delays in regions keep for the next turn, as memory and bytes; redrawing a frame must not change it."""
+        allocations = self.plan.buffers.allocations
+        ports = [
+            PortRef(node.id, kept_name(delay))
+            for node in self.plan.description.nodes
+            if node.region
+            for delay in node.description.delays
+        ]
+        return [(self.memory[port], allocations[port].layout.size_bytes) for port in ports if port in allocations]
+
+    def begin_again(self) -> None:
+        """Count as not launched yet: the next launch is a first frame, however often that is shown before."""
+        self._launched = False
+
+    @property
+    def next_phase(self) -> int:
+        """The variant that the next frame launches."""
+        return (self.phase + self._launched) % len(self.variants)
+
+    def launch(self, stream: Stream, *, advance: bool = True) -> None:
+        """Launch the whole graph once; without `advance` it is the frame of the last launch over again."""
+        if advance and not (self._launched and len(self.variants) == 1):
+            self.phase = self.next_phase
+            self._launched = True
+        self.variants[self.phase].executable.launch(stream)
+
+    def upload(self, stream: Stream) -> None:
+        """Bring all to the device, so that the first launches take no longer than others."""
+        for variant in self.variants:
+            variant.executable.upload(stream)
+
+    def span_intervals(self, origin: Event) -> dict[str, tuple[int, int]]:
+        """Return start after `origin` and duration of every span of the last launch, in nanoseconds."""
+        spans = self.variants[self.phase].spans
+        return {s.label: (s.start.elapsed_ns(origin), s.stop.elapsed_ns(s.start)) for s in spans}
+
+    def span_times(self) -> dict[str, int]:
+        """Return the last launch's time of every span in nanoseconds; the launch must be done."""
+        return {span.label: span.stop.elapsed_ns(span.start) for span in self.variants[self.phase].spans}
+
+    def destroy(self) -> None:
+        """Give everything back but memory and modules."""
+        for variant in self.variants:
+            variant.destroy()
+        if self.status is not None:
+            self.status.free()
+
+
+def compile_plan(
+    plan: Plan,
+    device: Device,
+    resources: Resources,
+    spans: Mapping[int, str],
+    running: CompiledGraph | None = None,
+) -> CompiledGraph:
+    """Build and instantiate a plan, twice where buffers change places; what a device refuses is given back.
+
+    With the `running` graph, of the plan from which this one was made, only what changed is built; the new graph is to
+    `take_over` what both use when the old one is done with.
+    """
+    if running is not None and len(running.variants) == 1 and not resources.swapped:
+        (variant,) = running.variants
+        amended = amend_graph(plan, device, resources, spans, variant.built, running.plan, running.status)
+        if amended is not None:
+            return CompiledGraph(plan, [_instantiate(amended)], resources.status)
+    memories = [resources.memory]
+    if resources.swapped:
+        memories.append({**resources.memory, **resources.swapped})
+    variants: list[Variant] = []
+    try:
+        for memory in memories:
+            built = build_graph(plan, device, replace(resources, memory=memory), spans)
+            variants.append(_instantiate(built))
+    except BaseException:
+        _destroy(variants)
+        raise
+    return CompiledGraph(plan, variants, resources.status)
+
+
+def _instantiate(built: BuiltGraph) -> Variant:
+    try:
+        executable = built.graph.instantiate()
+    except BaseException:
+        built.destroy()
+        raise
+    return Variant(built, executable)
+
+
+def _destroy(variants: Iterable[Variant]) -> None:
+    for variant in variants:
+        variant.destroy()

@@ -1,0 +1,123 @@
+"""Node making: what one operation is on the device: a kernel with its launch and arguments, a fill or a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.blocktypes.entries import BufferArgument, CopyEntry, FillEntry, KernelEntry
+from engine.compiler.checking.launches import counted_launch
+from engine.compiler.executable.arguments import Address, Resources, TypedKernel, argument_values
+from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, Operation, UploadFrame
+from engine.compiler.plan import Plan
+from engine.device.arguments import KernelArguments
+from engine.device.memory import MemoryPart
+from engine.device.protocol import Condition, Device, Graph, LaunchConfig, Memory, Node
+from engine.diagnostics import DeviceError, GraphValidationError, error
+from engine.patch.changes import PortRef
+
+
+@dataclass(slots=True)
+class KernelNode:
+    """A kernel launch in the graph; `parameters` maps a live parameter to the indices of its arguments."""
+
+    node: str
+    operation: int
+    handle: Node
+    kernel: TypedKernel
+    config: LaunchConfig
+    arguments: KernelArguments
+    parameters: Mapping[str, Sequence[int]]
+
+
+class _Addresses(dict[PortRef, Address]):
+    """The addresses of allocations by owner, made when they are asked for."""
+
+    def __init__(self, memory: Mapping[PortRef, Memory]) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def __missing__(self, owner: PortRef) -> Address:
+        made = self[owner] = Address(self._memory[owner].pointer)
+        return made
+
+
+class NodeMaker:
+    """Makes the nodes of a plan's operations, of all but regions."""
+
+    def __init__(self, plan: Plan, device: Device, resources: Resources) -> None:
+        self._plan = plan
+        self._device = device
+        self._resources = resources
+        self._addresses = _Addresses(resources.memory)
+
+    def read_addresses(self) -> None:
+        """Find out all addresses in one go, for a graph that has most of the buffers."""
+        pointers: dict[int, int] = {}  # of whole allocations, each of which holds many buffers
+        for owner, memory in self._resources.memory.items():
+            if isinstance(memory, MemoryPart):
+                whole = pointers.get(id(memory.whole))
+                if whole is None:
+                    whole = pointers[id(memory.whole)] = memory.whole.pointer
+                self._addresses[owner] = Address(whole + memory.offset)
+            else:
+                self._addresses[owner] = Address(memory.pointer)
+
+    def kernel(self, index: int, entry: KernelEntry, condition: Condition | None) -> KernelNode:
+        """Return a kernel's launch and arguments, which are in no graph yet.
+
+        GraphValidationError, with the node, when the kernel does not take the arguments its block passes.
+        """
+        plan, operation = self._plan, self._plan.operations[index]
+        typed, config = self._resources.kernels[index], plan.launch(index)
+        kernel = typed.kernel
+        if entry.count is not None and PortRef(operation.node, entry.count) in plan.buffers.places:
+            config = counted_launch(config, kernel.resources, self._device.info)
+        x, y, z = config.thread_block
+        threads = x * y * z
+        if threads > kernel.max_threads:
+            text = f"thread_block of {kernel.name} must hold at most {kernel.max_threads}, got {threads}"
+            raise _refused(operation, text)
+        values = argument_values(plan, operation, entry, self._addresses, self._resources.values, condition)
+        try:
+            arguments = KernelArguments(typed.parameters, values)
+        except DeviceError as problem:
+            raise _refused(operation, f"kernel {kernel.name}: {problem}") from None
+        return KernelNode(operation.node, index, Node(-1), typed, config, arguments, entry.live_parameters)
+
+    def add(self, graph: Graph, index: int, after: Sequence[Node]) -> Node:
+        """Add the node of an operation that is neither a kernel nor a region."""
+        resources, operation = self._resources, self._plan.operations[index]
+        match operation.entry:
+            case FillEntry(target=target, value=value):
+                memory, size = self._place(operation, target)
+                return graph.add_memset(memory, value, size, after)
+            case CopyEntry(target=target, source=source):
+                to, size = self._place(operation, target)
+                origin, available = self._place(operation, source)
+                if size != available:
+                    text = f"copy needs two buffers of one size, got {available} and {size} bytes"
+                    raise _refused(operation, text)
+                return graph.add_copy(to, origin, size, after)
+            case UploadFrame():
+                return graph.add_copy(resources.memory[FRAME], resources.frame, resources.frame.array.nbytes, after)
+            case ClearStatus():
+                return graph.add_memset(resources.memory[STATUS], 0, resources.memory[STATUS].size_bytes, after)
+            case DownloadStatus():
+                assert resources.status is not None
+                size = resources.status.array.nbytes
+                return graph.add_copy(resources.status, resources.memory[STATUS], size, after)
+        raise TypeError(f"operation {index} must be a fill or a copy, got {operation.entry}")
+
+    def _place(self, operation: Operation, argument: BufferArgument) -> tuple[Memory, int]:
+        """Return the memory of a port or internal buffer, and its size in bytes."""
+        place = self._plan.buffers.places[PortRef(operation.node, argument.name)]
+        memory = self._resources.memory[place.owner]
+        whole = place.offset == 0
+        return memory if whole else MemoryPart(memory, place.offset, place.size_bytes), place.size_bytes
+
+
+def _refused(operation: Operation, message: str) -> GraphValidationError:
+    return GraphValidationError(
+        [error(message, node=operation.node, remedy="make the block's describe and its kernel agree")]
+    )

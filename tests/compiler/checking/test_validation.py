@@ -1,0 +1,121 @@
+"""What is wrong with connections, inputs and cycles is found all at once."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from graphlib import CycleError, TopologicalSorter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.blocktypes.entries import BufferArgument, CopyEntry, Display, FillEntry
+from engine.compiler.checking.check import check
+from engine.compiler.description import GraphDescription
+from engine.diagnostics import Diagnostic
+from engine.types import any_type, s32
+from tests.compiler.support.descriptions import array, graph, i, node, o
+
+
+def validate(patch: GraphDescription) -> list[Diagnostic]:
+    return list(check(patch).errors)
+
+
+def test_a_right_patch_has_no_problems() -> None:
+    """Optional inputs may stay unconnected."""
+    patch = graph(array("a", 4), node("b", i(), i("y", optional=True), o()), wires=["a.out b.x"])
+    assert validate(patch) == []
+    assert validate(graph()) == []
+
+
+def test_all_problems_are_found_in_one_go() -> None:
+    """A person mends a patch once, not once for each message."""
+    patch = graph(
+        array("a", 4),
+        node("ints", o("out", s32, shape="[4]")),
+        node("typed", i()),
+        node("open", i(), i("y")),
+        node("p", i(), o()),
+        node("q", i(), o()),
+        wires=["ints.out typed.x", "a.result open.x", "p.out q.x", "q.out p.x"],
+    )
+    assert [(d.node, d.port, d.message, d.remedy) for d in validate(patch)] == [
+        (
+            "typed",
+            "x",
+            "elements must be f32, got s32 from ints.out",
+            "connect an output of that type, or convert in between",
+        ),
+        (
+            "open",
+            "x",
+            "connection a.result -> open.x must use an output port that the block has, got a.result",
+            "delete the connection, or connect it to a port that exists",
+        ),
+        ("open", "y", "required input 'y' must be connected, got nothing", "connect an output of f32"),
+        ("q", "x", "blocks must not depend on themselves, got p -> q -> p", "delete one of these connections"),
+    ]
+
+
+def test_an_output_is_no_target_and_an_input_no_source() -> None:
+    """A file may hold what the editor would refuse."""
+    patch = graph(array("a", 4), array("b", 4), node("c", i(), o()), wires=["a.out b.out", "c.x c.x"])
+    messages = [d.message for d in validate(patch)]
+    assert messages[0] == "connection a.out -> b.out must use an input port that the block has, got b.out"
+    assert messages[1] == "connection c.x -> c.x must use an output port that the block has, got c.x"
+
+
+def test_two_separate_cycles_are_two_problems() -> None:
+    """Each cycle is named once, however many connections close it."""
+    nodes = [node(name, i(), i("y", optional=True), o()) for name in "abcd"]
+    patch = graph(*nodes, wires=["a.out b.x", "b.out a.x", "b.out a.y", "c.out d.x", "d.out c.x"])
+    ways = [d.message.partition("got ")[2] for d in validate(patch)]
+    assert ways == ["a -> b -> a", "c -> d -> c"]
+
+
+@given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12))
+def test_a_patch_is_circular_exactly_when_it_has_no_order(pairs: set[tuple[int, int]]) -> None:
+    """The standard library's sorter decides; every way that is named is a way round."""
+    nodes = [node(f"n{k}", *(i(f"x{j}", optional=True) for j in range(7)), o(shape="[4]")) for k in range(7)]
+    patch = graph(*nodes, wires=[f"n{a}.out n{b}.x{a}" for a, b in pairs])
+    problems = validate(patch)
+    try:
+        TopologicalSorter({k: [a for a, b in pairs if b == k] for k in range(7)}).prepare()
+    except CycleError:
+        assert problems
+    else:
+        assert problems == []
+    for problem in problems:
+        way = [int(name[1:]) for name in problem.message.partition("got ")[2].split(" -> ")]
+        assert way[0] == way[-1]
+        assert set(itertools.pairwise(way)) <= pairs
+
+
+def test_a_long_chain_is_checked_at_once() -> None:
+    """Three thousand blocks in a row take no longer than three thousand beside each other would."""
+    nodes = [array("n0", 4), *(node(f"n{k}", i(), o()) for k in range(1, 3000))]
+    patch = graph(*nodes, wires=[f"n{k}.out n{k + 1}.x" for k in range(2999)])
+    start = time.perf_counter()
+    assert validate(patch) == []
+    assert time.perf_counter() - start < 1
+
+
+def test_any_type_takes_every_element_type() -> None:
+    """What it becomes is known when shapes are."""
+    assert validate(graph(array("a", 4), node("b", i("x", any_type)), wires=["a.out b.x"])) == []
+
+
+def test_an_optional_input_must_be_there_to_be_copied_filled_or_shown() -> None:
+    """Only a kernel can be told that a buffer is missing."""
+    optional = i(optional=True)
+    read, write = BufferArgument("x", True, False), BufferArgument("x", False, True)
+    cases = [
+        node("n", optional, o(shape="[4]"), entries=[CopyEntry(BufferArgument("out", False, True), read)]),
+        node("n", optional, entries=[FillEntry(write, 0)]),
+        node("n", optional, entries=[], displays=[Display("x")]),
+    ]
+    for case in cases:
+        (problem,) = validate(graph(case))
+        assert (problem.node, problem.port) == ("n", "x")
+        assert problem.message == "optional input 'x' must be connected to be filled, copied or shown, got nothing"
+        assert validate(graph(array("a", 4), case, wires=["a.out n.x"])) == []

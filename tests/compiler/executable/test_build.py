@@ -1,0 +1,278 @@
+"""A plan becomes graph nodes with the right arguments, dependencies and events around what is timed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.blocktypes.entries import (
+    Argument,
+    BufferArgument,
+    CopyEntry,
+    Entry,
+    ExtentArgument,
+    FillEntry,
+    FrameArgument,
+    KernelEntry,
+    ParameterArgument,
+    ValueArgument,
+)
+from engine.blocktypes.shape_rules import Extent
+from engine.compiler.description import BlockNode
+from engine.compiler.executable.arguments import Resources, TypedKernel
+from engine.compiler.executable.build import BuiltGraph, build_graph
+from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
+from engine.compiler.operations import FRAME, STATUS
+from engine.compiler.plan import Plan, make_plan
+from engine.device.arguments import ArgumentError
+from engine.device.protocol import ConditionalKind
+from engine.diagnostics import DeviceError, GraphValidationError
+from engine.ptx.tree import KernelParameter
+from tests.compiler.support import patch_blocks as blocks
+from tests.compiler.support.descriptions import (
+    FakeDevice,
+    FakeExecutable,
+    FakeKernel,
+    FakeMemory,
+    FakePinned,
+    array,
+    graph,
+    i,
+    launch,
+    node,
+    o,
+    source,
+)
+
+
+def kernel(*types: str, max_threads: int = 1024) -> TypedKernel:
+    """Return a kernel that takes parameters of these PTX types, each in a slot of 8 bytes."""
+    parameters = tuple(KernelParameter(f"p{k}", 8 * k, int(t[1:]) // 8, t) for k, t in enumerate(types))
+    return TypedKernel(FakeKernel("k", parameters, max_threads), parameters)
+
+
+def resources(
+    plan: Plan,
+    kernels: TypedKernel | None = None,
+    values: Mapping[str, Mapping[str, object]] | None = None,
+) -> Resources:
+    """Return memory at addresses 1000, 2000 ... in the order of allocation, and kernels that take what they get."""
+    memory = {
+        owner: FakeMemory(1000 * (k + 1), b.layout.size_bytes)
+        for k, (owner, b) in enumerate(plan.buffers.allocations.items())
+    }
+    memory[FRAME] = FakeMemory(77, 16)
+    found = {
+        index: kernels or kernel(*["u64"] * len(operation.entry.arguments))
+        for index, operation in enumerate(plan.operations)
+        if isinstance(operation.entry, KernelEntry)
+    }
+    return Resources(memory, found, values or {}, FakePinned(np.zeros(1, "V16")))  # type: ignore[arg-type]  # it records
+
+
+def build(
+    plan: Plan,
+    device: FakeDevice,
+    kernels: TypedKernel | None = None,
+    spans: Mapping[int, str] | None = None,
+    values: Mapping[str, Mapping[str, object]] | None = None,
+) -> tuple[BuiltGraph, Resources]:
+    """Build on a device that only remembers."""
+    given = resources(plan, kernels, values)
+    return build_graph(plan, device, given, spans or {}), given  # type: ignore[arg-type]  # it records
+
+
+def single(*more: Argument, kernels: TypedKernel | None = None, **values: object) -> tuple[Plan, BuiltGraph]:
+    """Build one block with an input, an unconnected optional input and an output, and `more` arguments."""
+    ports = (i(), i("mask", optional=True), o())
+    patch = graph(
+        array("a", 5), node("n", *ports, entries=[launch(ports, "x", "mask", "out", more=more)]), wires=["a.out n.x"]
+    )
+    plan = make_plan(patch)
+    return plan, build(plan, FakeDevice(), kernels, values={"n": values})[0]
+
+
+def test_arguments_are_addresses_extents_values_and_parameters() -> None:
+    """Each argument of a kernel is what its block asked for; an input that is not connected is the null pointer."""
+    more = (ParameterArgument("gain"), ExtentArgument(Extent("(out.size * 2)")), ValueArgument(7), FrameArgument())
+    _, built = single(*more, kernels=kernel("u64", "u64", "u64", "f32", "u32", "s64", "u64"), gain=0.5)
+    (made,) = built.kernels
+    assert struct.unpack("<QQQfxxxxIxxxxqQ", made.arguments.block.tobytes()) == (1000, 0, 2000, 0.5, 10, 7, 77)
+    assert made.parameters == {"gain": (3,)}
+    assert (made.node, made.config.grid, made.config.thread_block) == ("n", (1, 1, 1), (256, 1, 1))
+
+
+def test_fills_and_copies_use_the_owners_memory_and_the_ports_size() -> None:
+    """Sizes are the data's, not the allocation's."""
+    ports = (i(), o(), o("low"))
+    entries: list[Entry] = [
+        FillEntry(BufferArgument("low", False, True), 255),
+        CopyEntry(BufferArgument("out", False, True), BufferArgument("x", True, False)),
+    ]
+    plan = make_plan(graph(array("a", 3, 5), node("n", *ports, entries=entries), wires=["a.out n.x"]))
+    device = FakeDevice()
+    _, given = build(plan, device)
+    fill, copy = device.graphs[0].nodes
+    memory = {str(owner): m for owner, m in given.memory.items()}
+    assert (fill.kind, fill.what) == ("memset", (memory["n.low"], 255, 60))
+    assert (copy.kind, copy.what) == ("copy", (memory["n.out"], memory["a.out"], 60))
+
+
+def refused(plan: Plan, kernels: TypedKernel | None = None, device: FakeDevice | None = None) -> str:
+    with pytest.raises(GraphValidationError) as problem:
+        build(plan, device or FakeDevice(), kernels)
+    (diagnostic,) = problem.value.errors
+    assert diagnostic.node == "n"
+    assert diagnostic.remedy == "make the block's describe and its kernel agree"
+    return diagnostic.message
+
+
+def test_what_block_and_kernel_disagree_on_is_an_error_on_the_node() -> None:
+    """Number and kind of arguments, threads in a thread block."""
+    ports = (i(), o(shape="[2]"))
+
+    def plan(entries: list[Any]) -> Plan:
+        return make_plan(graph(array("a", 3), node("n", *ports, entries=entries), wires=["a.out n.x"]))
+
+    two = plan([launch(ports, "x", "out")])
+    assert refused(two, kernel("u64")) == "kernel k: kernel takes 1 arguments, got 2"
+    assert refused(two, kernel("u64", "f32")) == "kernel k: argument p1 must be a 4-byte value, got a buffer"
+    assert refused(two, kernel("u64", "u64", max_threads=128)) == "thread_block of k must hold at most 128, got 256"
+
+
+def test_a_graph_that_cannot_be_finished_is_given_back() -> None:
+    """Neither the half-built graph nor its events stay on the device."""
+    plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
+    device = FakeDevice()
+    with pytest.raises(GraphValidationError):
+        build(plan, device, kernel("u64"), spans={0: "n"})
+    assert device.graphs[0].destroyed
+    assert device.events
+    assert all(event.destroyed for event in device.events)
+
+
+def test_a_graph_that_the_device_refuses_is_given_back() -> None:
+    """The same when instantiation fails."""
+    plan = make_plan(graph(array("a", 3), node("n", i(), o()), wires=["a.out n.x"]))
+    device = FakeDevice()
+    device.refuses = DeviceError("no")
+    with pytest.raises(DeviceError, match="no"):
+        compile_plan(plan, device, resources(plan), {0: "n"})  # type: ignore[arg-type]  # it records
+    assert device.graphs[0].destroyed
+    assert all(event.destroyed for event in device.events)
+
+
+def test_dependencies_are_passed_on() -> None:
+    """The device graph has the plan's dependencies and no others."""
+    patch = graph(
+        source("s", 4),
+        node("l", i(), o()),
+        node("r", i(), o()),
+        node("z", i(), i("y"), o()),
+        wires=["s.out l.x", "s.out r.x", "l.out z.x", "r.out z.y"],
+    )
+    plan, device = make_plan(patch), FakeDevice()
+    build(plan, device)
+    assert [n.after for n in device.graphs[0].nodes] == [op.after for op in plan.operations] == [(), (0,), (0,), (1, 2)]
+
+
+def test_events_stand_around_each_timed_block_and_keep_branches_apart() -> None:
+    """A span starts when what the block waits for is done, and ends with its last operation."""
+    ports = (i(), o(), o("more"))
+    twice = node("t", *ports, entries=[launch(ports, "x", "out"), launch(ports, "x", "more")])
+    patch = graph(source("s", 4), twice, node("u", i(), o()), wires=["s.out t.x", "s.out u.x"])
+    plan, device = make_plan(patch), FakeDevice()
+    labels = {k: op.node for k, op in enumerate(plan.operations)}
+    built, _ = build(plan, device, spans=labels)
+    nodes = device.graphs[0]
+    assert [span.label for span in built.spans] == ["s", "t", "u"]
+    at = {n.what[0].number: k for k, n in enumerate(nodes.nodes) if n.kind == "event"}
+    kernels = [k for k, n in enumerate(nodes.nodes) if n.kind == "kernel"]
+    for span in built.spans:
+        start, stop = at[span.start.number], at[span.stop.number]  # type: ignore[attr-defined]
+        own = [kernels[index] for index, label in labels.items() if label == span.label]
+        assert all(nodes.reaches(k, start) and nodes.reaches(stop, k) for k in own)
+    s, t, u = ([kernels[k] for k, label in labels.items() if label == name] for name in "stu")
+    assert all(nodes.reaches(at[2], k) for k in s), "the span of t must not count the time of s"
+    assert not any(nodes.reaches(k, j) or nodes.reaches(j, k) for k in t for j in u)
+
+
+def test_a_region_is_a_conditional_node_whose_bodies_hold_its_blocks() -> None:
+    """The kernels that set the condition get its handle; each branch has a graph of its own."""
+    patch = graph(
+        BlockNode("s", blocks.fresh(1, 4, 0)),
+        BlockNode("choice", blocks.when(0, otherwise=True)),
+        BlockNode("then", blocks.copy(), "choice"),
+        BlockNode("loop", blocks.loop_while(0), "choice.else"),
+        BlockNode("inner", blocks.mix(), "loop"),
+        wires=["s.out choice.condition", "s.out then.x", "s.out loop.condition", "s.out inner.x"],
+    )
+    plan, device = make_plan(patch), FakeDevice()
+    given = resources(plan, values={"loop": {"limit": 3}})
+    given.status = FakePinned(np.zeros(1, np.uint32))  # type: ignore[assignment]  # it records
+    given.memory[STATUS] = FakeMemory(99, 4)  # type: ignore[index]  # a dict
+    build_graph(plan, device, given, {})  # type: ignore[arg-type]  # it records
+    (whole,) = device.graphs
+    (choice,) = [made for made in whole.nodes if made.kind == "conditional"]
+    kind, condition, (then, otherwise) = choice.what
+    assert kind is ConditionalKind.IF_ELSE
+    begin = whole.nodes[choice.after[-1]]
+    assert begin.kind == "kernel" and struct.unpack("<Q", begin.what[2].block.tobytes()[:8]) == (condition,)
+    assert [made.kind for made in then.nodes] == ["copy"]
+    assert [made.kind for made in otherwise.nodes] == ["memset", "kernel", "conditional"]
+    loop_kind, _, (body,) = otherwise.nodes[-1].what
+    assert loop_kind is ConditionalKind.WHILE
+    assert [made.kind for made in body.nodes] == ["memset", "kernel", "kernel", "kernel"]
+
+
+def test_without_spans_there_are_no_events() -> None:
+    """Profiling that nobody asked for costs nothing."""
+    device = FakeDevice()
+    build(make_plan(graph(source("s", 4))), device)
+    assert [n.kind for n in device.graphs[0].nodes] == ["kernel"]
+    assert device.events == []
+
+
+def compiled_with_gains() -> tuple[CompiledGraph, FakeExecutable]:
+    """Two launches of one block take `gain`, one of them twice; the second also takes `other`."""
+    ports = (i(), o())
+    gain, other = ParameterArgument("gain"), ParameterArgument("other")
+    entries = [launch(ports, "x", "out", more=[gain, gain]), launch(ports, "x", "out", more=[gain, other])]
+    plan = make_plan(graph(array("a", 5), node("n", *ports, entries=entries), wires=["a.out n.x"]))
+    given = resources(plan, kernel("u64", "u64", "f32", "s32"), values={"n": {"gain": 1.0, "other": 2}})
+    compiled = compile_plan(plan, FakeDevice(), given, {})  # type: ignore[arg-type]  # it records
+    executable: Any = compiled.variants[0].executable
+    return compiled, executable
+
+
+def test_a_parameter_is_written_wherever_it_goes_and_each_kernel_updated_once() -> None:
+    """A HOT update touches the kernels that take the parameter, each of them once."""
+    compiled, executable = compiled_with_gains()
+    assert compiled.set_parameters({("n", "gain"): 3.0, ("n", "other"): 9}) == 2
+    assert len(executable.updates) == 2
+    blocks = [k.arguments.block.tobytes()[16:] for k in compiled.kernels]
+    assert [struct.unpack("<fxxxxi", b[:12]) for b in blocks] == [(3.0, 3), (3.0, 9)]
+    assert compiled.set_parameters({("n", "gone"): 1.0, ("m", "gain"): 1.0}) == 0
+
+
+def test_a_value_that_does_not_fit_leaves_the_others_written() -> None:
+    """The refusal is reported after everything that fits has been updated."""
+    compiled, executable = compiled_with_gains()
+    with pytest.raises(ArgumentError, match=r"argument p3 must be an integer \(s32\), got 0.5"):
+        compiled.set_parameters({("n", "other"): 0.5, ("n", "gain"): 4.0})
+    assert len(executable.updates) == 2
+    assert [struct.unpack("<f", k.arguments.block.tobytes()[16:20]) for k in compiled.kernels] == [(4.0,), (4.0,)]
+
+
+def test_destroying_gives_graph_executable_and_events_back() -> None:
+    """Memory and modules belong to others."""
+    plan, device = make_plan(graph(source("s", 4))), FakeDevice()
+    compiled = compile_plan(plan, device, resources(plan), {0: "s"})  # type: ignore[arg-type]  # it records
+    compiled.destroy()
+    executable: Any = compiled.variants[0].executable
+    assert executable.destroyed and device.graphs[0].destroyed
+    assert len(device.events) == 2 and all(event.destroyed for event in device.events)

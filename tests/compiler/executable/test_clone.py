@@ -1,0 +1,132 @@
+"""A graph that is changed after an edit does what one that is built from scratch does, and keeps what it can.
+
+The environment variable WARPLOOM_RANDOM_PATCHES asks for more than the usual number of patches.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from engine.compiler.buffers import Lifetime
+from engine.compiler.operations import FRAME
+from engine.compiler.plan import Plan, make_plan
+from engine.device.protocol import Device
+from engine.diagnostics import GraphValidationError
+from engine.runtime.model.module_cache import ModuleCache
+from tests.compiler.support.interpreter import Interpreter
+from tests.compiler.support.patch_kernels import KERNELS
+from tests.compiler.support.random_edits import random_edit
+from tests.compiler.support.random_patches import RandomPatch
+from tests.compiler.support.running import Running
+from tests.compiler.test_plan_after_edits import again, plan_of
+from tests.compiler.test_random_patches import check_contents
+
+SEEDS = range(int(os.environ.get("WARPLOOM_RANDOM_PATCHES", "24")))
+EDITS = 8
+FRAMES = 2
+
+
+def spans_of(plan: Plan, kind: int) -> dict[int, str]:
+    """Return no spans, one for each block, or one for each operation, which then tell its index."""
+    if not kind:
+        return {}
+    return {index: o.node if kind == 1 else f"{o.node}#{index}" for index, o in enumerate(plan.operations) if o.node}
+
+
+def edits(seed: int) -> Iterator[tuple[RandomPatch, Plan]]:
+    """Give a random plain patch and its plan, then what edits make of it, each planned from the one before."""
+    chance = random.Random(seed)
+    patch, plan = plan_of(seed, 5 + seed % 50)
+    yield patch, plan
+    for _ in range(EDITS):
+        edited = random_edit(chance, patch, plan)
+        try:
+            plan = make_plan(again(edited.description), previous=plan)
+        except GraphValidationError:
+            continue
+        patch = edited
+        yield patch, plan
+
+
+def in_use(running: Running) -> int:
+    """Return the bytes that the pool must have handed out for what is running now."""
+    memory = running.memory
+    pooled = {id(m): m for m in memory.pooled} | {id(s.memory): s.memory for s in memory.states.values()}
+    return sum(m.size_bytes for m in pooled.values()) + memory.by_owner[FRAME].size_bytes
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
+    """After each edit in a row, with live values set in between; what was overwritten can be had again.
+
+    Every span tells its time, and the pool has handed out just what the graph uses.
+    """
+    chance = random.Random(seed)
+    running: Running | None = None
+    values: dict[str, dict[str, int]] = {}
+    for patch, plan in edits(seed):
+        values = {node: values.get(node, given) for node, given in patch.values.items()}
+        spans = spans_of(plan, seed % 3)
+        before = running
+        running = Running(plan, device, modules, values, spans, earlier=before)
+        live = [(node, name) for node, given in values.items() for name in given if node in plan.description.by_id]
+        if live:
+            node, name = chance.choice(live)
+            values[node] = {**values[node], name: chance.randrange(1, 2**32)}
+            running.compiled.set_parameters({(node, name): values[node][name]})
+        expected = Interpreter(patch.description, values, KERNELS)
+        for _ in range(FRAMES):
+            expected.frame()
+            running.frame()
+            check_contents(running, expected)
+        assert running.compiled.span_times().keys() == set(spans.values())
+        assert running.pool.used_bytes == in_use(running)
+        for owner in list(plan.placement.offsets)[:: max(1, len(plan.placement.offsets) // 4)]:
+            if not any(spec.append for spec in plan.description.by_id[owner.node].description.outputs):
+                assert np.array_equal(running.read_again(owner), expected.array(owner)), owner
+    assert running is not None
+    running.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS[::4])
+def test_what_stays_is_used_further(device: Device, modules: ModuleCache, seed: int) -> None:
+    """Argument blocks, events and memory of blocks that an edit does not concern are the same objects."""
+    running: Running | None = None
+    for patch, plan in edits(seed):
+        before = running
+        old = (
+            {(k.node, plan_before.operations[k.operation].place): k.arguments for k in before.compiled.kernels}
+            if before is not None and (plan_before := before.plan)
+            else {}
+        )
+        old_memory = dict(before.memory.by_owner) if before is not None else {}
+        old_spans = {s.label: s for s in before.compiled.variants[0].spans} if before is not None else {}
+        running = Running(plan, device, modules, patch.values, spans_of(plan, 1), earlier=before)
+        amendment = plan.amendment
+        if before is None or amendment is None:
+            continue
+        moved = {
+            owner
+            for owner, memory in running.memory.by_owner.items()
+            if owner in old_memory and old_memory[owner].pointer != memory.pointer
+        }
+        kept = 0
+        for kernel in running.compiled.kernels:
+            operation = plan.operations[kernel.operation]
+            if kernel.operation not in amendment.renewed and not moved & (operation.reads | operation.writes):
+                assert kernel.arguments is old[kernel.node, operation.place]
+                kept += 1
+        assert kept or moved or len(amendment.renewed) == len(plan.operations)
+        for span in running.compiled.variants[0].spans:
+            if span.label not in amendment.blocks:
+                assert (span.start, span.stop) == (old_spans[span.label].start, old_spans[span.label].stop)
+        for owner, buffer in plan.buffers.allocations.items():
+            if buffer.lifetime is Lifetime.PROVIDED and owner.node not in amendment.blocks:
+                assert running.memory.by_owner[owner] is old_memory[owner]
+    assert running is not None
+    running.close()

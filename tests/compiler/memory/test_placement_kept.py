@@ -1,0 +1,69 @@
+"""A placement holds while every buffer fits where it lies, and buffers that have grown get room to grow again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.memory.placement import MOST_DOUBLED_BYTES, room_for
+from engine.compiler.plan import Plan, make_plan
+from engine.compiler.verifying.verify import verify
+from engine.patch.changes import Connection, PortRef
+from tests.compiler.support import patch_blocks as blocks
+
+
+def chain(rows: int, length: int = 6) -> GraphDescription:
+    """Return blocks in a row, of (rows, 64) numbers each."""
+    names = ["first", *(f"mix{k}" for k in range(length))]
+    nodes = [BlockNode("first", blocks.fresh(rows, 64, 1)), *(BlockNode(name, blocks.mix()) for name in names[1:])]
+    wires = [Connection(PortRef(a, "out"), PortRef(b, "x")) for a, b in pairwise(names)]
+    return GraphDescription(tuple(nodes), tuple(wires))
+
+
+def followed(plan: Plan, rows: int) -> Plan:
+    """Return the plan of another size, made from one before, which is sound."""
+    made = make_plan(chain(rows), previous=plan)
+    assert not verify(made)
+    return made
+
+
+def test_sizes_that_fit_move_nothing() -> None:
+    """Down and up again, to what a buffer has room for, and no further."""
+    plan = make_plan(chain(4))
+    smaller = followed(plan, 1)
+    assert smaller.placement is plan.placement
+    assert followed(smaller, 4).placement is plan.placement
+    larger = followed(smaller, 5)
+    assert larger.placement.size_bytes > plan.placement.size_bytes
+    assert followed(larger, 10).placement is larger.placement  # twice as much as asked for
+    assert followed(larger, 11).placement is not larger.placement
+
+
+def test_another_connection_is_placed_anew() -> None:
+    """Who shares with whom follows from who reads what."""
+    plan = make_plan(chain(4))
+    patch = chain(4)
+    wire = Connection(PortRef("first", "out"), PortRef("mix3", "x"))
+    others = tuple(c for c in patch.connections if c.target != wire.target)
+    made = make_plan(GraphDescription(patch.nodes, (*others, wire)), previous=plan)
+    assert made.placement is not plan.placement and not verify(made)
+
+
+@pytest.mark.parametrize(
+    ("size", "known", "room"),
+    [
+        (512, None, 512),
+        (512, 512, 512),
+        (512, 256, 1024),
+        (256, 512, 512),
+        (256, 5 * MOST_DOUBLED_BYTES, 256),
+        (256, 4 * MOST_DOUBLED_BYTES, 4 * MOST_DOUBLED_BYTES),
+        (8 * MOST_DOUBLED_BYTES, 256, 10 * MOST_DOUBLED_BYTES),
+        (2 * MOST_DOUBLED_BYTES, 256, 3 * MOST_DOUBLED_BYTES),
+    ],
+)
+def test_room_is_limited(size: int, known: int | None, room: int) -> None:
+    """Twice as much for what has grown and is small, a quarter more for what is large; what shrinks may keep it."""
+    assert room_for(size, known) == room

@@ -1,0 +1,149 @@
+"""Random edits of plain patches, of the kinds that a person makes; some leave a patch that can't run."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.plan import Plan
+from engine.patch.changes import Connection, PortRef
+from tests.compiler.support import patch_blocks as blocks
+from tests.compiler.support.random_patches import RandomPatch
+
+_KINDS = ("rewire", "rewire", "rewire", "add", "add", "insert", "remove", "bypass", "describe")
+_KINDS += ("resize", "resize", "resize", "reorder", "two")
+
+
+def random_edit(chance: random.Random, patch: RandomPatch, plan: Plan) -> RandomPatch:
+    """Return the patch with one thing changed; `plan` is that of the patch as it is."""
+    return _Editor(chance, patch, plan).edit(chance.choice(_KINDS))
+
+
+class _Editor:
+    def __init__(self, chance: random.Random, patch: RandomPatch, plan: Plan) -> None:
+        self._chance = chance
+        self._plan = plan
+        self._nodes = list(patch.description.nodes)
+        self._connections = list(patch.description.connections)
+        self._values = dict(patch.values)
+
+    def edit(self, kind: str) -> RandomPatch:
+        """Change one thing, or with "two" two of them."""
+        for each in (self._chance.choice(_KINDS[:-1]), self._chance.choice(_KINDS[:-1])) if kind == "two" else (kind,):
+            getattr(self, f"_{each}")()
+        return RandomPatch(GraphDescription(tuple(self._nodes), tuple(self._connections)), self._values)
+
+    def _outputs(self, like: PortRef | None = None) -> list[PortRef]:
+        """Return the outputs of the patch as it was, with `like` only those of its layout."""
+        layouts = self._plan.layouts
+        wanted = layouts.get(like) if like is not None else None
+        there = {node.id for node in self._nodes}
+        return [
+            port
+            for node in self._plan.description.nodes
+            for spec in node.description.outputs
+            if (port := PortRef(node.id, spec.name)).node in there
+            and not spec.append
+            and (wanted is None or layouts[port] == wanted)
+        ]
+
+    def _free(self) -> list[int]:
+        """Return the connections, by number, that may be led elsewhere; a count stays with what it counts."""
+        appending = {node.id for node in self._nodes if any(spec.append for spec in node.description.outputs)}
+        return [n for n, c in enumerate(self._connections) if c.source.node not in appending]
+
+    def _rewire(self) -> None:
+        if not self._free():
+            return
+        number = self._chance.choice(self._free())
+        old = self._connections[number]
+        choice = self._outputs(old.source)
+        if choice:
+            self._connections[number] = Connection(self._chance.choice(choice), old.target)
+
+    def _new(self) -> tuple[str, str]:
+        """Add a block that takes one input, and maybe another; return its id and a second input, or ""."""
+        name = f"e{self._chance.randrange(10**6):06}_{len(self._nodes)}"
+        kind = self._chance.randrange(5)
+        made, second = (
+            (blocks.blend(), "y"),
+            (blocks.scale(), ""),
+            (blocks.copy(), ""),
+            (blocks.absorb(), "y"),
+            (blocks.mix(), ""),
+        )[kind]
+        if kind < 2:
+            self._values[name] = {"a": self._chance.randrange(1, 2**32)}
+        self._nodes.insert(self._chance.randrange(len(self._nodes) + 1), BlockNode(name, made))
+        return name, second
+
+    def _add(self) -> None:
+        outputs = self._outputs()
+        x, y = self._chance.choice(outputs), self._chance.choice(outputs)
+        name, second = self._new()
+        self._connections.append(Connection(x, PortRef(name, "x")))
+        if second:
+            self._connections.append(Connection(y, PortRef(name, second)))
+
+    def _insert(self) -> None:
+        if not self._free():
+            return
+        old = self._connections.pop(self._chance.choice(self._free()))
+        name, second = self._new()
+        self._connections.append(Connection(old.source, PortRef(name, "x")))
+        if second:
+            self._connections.append(Connection(self._chance.choice(self._outputs()), PortRef(name, second)))
+        self._connections.append(Connection(PortRef(name, "out"), old.target))
+
+    def _take_out(self, name: str) -> None:
+        self._nodes = [node for node in self._nodes if node.id != name]
+        self._connections = [c for c in self._connections if name not in (c.source.node, c.target.node)]
+
+    def _remove(self) -> None:
+        feeding = {c.source.node for c in self._connections}
+        leaves = [node.id for node in self._nodes if node.id not in feeding]
+        if len(self._nodes) > 3 and leaves:
+            self._take_out(self._chance.choice(leaves))
+
+    def _bypass(self) -> None:
+        """Take a block out and connect what it fed to what fed it."""
+        source_of = {c.target: c.source for c in self._connections}
+        appending = {node.id for node in self._nodes if any(spec.append for spec in node.description.outputs)}
+        middle = [
+            node.id
+            for node in self._nodes
+            if (feeding := source_of.get(PortRef(node.id, "x"))) is not None and not appending & {node.id, feeding.node}
+        ]
+        if len(self._nodes) < 4 or not middle:
+            return
+        name = self._chance.choice(middle)
+        source = source_of[PortRef(name, "x")]
+        fed = [c.target for c in self._connections if c.source.node == name and c.target.node != name]
+        self._take_out(name)
+        self._connections += [Connection(source, target) for target in fed]
+
+    def _describe(self) -> None:
+        """Describe a block anew, as a person does who changes it and changes it back."""
+        number = self._chance.randrange(len(self._nodes))
+        node = self._nodes[number]
+        self._nodes[number] = BlockNode(node.id, replace(node.description))
+
+    def _resize(self) -> None:
+        """Give a block that makes numbers another size; not everything behind it may take that.
+
+        Either any other, or one row more or less: what lies within the same allocation, and what just does not.
+        """
+        made = [n for n, node in enumerate(self._nodes) if not node.description.inputs and node.description.entries]
+        if made:
+            number = self._chance.choice(made)
+            rows, columns, seed = (self._chance.randint(1, 64) for _ in range(3))
+            layout = self._plan.layouts.get(PortRef(self._nodes[number].id, "out"))
+            if layout is not None and len(layout.shape) == 2 and self._chance.random() < 0.5:
+                rows, columns = max(layout.shape[0] + self._chance.choice((-1, 1)), 1), layout.shape[1]
+            self._nodes[number] = BlockNode(self._nodes[number].id, blocks.fresh(rows, columns, seed))
+
+    def _reorder(self) -> None:
+        """List the same blocks and connections in another order, as a file or an undo may."""
+        self._chance.shuffle(self._nodes)
+        self._chance.shuffle(self._connections)

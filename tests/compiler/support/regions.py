@@ -1,0 +1,31 @@
+"""Region blocks for patches made by hand, and what a check says of a patch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import Control, RegionKind
+from engine.compiler.checking.check import check
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.types import u32
+from tests.compiler.support.descriptions import i, launch, node, o
+
+
+def messages(patch: GraphDescription) -> list[tuple[str | None, str | None, str]]:
+    return [(d.node, d.port, d.message) for d in check(patch).errors]
+
+
+def region(name: str, kind: RegionKind = RegionKind.WHILE, inside: str = "") -> BlockNode:
+    """Return a region block with a condition and the output `index`."""
+    ports = (i("condition", u32), o("index", u32, shape="[1]"))
+    begin = launch(ports, "condition", threads=(1,))
+    return BlockNode(name, BlockDescription(ports, (), control=Control(kind, (begin,))), inside)
+
+
+def within(scope: str, block: BlockNode) -> BlockNode:
+    return replace(block, region=scope)
+
+
+def flag(name: str = "flag") -> BlockNode:
+    return node(name, o("out", u32, shape="[1]"))

@@ -1,0 +1,109 @@
+"""Runs plans on a device as the engine does, with memory that holds rubbish where a frame must not rely on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from engine.compiler.buffers import Lifetime
+from engine.compiler.executable.arguments import Resources
+from engine.compiler.executable.compiled_graph import compile_plan
+from engine.compiler.frame import Frame
+from engine.compiler.operations import FRAME
+from engine.compiler.plan import Plan
+from engine.device.protocol import Device
+from engine.patch.changes import PortRef
+from engine.runtime.memory.buffer_pool import BufferPool
+from engine.runtime.memory.graph_memory import allocate, status_words
+from engine.runtime.memory.memory_reuse import keep_memory
+from engine.runtime.memory.state_store import StateStore
+from engine.runtime.model.module_cache import ModuleCache, PlanKernels
+from engine.runtime.preview.recomputing import read_port
+
+RUBBISH = 0xA5
+
+
+class Running:
+    """A compiled plan with memory of its own; `close` gives everything back.
+
+    With an `earlier` one, it is built from that, which it replaces.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        device: Device,
+        modules: ModuleCache,
+        values: Mapping[str, Mapping[str, Any]],
+        spans: Mapping[int, str] | None = None,
+        earlier: Running | None = None,
+    ) -> None:
+        self.plan = plan
+        self._device = device
+        self.pool = earlier.pool if earlier else BufferPool(device)
+        self._values = values
+        self._uniforms = earlier._uniforms if earlier else device.pinned(np.zeros(1, Frame.numpy))
+        frame = earlier.memory.by_owner[FRAME] if earlier else self.pool.acquire(self._uniforms.array.nbytes)
+        self._states = earlier._states if earlier else StateStore(self.pool, device)
+        claimed = keep_memory(plan, earlier.plan, earlier.memory) if earlier else None
+        self.memory = allocate(plan, device, self.pool, self._states, frame, claimed)
+        kernels = PlanKernels(plan, modules)
+        resources = Resources(
+            self.memory.by_owner, kernels, values, self._uniforms, self.memory.status, self.memory.swapped
+        )
+        self.compiled = compile_plan(plan, device, resources, spans or {}, earlier.compiled if earlier else None)
+        self._stream = earlier._stream if earlier else device.create_stream()
+        self._frame = 0
+        self._states.commit(self.memory.states, ())
+        if earlier is not None:
+            self.compiled.take_over(earlier.compiled)
+            self.memory.take_over(earlier.memory)
+            earlier.compiled.destroy()
+            earlier.memory.release(self.pool)
+            self._states.clear()
+
+    def frame(self) -> None:
+        """Launch once, and wait. What lies in the arena is rubbish before, as another graph may have left it."""
+        for owner in self.plan.placement.offsets:
+            self._device.fill(self.memory.by_owner[owner], RUBBISH)
+        self._uniforms.array["index"] = self._frame
+        self.compiled.launch(self._stream)
+        self._stream.synchronize()
+        self._frame += 1
+
+    def read_again(self, owner: PortRef) -> np.ndarray[Any, Any]:
+        """Return what an allocation held in the last frame, as the engine does: computed again if overwritten."""
+        context = SimpleNamespace(
+            device=self._device, pool=self.pool, values=lambda: self._values, frame=self._uniforms
+        )
+        return read_port(self.compiled, context, self._stream, owner)  # type: ignore[arg-type]  # all that it needs
+
+    def read(self, owner: PortRef) -> np.ndarray[Any, Any]:
+        """Return the contents of an allocation after the last frame."""
+        layout = self.plan.buffers.allocations[owner].layout
+        array = np.empty(layout.shape, layout.dtype.numpy)
+        self._device.read(self.compiled.memory[owner], array)
+        return array
+
+    def lasting(self) -> list[PortRef]:
+        """Return the buffers that hold what they should after a frame: all that do not share memory."""
+        return [
+            owner
+            for owner, buffer in self.plan.buffers.allocations.items()
+            if owner not in self.plan.placement.offsets and buffer.lifetime is not Lifetime.STATUS
+        ]
+
+    def status(self) -> dict[PortRef, int]:
+        """Return the status words of the last frame, by their buffers."""
+        return status_words(self.plan, self.memory.status.array) if self.memory.status is not None else {}
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.memory.status = None  # it goes with the graph
+        self.compiled.destroy()
+        self._stream.destroy()
+        self._uniforms.free()
+        self.pool.close()

@@ -1,0 +1,212 @@
+"""Schedules made by hand or at random, and an interpreter that runs them in shared or in separate memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from engine.blocktypes.entries import BufferArgument, FillEntry, RegionKind
+from engine.compiler.buffers import BufferPlan, Lifetime, Place, PlannedBuffer
+from engine.compiler.checking.layouts import Layout
+from engine.compiler.memory.placement import Placement, place_buffers
+from engine.compiler.operations import Operation, RegionEntry, Scope
+from engine.patch.changes import PortRef
+from engine.types import u8
+
+UNIT = 256
+#: What an operation does is of no interest here.
+WORK = FillEntry(BufferArgument("out", reads=False, writes=True), 0)
+
+
+def b(node: str) -> PortRef:
+    """Return the buffer of a block that has one."""
+    return PortRef(node, "out")
+
+
+@dataclass
+class Draft:
+    """A schedule in the making: every operation comes after those that it has a buffer in common with."""
+
+    operations: list[Operation] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=lambda: [Scope(-1, "", -1, ())])
+    sizes: dict[PortRef, int] = field(default_factory=dict)
+    lifetimes: dict[PortRef, Lifetime] = field(default_factory=dict)
+    pinned: set[PortRef] = field(default_factory=set)
+
+    def op(self, node: str, reads: Sequence[str] = (), writes: Sequence[str] | None = None, scope: int = 0) -> int:
+        """Add an operation of `node`, which writes its own buffer unless told otherwise; return its index."""
+        written = frozenset(b(n) for n in ([node] if writes is None else writes))
+        return self._add(Operation(node, WORK, frozenset(b(n) for n in reads), written, (), scope))
+
+    def region(self, node: str, kind: RegionKind, condition: str, scope: int = 0) -> tuple[int, ...]:
+        """Begin a region whose condition is computed from a buffer; return its scopes."""
+        handle = frozenset([PortRef(node, "")])
+        self._add(Operation(node, WORK, frozenset([b(condition)]), handle, (), scope))
+        numbers = tuple(len(self.scopes) + i for i in range(len(kind.branches)))
+        self.operations.append(Operation(node, RegionEntry(kind, numbers), handle, frozenset(), (), scope))
+        for branch in kind.branches:
+            self.scopes.append(Scope(len(self.operations) - 1, f"{node}.{branch}" if branch else node, scope, ()))
+        return numbers
+
+    def end(self, scopes: Sequence[int]) -> None:
+        """End a region: from now on it touches what its bodies touch."""
+        index = self.scopes[scopes[0]].region
+        old = self.operations[index]
+        inside = [o for o in self.operations if o.scope in scopes]
+        reads = old.reads.union(*(o.reads for o in inside))
+        writes = old.writes.union(*(o.writes for o in inside))
+        changed = Operation(old.node, old.entry, reads, writes, (), old.scope)
+        self.operations[index] = Operation(
+            old.node, old.entry, reads, writes, self._dependencies(changed, index), old.scope
+        )
+
+    def _add(self, new: Operation) -> int:
+        index = len(self.operations)
+        after = self._dependencies(new, index)
+        self.operations.append(Operation(new.node, new.entry, new.reads, new.writes, after, new.scope))
+        return index
+
+    def _dependencies(self, new: Operation, index: int) -> tuple[int, ...]:
+        return tuple(
+            earlier
+            for earlier, old in enumerate(self.operations[:index])
+            if old.scope == new.scope and (old.writes & (new.reads | new.writes) or old.reads & new.writes)
+        )
+
+    def finished_scopes(self) -> list[Scope]:
+        """Return the scopes with their operations."""
+        members = [tuple(i for i, o in enumerate(self.operations) if o.scope == n) for n in range(len(self.scopes))]
+        return [Scope(s.region, s.name, s.parent, inside) for s, inside in zip(self.scopes, members, strict=True)]
+
+    def place(self, keep: Placement | None = None) -> Placement:
+        """Return where the buffers lie."""
+        owners = [o for operation in self.operations for o in sorted(operation.writes | operation.reads, key=str)]
+        allocations = {}
+        places = {}
+        for owner in dict.fromkeys(owners):
+            if not owner.port:
+                continue
+            layout = Layout(u8, (self.sizes.get(owner, UNIT),))
+            lifetime = self.lifetimes.get(owner, Lifetime.GRAPH)
+            allocations[owner] = PlannedBuffer(owner, layout, lifetime)
+            places[owner] = Place(owner, 0, layout.size_bytes)
+        plan = BufferPlan(allocations, places, {})
+        return place_buffers(self.operations, self.scopes, plan, frozenset(self.pinned), keep)
+
+
+def random_draft(random: Random, count: int) -> Draft:
+    """Return a schedule of about `count` operations with regions, in-place changes, state and buffers of many sizes."""
+    draft = Draft()
+    seen = ["s0", "s1"]
+    for name in seen[: random.randint(0, 2)]:
+        draft.lifetimes[b(name)] = Lifetime.STATE
+    seen = [owner.node for owner in draft.lifetimes]
+    counter = iter(range(10**6))
+
+    def fill(scope: int, visible: list[str], budget: int, depth: int) -> None:
+        while budget > 0:
+            budget -= 1
+            name = f"n{next(counter)}"
+            reads = random.sample(visible[-6:], min(len(visible[-6:]), random.randint(0, 3)))
+            draft.sizes[b(name)] = UNIT * random.choice([1, 1, 2, 3, 5])
+            chance = random.random()
+            if chance < 0.15 and visible:
+                changed = random.choice(visible)
+                draft.op(name, [*reads, changed], random.choice([[changed], [changed, name]]), scope)
+                if b(name) in draft.operations[-1].writes:
+                    visible.append(name)
+            elif chance < 0.3 and visible and depth < 3 and budget > 2:
+                output = f"{name}_result"
+                draft.op(output, [], None, scope)
+                inside = draft.region(name, random.choice(list(RegionKind)), random.choice(visible), scope)
+                share = random.randint(1, budget)
+                for branch in inside:
+                    local = [*visible, output]
+                    fill(branch, local, share, depth + 1)
+                    draft.op(output, [random.choice(local)], None, branch)
+                draft.end(inside)
+                visible.append(output)
+                budget -= share
+            else:
+                # Of an inner buffer a block says that it is read, though nothing of the last frame is.
+                draft.op(name, [*reads, name] if chance > 0.9 else reads, None, scope)
+                visible.append(name)
+
+    fill(0, seen, count, 0)
+    draft.pinned = {b(n) for n in seen if random.random() < 0.1}
+    return draft
+
+
+class Memory:
+    """Contents by owner, in separate memory or in an arena of which each unit remembers who wrote it last."""
+
+    def __init__(self, placement: Placement | None = None) -> None:
+        self.placement = placement
+        self.separate: dict[PortRef, Any] = {}
+        self.arena: dict[int, Any] = {}
+
+    def write(self, owner: PortRef, value: Any) -> None:
+        """Set all of a buffer."""
+        if self.placement is None or owner not in self.placement.offsets:
+            self.separate[owner] = value
+            return
+        for unit in self._units(owner):
+            self.arena[unit] = (owner, value)
+
+    def read(self, owner: PortRef) -> Any:
+        """Return what a buffer holds, "torn" when something else wrote over some of it."""
+        if self.placement is None or owner not in self.placement.offsets:
+            return self.separate.get(owner)
+        found = {self.arena.get(unit) for unit in self._units(owner)}
+        (only,) = found if len(found) == 1 else [None]
+        return only[1] if only is not None and only[0] == owner else "torn"
+
+    def _units(self, owner: PortRef) -> range:
+        assert self.placement is not None
+        start = self.placement.offsets[owner]
+        return range(start // UNIT, (start + self.placement.sizes[owner]) // UNIT)
+
+
+@dataclass
+class Run:
+    """One frame: which buffers it wrote."""
+
+    draft: Draft
+    read: Callable[[PortRef], Any]
+    write: Callable[[PortRef, Any], None]
+    random: Random
+    written: set[PortRef] = field(default_factory=set)
+    read_values: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
+    turns: dict[int, int] = field(default_factory=dict)
+
+    def scope(self, number: int, only: Sequence[int] | None = None) -> None:
+        """Run a scope's operations in an order that their dependencies allow."""
+        operations = self.draft.operations
+        waiting = [i for i, o in enumerate(operations) if o.scope == number and (only is None or i in only)]
+        while waiting:
+            ready = [i for i in waiting if not set(operations[i].after) & set(waiting)]
+            index = self.random.choice(ready)
+            waiting.remove(index)
+            self._operation(index)
+
+    def _operation(self, index: int) -> None:
+        operation = self.draft.operations[index]
+        if isinstance(operation.entry, RegionEntry):
+            condition = self.read(PortRef(operation.node, ""))
+            if operation.entry.kind.is_loop:
+                for _ in range(condition % 3):
+                    self.scope(operation.entry.scopes[0])
+            elif condition % 2:
+                self.scope(operation.entry.scopes[0])
+            elif len(operation.entry.scopes) == 2:
+                self.scope(operation.entry.scopes[1])
+            return
+        turn = self.turns[index] = self.turns.get(index, -1) + 1
+        reads = [owner for owner in operation.reads if owner.node != operation.node]
+        values = tuple(self.read(owner) for owner in sorted(reads, key=str))
+        self.read_values[index, turn] = values
+        for owner in operation.writes:
+            self.write(owner, hash((index, owner.node, values)))
+            self.written.add(owner)
