@@ -1,11 +1,12 @@
 # make run    set everything up and open the particle patch (or run it headless where there is no display)
 # make test   set everything up and run lint, types, import contracts and tests
+# make fuzz   the random tests with new seeds and FUZZ (10) times the examples; a failing example is kept in .hypothesis/
 # make test-gpu, bench-gpu    what needs a CUDA device, with no Qt; PYTHON=... uses that Python as it is
 
 VENV := .venv/bin
 EXAMPLE := resources/examples/particles.loom
 
-.PHONY: run test lint test-gpu bench bench-gpu lock setup setup-dev
+.PHONY: run test fuzz lint test-gpu bench bench-gpu lock setup setup-dev
 
 run: setup
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
@@ -16,7 +17,12 @@ run: setup
 	fi
 
 test: lint
-	QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest -m "not gpu" $(PYTEST)
+	QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest -n auto --dist loadfile --hypothesis-seed=0 -m "not gpu" $(PYTEST)
+
+FUZZ := 10
+fuzz: setup-dev
+	QT_QPA_PLATFORM=offscreen WARPLOOM_FUZZ=$(FUZZ) WARPLOOM_SEED=$${WARPLOOM_SEED:-$$(date +%s)} $(VENV)/python -m pytest \
+		-n auto --dist loadfile -o timeout=3600 -m "not gpu" $(PYTEST) $$(grep -rlE 'many\(|seeds\(' tests --include='test_*.py')
 
 lint: setup-dev
 	$(VENV)/ruff check .

@@ -14,9 +14,14 @@ import pytest
 from hypothesis import settings
 
 from engine.blocktypes.block import defined_blocks
+from tests.fuzzing import FACTOR, FIRST_SEED
 
-# One folder for the whole run: a kernel that one test compiled is there for the next.
-_HOME = Path(tempfile.mkdtemp(prefix="warploom-tests-"))
+# One folder for the whole run, shared by the processes of pytest-xdist: a kernel that one test compiled is there for
+# the next. The process that makes it removes it.
+_OWNS_HOME = "WARPLOOM_TESTS_HOME" not in os.environ
+if _OWNS_HOME:
+    os.environ["WARPLOOM_TESTS_HOME"] = tempfile.mkdtemp(prefix="warploom-tests-")
+_HOME = Path(os.environ["WARPLOOM_TESTS_HOME"])
 for _kind in ("CACHE", "CONFIG", "DATA", "STATE"):
     os.environ[f"XDG_{_kind}_HOME"] = str(_HOME / _kind.lower())
 
@@ -24,14 +29,21 @@ for _kind in ("CACHE", "CONFIG", "DATA", "STATE"):
 #: several rooms share a device among their tests.
 _OWN_THREADS = ("warploom-engine", "warploom-prepare", "source-watcher", "block-loader")
 
-# The same examples in every run, and no time limit on a loaded machine.
-settings.register_profile("warploom", deadline=None, derandomize=True, database=None)
+# No time limit, since the machine may be busy. `make test` fixes the seed, and examples that once failed are tried
+# first until they pass (.hypothesis/).
+settings.register_profile("warploom", deadline=None, print_blob=True)
 settings.load_profile("warploom")
+
+
+def pytest_report_header() -> str:
+    """Say how to repeat a run of random tests."""
+    return f"random tests: WARPLOOM_FUZZ={FACTOR} WARPLOOM_SEED={FIRST_SEED}"
 
 
 def pytest_unconfigure() -> None:
     """Remove the run's caches."""
-    shutil.rmtree(_HOME, ignore_errors=True)
+    if _OWNS_HOME:
+        shutil.rmtree(_HOME, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

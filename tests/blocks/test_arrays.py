@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, Patch, UpdateLevel
+from tests.fuzzing import many
 
 SHAPES = [(1,), (257,), (3, 5, 7)]
 
@@ -33,7 +34,7 @@ def test_arithmetic_equals_numpy(block: str, expected: Any, shape: tuple[int, ..
     np.testing.assert_array_equal(_binary(block, x, y), expected(x, y))
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(8), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(count=st.integers(1, 700), a=st.floats(-10, 10, width=32))
 def test_saxpy_equals_numpy(count: int, a: float) -> None:
     """a * x + y, for any length."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine import Patch
 from engine.types import from_bf16
 from tests.blocks.running import apply, problems, run
+from tests.fuzzing import many
 
 CUBE = np.arange(3 * 5 * 7, dtype=np.float32).reshape(3, 5, 7)
 
@@ -71,7 +72,7 @@ def test_a_copy_of_five_axes_is_refused() -> None:
     assert (at, port) == (node.id, "x") and "at most four dimensions" in text
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=many(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     shape=st.lists(st.integers(1, 6), min_size=2, max_size=3),
     order=st.randoms(use_true_random=False),

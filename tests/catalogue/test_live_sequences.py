@@ -15,6 +15,7 @@ from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import PortRef
 from tests.catalogue.block_texts import BlockFolder, block_text
+from tests.fuzzing import many
 
 #: Versions of one block: of other structure, of other parameters and ports, and some that fail.
 TEXTS = {
@@ -62,7 +63,7 @@ def make_patch() -> Patch:
     return patch
 
 
-@settings(max_examples=12)
+@settings(max_examples=many(12))
 @given(st.lists(st.sampled_from([*TEXTS, *EDITS]), min_size=2, max_size=14))
 def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> None:
     """Where the fresh one runs without an error; where it does not, the running one has an error as well."""

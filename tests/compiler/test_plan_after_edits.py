@@ -1,11 +1,7 @@
-"""A plan that is amended after an edit is the one that planning from scratch gives, but for where buffers lie.
-
-The environment variable WARPLOOM_RANDOM_PATCHES asks for more than the usual number of patches.
-"""
+"""A plan that is amended after an edit is the one that planning from scratch gives, but for where buffers lie."""
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
@@ -18,8 +14,9 @@ from engine.patch.changes import PortRef
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 from tests.compiler.support.random_edits import random_edit
 from tests.compiler.support.random_patches import RandomPatch, random_patch
+from tests.fuzzing import seeds
 
-SEEDS = range(int(os.environ.get("WARPLOOM_RANDOM_PATCHES", "30")))
+SEEDS = seeds(30)
 EDITS = 12
 
 

@@ -1,11 +1,7 @@
-"""Random patches do on a device what a plain interpreter says, however they share memory and were planned.
-
-The environment variable WARPLOOM_RANDOM_PATCHES asks for more than the usual number of patches.
-"""
+"""Random patches do on a device what a plain interpreter says, however they share memory and were planned."""
 
 from __future__ import annotations
 
-import os
 import random
 
 import numpy as np
@@ -25,9 +21,9 @@ from tests.compiler.support.interpreter import Interpreter
 from tests.compiler.support.patch_kernels import KERNELS
 from tests.compiler.support.random_patches import RandomPatch, random_patch
 from tests.compiler.support.running import Running
+from tests.fuzzing import seeds
 
-_COUNT = int(os.environ.get("WARPLOOM_RANDOM_PATCHES", "48"))
-SEEDS = range(_COUNT)
+SEEDS = seeds(48)
 FRAMES = 3
 
 

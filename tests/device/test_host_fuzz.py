@@ -7,9 +7,10 @@ import pytest
 from engine.device.host import HostDevice
 from engine.diagnostics import KernelError
 from tests.benchmarks import fuzz_ptx
+from tests.fuzzing import seeds
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_mutated_ptx_loads_or_is_refused(seed):
     """Deleted, doubled, swapped and changed tokens, shuffled lines and cut texts never do anything else."""
     rng = random.Random(seed)

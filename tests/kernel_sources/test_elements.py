@@ -15,6 +15,7 @@ from engine.kernel_sources.elements import check_elements, pointer_elements
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_kernel, load_image
 from engine.types import DType, Struct, any_type, declaration, f32, float3, float4, s32, u8
+from tests.fuzzing import many
 from tests.types.structs import ALL_TYPES, fields_of, struct_of
 
 SOURCE = """
@@ -136,7 +137,7 @@ def test_an_entry_declared_in_two_ways_is_left_to_the_compiler() -> None:
     assert named_elements("__global__ void f(float* x);\n__global__ void f(float* x) {}", "f", [8]).untold == set()
 
 
-@settings(max_examples=3)
+@settings(max_examples=many(3))
 @given(fields_of(ALL_TYPES))
 def test_a_declared_struct_has_the_size_that_the_block_has(fields: list[tuple[DType, tuple[int, ...]]]) -> None:
     """A kernel that includes `declaration` of any struct never disagrees with it."""

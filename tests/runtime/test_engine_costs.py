@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -32,10 +31,11 @@ from engine.patch.changes import (
 )
 from engine.protocol.messages import KernelFilesChanged, SetProfiling
 from tests.benchmarks.bench_frame import chain
+from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.test_engine_edits import Editor
 
-EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "40"))
+EDITS = many(40)
 NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
 
 

@@ -1,11 +1,7 @@
-"""Many edits in a row, each built from the graph before: what runs is what a fresh engine makes of the same patch.
-
-The environment variable WARPLOOM_RANDOM_EDITS asks for more than the usual number of edits.
-"""
+"""Many edits in a row, each built from the graph before: what runs is what a fresh engine makes of the same patch."""
 
 from __future__ import annotations
 
-import os
 import random
 from contextlib import suppress
 
@@ -19,9 +15,10 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
 from engine.protocol.messages import Reset
+from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 
-EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "32"))
+EDITS = many(32)
 #: Frames between two comparisons.
 STEPS = 4
 

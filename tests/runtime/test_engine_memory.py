@@ -19,6 +19,7 @@ from engine.diagnostics import DeviceError, PatchError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
 from engine.protocol.messages import Reset
+from tests.fuzzing import many
 from tests.runtime.small_blocks import Array, Pour, add_to, array, bump, zeros
 
 
@@ -93,7 +94,7 @@ def _random_patch(seed: int) -> tuple[Patch, dict[PortRef, Array], NodeRef]:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=12)
+@settings(max_examples=many(12))
 def test_every_port_can_be_read_after_a_frame(seed: int) -> None:
     """In any order, more than once, though blocks share memory: as numpy computes it, and reading changes nothing."""
     patch, expected, _ = _random_patch(seed)
@@ -180,7 +181,7 @@ def _copied(patch: Patch, source: NodeRef) -> NodeRef:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15)
+@settings(max_examples=many(15))
 def test_views_of_views_are_numpys(seed: int) -> None:
     """Slices, transposes, reshapes and other element types one behind the other, read directly and through a copy."""
     rng = random.Random(seed)
@@ -483,7 +484,7 @@ def _edit(patch: Patch, base: NodeRef, loop: NodeRef, rng: random.Random, *, und
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=8)
+@settings(max_examples=many(8))
 def test_nothing_leaks_over_many_edits(seed: int) -> None:
     """After any edits the pool has handed out what a fresh engine of the same patch needs."""
     rng = random.Random(seed)

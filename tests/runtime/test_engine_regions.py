@@ -29,6 +29,7 @@ from engine.diagnostics import Severity
 from engine.patch.document import NodeRef
 from engine.protocol.messages import NodeState
 from engine.types import DType
+from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
 from tests.runtime.small_blocks import Bump, add_to, array, bump, zeros
 
@@ -61,7 +62,7 @@ def test_the_turns_of_nested_loops_multiply(counts: list[int]) -> None:
     kinds=st.lists(st.sampled_from(["for", "if", "while", "then", "else"]), min_size=3, max_size=4),
     numbers=st.lists(st.integers(0, 3), min_size=4, max_size=4),
 )
-@settings(max_examples=15)
+@settings(max_examples=many(15))
 def test_regions_of_all_kinds_nest(kinds: list[str], numbers: list[int]) -> None:
     """A block inside runs as often as the product says: turns of loops, 0 or 1 for branches."""
     patch = Patch()

@@ -1,11 +1,7 @@
-"""A size that changes while every buffer fits where it lies is followed in place, with the result of a rebuild.
-
-The environment variable WARPLOOM_RANDOM_EDITS asks for more than the usual number of edits.
-"""
+"""A size that changes while every buffer fits where it lies is followed in place, with the result of a rebuild."""
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from itertools import pairwise
@@ -22,9 +18,10 @@ from engine.diagnostics import DeviceError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
 from engine.protocol.messages import Reset
+from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 
-EDITS = int(os.environ.get("WARPLOOM_RANDOM_EDITS", "12"))
+EDITS = many(12)
 HOT, WARM, CODE, COLD = UpdateLevel.HOT, UpdateLevel.WARM, UpdateLevel.CODE, UpdateLevel.COLD
 
 

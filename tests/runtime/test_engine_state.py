@@ -14,6 +14,7 @@ from engine import Engine, Patch, UpdateLevel
 from engine.blocktypes.entries import CopyEntry
 from engine.patch.document import NodeRef
 from engine.protocol.messages import Reset, SetRunning
+from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
 from tests.runtime.small_blocks import add_to, array, bump, zeros
 
@@ -152,7 +153,7 @@ def test_a_delay_whose_output_is_changed_in_place_still_gets_the_source() -> Non
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=20)
+@settings(max_examples=many(20))
 def test_delays_survive_rebuilds_after_any_number_of_frames(seed: int) -> None:
     """Blocks come and go between frames, in any rhythm: the count goes on, and so does the chain behind it."""
     rng = random.Random(seed)
@@ -176,7 +177,7 @@ def test_delays_survive_rebuilds_after_any_number_of_frames(seed: int) -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15)
+@settings(max_examples=many(15))
 def test_delays_give_what_their_source_was_a_frame_ago(seed: int) -> None:
     """While they are placed, taken away and connected to other sources, to each other, and in rounds."""
     rng = random.Random(seed)

@@ -14,6 +14,7 @@ from engine.api import Block, BlockBuilder, Out, f32, param, port
 from engine.diagnostics import PatchError, WarploomError
 from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.protocol.messages import NodeState, Reset, SetProfiling
+from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
 
 NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
@@ -440,7 +441,7 @@ def test_vectors_have_an_axis_of_their_own() -> None:
 # Law
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(st.tuples(st.sampled_from(("factor", "step", "both")), st.floats(-4, 4, width=32)), max_size=8))
 def test_hot_updates_give_what_a_cold_rebuild_gives(kernels: Kernels, edits: list[tuple[str, float]]) -> None:
     """An engine that lived through the edits and a new one on the edited patch read the same."""

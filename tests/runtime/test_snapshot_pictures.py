@@ -16,6 +16,7 @@ from engine.device.protocol import Device
 from engine.diagnostics import DeviceError
 from engine.protocol.messages import Observe, Probed, Viewing
 from engine.runtime.preview.previews import fitted_size
+from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
 from tests.runtime.snapshot_support import (
     HEIGHT,
@@ -214,7 +215,7 @@ def test_the_host_copies_whole_pictures(patch: Patch) -> None:
 
 
 @given(st.tuples(SIDES, SIDES), st.tuples(SIDES, SIDES))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 def test_a_fitted_size_fits_and_keeps_proportions(whole: tuple[int, int], place: tuple[int, int]) -> None:
     """It is as large as can be, within a pixel, and never larger than the picture."""
     width, height = fitted_size(whole, place)

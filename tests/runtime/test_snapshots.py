@@ -17,6 +17,7 @@ from engine.protocol.messages import Observe, Reset, SetRunning, Viewing
 from engine.protocol.outbox import Happening
 from engine.runtime.preview import downscale as reducer
 from engine.runtime.preview.previews import next_due_ns
+from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
 from tests.runtime.snapshot_support import (
     HEIGHT,
@@ -355,7 +356,7 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
 
 
 @given(st.floats(5, 240), st.floats(10, 2000), st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(100), deadline=None)
 def test_the_mean_rate_is_held_whatever_the_frames(rate: float, frames: float, seed: int) -> None:
     """With frames that come unevenly at a mean of `frames` a second: as many as asked, or as there are frames."""
     times = np.cumsum(np.random.default_rng(seed).uniform(0.5, 1.5, 400) / frames)

@@ -1,11 +1,7 @@
-"""The law of updates: whatever level an edit costs, the result is what a cold rebuild gives, bit for bit.
-
-The environment variables WARPLOOM_UPDATE_EDITS and WARPLOOM_UPDATE_SEEDS ask for more than the usual number.
-"""
+"""The law of updates: whatever level an edit costs, the result is what a cold rebuild gives, bit for bit."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +11,7 @@ from engine import Engine, Patch, UpdateLevel
 from engine.device.protocol import Device
 from engine.patch.changes import Change, ParameterChanged
 from engine.protocol.messages import FrameReport, Reset
+from tests.fuzzing import seeds
 from tests.runtime.conftest import Kernels
 from tests.runtime.update_edits import Done, Editor
 from tests.runtime.update_support import (
@@ -28,9 +25,7 @@ from tests.runtime.update_support import (
     outputs,
 )
 
-EDITS = int(os.environ.get("WARPLOOM_UPDATE_EDITS", "20"))
-SEEDS = int(os.environ.get("WARPLOOM_UPDATE_SEEDS", "3"))
-FIRST_SEED = int(os.environ.get("WARPLOOM_UPDATE_FIRST_SEED", "0"))
+EDITS = 20
 
 KINDS: tuple[str, ...] = ("live",) * 5 + ("size",) * 3 + ("grow", "rewire") * 2
 KINDS += ("array", "rebind", "rebind", "cut", "open", "unplug", "remove", "add_region", "move", "move", "undo", "undo")
@@ -124,7 +119,7 @@ def arrays(device: Device) -> Iterator[OwnArrays]:
     made.close()
 
 
-@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_random_edits_give_what_a_cold_rebuild_gives(
     kernels: Kernels, device: Device, arrays: OwnArrays, seed: int
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -16,12 +15,13 @@ from engine.device.protocol import Device
 from engine.protocol.messages import FrameReport, Reset, SetRunning, UpdateRecord
 from engine.runtime.update import updater as updates
 from engine.runtime.update.prepare import prepare
+from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update_edits import Editor
 from tests.runtime.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
 
-#: How long the stress test edits; WARPLOOM_STRESS_S asks for longer.
-STRESS_S = float(os.environ.get("WARPLOOM_STRESS_S", "5"))
+#: How long the stress test edits.
+STRESS_S = many(5)
 PATIENCE_S = 30.0
 #: What an editor does to a running engine; kernel files that stay broken would only slow it down.
 KINDS: tuple[str, ...] = ("live",) * 8 + (

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine.diagnostics import KernelError
 from engine.kernel_sources.nvrtc import compile_cuda, toolkit_folders
 from engine.types import NAMED, DType, declaration, f32, field_offset, float3, layout_text, s64, u8
+from tests.fuzzing import many
 from tests.types.structs import ALL_TYPES, fields_of, make_struct, struct_of
 from tests.types.test_structs import Inner, Named, Outer
 
@@ -38,7 +39,7 @@ def test_scalars_and_vectors_have_the_layout_of_their_cuda_types() -> None:
     }
 
 
-@settings(max_examples=5)
+@settings(max_examples=many(5))
 @given(st.lists(st.tuples(fields_of(ALL_TYPES), fields_of(ALL_TYPES)), min_size=12, max_size=12))
 def test_random_structs_have_the_layout_that_the_compiler_gives(
     drawn: list[tuple[list[tuple[DType, tuple[int, ...]]], list[tuple[DType, tuple[int, ...]]]]],

@@ -25,6 +25,7 @@ from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
 from engine.protocol.messages import NodeState, Reset, SetRunning
 from engine.runtime.check.check_patch import check_patch
+from tests.fuzzing import many
 from tests.values.running import doubling, moments
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +35,7 @@ Array = np.ndarray[Any, Any]
     st.lists(st.floats(-20, 20), min_size=1, max_size=8),
     st.sampled_from([("image.noise", "speed"), ("image.noise", "octaves"), ("image.sobel", "per_channel")]),
 )
-@settings(max_examples=15)
+@settings(max_examples=many(15))
 def test_driven_equals_set_by_hand(values: list[float], driven: tuple[str, str]) -> None:
     """In every frame the buffers are what they are when the rounded, bounded value is set instead."""
     type_id, name = driven

@@ -1,11 +1,7 @@
-"""A graph that is changed after an edit does what one that is built from scratch does, and keeps what it can.
-
-The environment variable WARPLOOM_RANDOM_PATCHES asks for more than the usual number of patches.
-"""
+"""A graph that is changed after an edit does what one that is built from scratch does, and keeps what it can."""
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 
@@ -25,8 +21,9 @@ from tests.compiler.support.random_patches import RandomPatch
 from tests.compiler.support.running import Running
 from tests.compiler.test_plan_after_edits import again, plan_of
 from tests.compiler.test_random_patches import check_contents
+from tests.fuzzing import seeds
 
-SEEDS = range(int(os.environ.get("WARPLOOM_RANDOM_PATCHES", "24")))
+SEEDS = seeds(24)
 EDITS = 8
 FRAMES = 2
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from engine.compiler.memory.packing import pack
 from engine.compiler.memory.reuse_order import Succession, sharing_groups
+from tests.fuzzing import many
 
 #: The first and the last step in which each buffer is in use, in the order of first steps.
 Spans = list[tuple[int, int]]
@@ -40,7 +41,7 @@ def in_use(found: Spans, sizes: list[int]) -> int:
 
 
 @given(spans(), st.sampled_from([256, 4096]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 def test_buffers_of_one_size_take_what_is_in_use_at_once(found: Spans, size: int) -> None:
     """Colouring intervals in the order of their starts is optimal, and groups that share nothing lie side by side."""
     sizes = [size] * len(found)
@@ -52,7 +53,7 @@ def test_buffers_of_one_size_take_what_is_in_use_at_once(found: Spans, size: int
 
 
 @given(spans(), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 def test_buffers_in_use_at_once_lie_apart(found: Spans, data: st.DataObject) -> None:
     """Whatever their sizes are, and whether they lie in columns, between them or in gaps."""
     large = data.draw(st.integers(1, len(found)))
@@ -67,7 +68,7 @@ def test_buffers_in_use_at_once_lie_apart(found: Spans, data: st.DataObject) -> 
 
 
 @given(spans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 def test_groups_are_what_sharing_connects(found: Spans) -> None:
     """Two buffers are in one group when a way of buffers leads from one to the other that may follow each other."""
     order = successions(found)

@@ -17,6 +17,7 @@ from engine.compiler.memory.recomputation import recomputation
 from engine.compiler.operations import RegionEntry
 from engine.patch.changes import PortRef
 from tests.compiler.support.schedules import UNIT, Draft, Memory, Run, b, random_draft
+from tests.fuzzing import many
 
 
 def chain(sizes: list[int]) -> Draft:
@@ -91,7 +92,7 @@ def test_buffers_at_the_same_bytes_are_never_in_use_at_once(draft: Draft) -> Non
 
 
 @given(drafts, st.integers(0, 10**9))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(100), deadline=None)
 def test_sharing_changes_nothing_that_is_computed(draft: Draft, seed: int) -> None:
     """Two frames in any allowed order read the same values as in separate memory, and all can be read afterwards."""
     placement = draft.place()
@@ -338,7 +339,7 @@ def optimum(conflicts: set[tuple[int, int]], sizes: list[int]) -> int:
 
 
 @given(st.integers(0, 10**9), st.lists(st.integers(1, 9), min_size=2, max_size=7))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 def test_small_patches_are_within_a_tenth_of_the_optimum(seed: int, sizes: list[int]) -> None:
     """The optimum comes from all orders of placing."""
     random, draft = Random(seed), Draft()

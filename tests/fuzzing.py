@@ -1,0 +1,21 @@
+"""How far random tests go: `make test` tries the same few examples each time, `make fuzz` many new ones.
+
+WARPLOOM_FUZZ multiplies how many, WARPLOOM_SEED says where the seeds begin. pytest prints both at the start of a run.
+"""
+
+from __future__ import annotations
+
+import os
+
+FACTOR = int(os.environ.get("WARPLOOM_FUZZ", "1"))
+FIRST_SEED = int(os.environ.get("WARPLOOM_SEED", "0"))
+
+
+def many(count: int) -> int:
+    """Return how many examples, edits or seconds stand for the `count` of an ordinary run."""
+    return count * FACTOR
+
+
+def seeds(count: int) -> range:
+    """Return the seeds of a test that an ordinary run gives `count` of them."""
+    return range(FIRST_SEED, FIRST_SEED + many(count))
