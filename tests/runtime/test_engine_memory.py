@@ -486,7 +486,7 @@ def _edit(patch: Patch, base: NodeRef, loop: NodeRef, rng: random.Random, *, und
 @given(st.integers(0, 1000))
 @settings(max_examples=many(8))
 def test_nothing_leaks_over_many_edits(seed: int) -> None:
-    """After any edits the pool has handed out what a fresh engine of the same patch needs."""
+    """After edits the pool has handed out little more than for a fresh engine; nothing stays of what was removed."""
     rng = random.Random(seed)
     patch = Patch()
     base, loop = zeros(patch, 100), patch.add("control.for", count=2)
@@ -500,4 +500,9 @@ def test_nothing_leaks_over_many_edits(seed: int) -> None:
                 engine.step()
         assert not [d for d in engine.step().diagnostics if d.severity is Severity.ERROR]
         with Engine(patch, device="host") as fresh:
-            assert used_bytes(engine) == used_bytes(fresh)
+            # A buffer that shrank keeps its room: from 300 elements to 100, in buckets of powers of 2.
+            assert used_bytes(fresh) <= used_bytes(engine) <= 4 * used_bytes(fresh)
+        for node in list(patch.nodes):
+            patch.remove(node)
+        with Engine(Patch(), device="host") as empty:
+            assert used_bytes(engine) == used_bytes(empty)
