@@ -129,7 +129,7 @@ def run_headless(
 
 
 def _run(engine: Engine, frames: int, pacer: Pacer, real_time: bool, out: Path | None, show_progress: bool) -> Result:
-    info, path = engine.device.info, engine.patch.path
+    info, path = engine.info, engine.patch.path
     result = Result(info.name)
     never = threading.Lock()
     never.acquire()

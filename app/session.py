@@ -18,9 +18,8 @@ from engine.diagnostics import DeviceError, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
-from engine.protocol.messages import Message, ProfilingLevel, SetPacing, SetProfiling, SetRunning
+from engine.protocol.messages import EditCost, Message, ProfilingLevel, SetPacing, SetProfiling, SetRunning
 from engine.protocol.pacing import Pacing, PacingMode
-from engine.runtime.update.cost import EditCost
 
 if TYPE_CHECKING:
     from engine import Engine

@@ -152,7 +152,7 @@ class MainWindow(QMainWindow):
     def show_about(self) -> None:
         """Say what this is."""
         engine = self.session.engine
-        info = engine.device.info if engine else None
+        info = engine.info if engine else None
         show_about(self, f"{info.name}, {info.title}" if info else "no device; open a patch first")
 
     def offer_recovery(self) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from app.format import format_time
 from engine.patch.changes import Change
-from engine.protocol.messages import UpdateLevel
-from engine.runtime.update.cost import EditCost
+from engine.protocol.messages import EditCost, UpdateLevel
 
 #: Returns what changes of the shown patch would cost, or None when no engine runs.
 Costing = Callable[[Sequence[Change]], EditCost | None]

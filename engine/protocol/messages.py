@@ -1,4 +1,7 @@
-"""The plain structs that go into the engine's inbox and come out of its outbox."""
+"""What goes into the engine and what comes out of it: plain structs, tagged so that they can cross a pipe.
+
+`questions` has what is answered.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +42,13 @@ class NodeState(StrEnum):
 # Into the engine, besides the patch's changes.
 
 
-class Undone(msgspec.Struct, frozen=True):
+class Undone(msgspec.Struct, frozen=True, tag=True):
     """A change of the patch that takes an edit back, or brings it back; it is followed like any other."""
 
     change: Change
 
 
-class KernelFilesChanged(msgspec.Struct, frozen=True):
+class KernelFilesChanged(msgspec.Struct, frozen=True, tag=True):
     """Kernel sources were saved."""
 
     paths: frozenset[Path]
@@ -70,42 +73,42 @@ class Viewing(msgspec.Struct, frozen=True):
             )
 
 
-class Observe(msgspec.Struct, frozen=True):
+class Observe(msgspec.Struct, frozen=True, tag=True):
     """The viewers somebody looks at, by node id: only their pictures are read back."""
 
     viewers: dict[str, Viewing]
 
 
-class SetRunning(msgspec.Struct, frozen=True):
+class SetRunning(msgspec.Struct, frozen=True, tag=True):
     """Play or pause; with `running` and `frames`, run that many and pause."""
 
     running: bool
     frames: int | None = None
 
 
-class SetPacing(msgspec.Struct, frozen=True):
+class SetPacing(msgspec.Struct, frozen=True, tag=True):
     """Begin frames at another rate, or as fast as they go."""
 
     pacing: Pacing
 
 
-class SetProfiling(msgspec.Struct, frozen=True):
+class SetProfiling(msgspec.Struct, frozen=True, tag=True):
     """Measure at another level."""
 
     level: ProfilingLevel
 
 
-class Reset(msgspec.Struct, frozen=True):
+class Reset(msgspec.Struct, frozen=True, tag=True):
     """Clear all state and begin again at frame 0."""
 
 
-class SaveOutputs(msgspec.Struct, frozen=True):
+class SaveOutputs(msgspec.Struct, frozen=True, tag=True):
     """Save the outputs of one node (or of all), as its parameters say; a `Saved` answers."""
 
     node: str | None = None
 
 
-class SetInput(msgspec.Struct, frozen=True):
+class SetInput(msgspec.Struct, frozen=True, tag=True):
     """An input of a person has another value: "key.a", "mouse.x" and the like (`engine.values.inputs`)."""
 
     name: str
@@ -161,7 +164,20 @@ class EngineStatistics(msgspec.Struct, frozen=True):
     pool_allocated_bytes: int = 0
 
 
-class UpdateRecord(msgspec.Struct, frozen=True):
+class EditCost(msgspec.Struct, frozen=True, tag=True):
+    """What an edit would cost: its update level, the part of it that decides, and a recent time in nanoseconds.
+
+    With `at_most` the level may turn out to be a lower one. `estimate_ns` is None where nothing is known yet, and for
+    HOT updates, which are too many to be measured one by one.
+    """
+
+    level: UpdateLevel
+    cause: str
+    estimate_ns: int | None = None
+    at_most: bool = False
+
+
+class UpdateRecord(msgspec.Struct, frozen=True, tag=True):
     """One update above HOT: what it was, why, and what it cost.
 
     `source` says who: "edit", "undo", "kernel file", "block file" or "engine". `cost_ns` is from when the work
@@ -179,7 +195,7 @@ class UpdateRecord(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...] = ()
 
 
-class FrameReport(msgspec.Struct, frozen=True):
+class FrameReport(msgspec.Struct, frozen=True, tag=True):
     """One frame: what was updated, how long it took, how every node is, what every output holds."""
 
     frame: int
@@ -216,7 +232,7 @@ class Probed(msgspec.Struct, frozen=True):
     value: tuple[int, int, int, int]
 
 
-class Preview(msgspec.Struct, frozen=True):
+class Preview(msgspec.Struct, frozen=True, tag=True):
     """A viewer's picture: `pixels` is (height, width, 4) of uint8, sRGB, and may be smaller than the whole picture."""
 
     node: str
@@ -233,7 +249,7 @@ class Preview(msgspec.Struct, frozen=True):
         return self.whole or (self.pixels.shape[0], self.pixels.shape[1])
 
 
-class Saved(msgspec.Struct, frozen=True):
+class Saved(msgspec.Struct, frozen=True, tag=True):
     """An output was written to a file."""
 
     node: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,8 @@ from engine.api import Block, BlockBuilder, In, Out, f32, float4, param, port, u
 from engine.device.protocol import DeviceInfo
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import EngineStatistics, FrameReport, Preview, UpdateLevel
+from engine.protocol.messages import EditCost, EngineStatistics, FrameReport, Preview, UpdateLevel
 from engine.protocol.pacing import Pacing
-from engine.runtime.update.cost import EditCost
 
 #: How long a test waits for a real engine.
 PATIENCE_MS = 20_000
@@ -73,7 +71,7 @@ class FakeEngine:
         self.previews: dict[str, Preview] = {}
         self.events: list[Any] = []
         self.closed = threading.Event()
-        self.device = SimpleNamespace(info=DeviceInfo("host", "A test's device", "none", 0, 1))
+        self.info = DeviceInfo("host", "A test's device", "none", 0, 1)
 
     def start(self, *, pacing: Pacing) -> None:
         """Nothing to start."""

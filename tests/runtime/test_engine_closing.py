@@ -87,7 +87,7 @@ def fails_on_its_thread(engine: Engine, device: FailingDevice) -> None:
     """Have a frame of the engine's thread fail."""
     engine.start(rate=None)
     device.has_failed = True
-    until(lambda: engine._loop is not None and not engine._loop.is_alive)
+    until(lambda: (report := engine.take_report()) is not None and report.failed)
 
 
 def fails_while_preparing(engine: Engine, device: FailingDevice) -> None:
@@ -112,10 +112,12 @@ def test_after_a_fault_all_that_can_be_given_back_is(
     assert device.is_empty
 
 
-def test_a_device_that_fails_only_when_the_engine_is_closed_is_told_once(patch: Patch, device: FailingDevice) -> None:
+def test_a_device_that_fails_only_when_the_engine_is_closed_is_told_once(
+    patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And everything else is given back, the engine's own device included."""
-    engine = Engine(patch, device)
-    engine._own_device = device
+    monkeypatch.setattr("engine.runtime.engine.open_device", lambda name: device)
+    engine = Engine(patch, "host")
     engine.post(Observe({"show": Viewing((8, 8))}))
     engine.step()
     device.has_failed = True

@@ -89,9 +89,7 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
         engine.step()
         monkeypatch.setattr(updates, "prepare", slow)
         engine.start(rate=None)
-        with (
-            engine._lock
-        ):  # between two frames: a connection that comes later waits for the job, and its blocks' values too
+        with engine.between_frames():  # else the connection would wait for the job that the block begins
             more = patch.add("test_run.scale", node_id="more", factor=100.0)
             patch.connect(scale["out"], more["x"])
         assert begun.wait(PATIENCE_S)

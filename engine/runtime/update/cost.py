@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,6 @@ from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
 from engine.patch.changes import (
     BlockTypesChanged,
-    Change,
     Connected,
     Connection,
     Disconnected,
@@ -27,25 +26,9 @@ from engine.patch.changes import (
 from engine.patch.document import Patch
 from engine.patch.rules import is_value_connection
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import KernelFilesChanged, SetProfiling, UpdateLevel
+from engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
+from engine.protocol.questions import CostedEdit
 from engine.runtime.update.trial import try_changes
-
-#: What can be asked about.
-Asked = Change | KernelFilesChanged | SetProfiling
-
-
-@dataclass(frozen=True)
-class EditCost:
-    """The update level of an edit, what of it decides, and what such updates took of late, in nanoseconds.
-
-    With `at_most` the level may turn out to be a lower one. `estimate_ns` is None where nothing is known yet, and for
-    HOT updates, which are too many to be measured one by one.
-    """
-
-    level: UpdateLevel
-    cause: str
-    estimate_ns: int | None = None
-    at_most: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,12 +63,11 @@ class Published:
         )
 
 
-def cost_of(asked: Asked | Iterable[Asked], patch: Patch, published: Published) -> EditCost:
+def cost_of(changes: Sequence[CostedEdit], patch: Patch, published: Published) -> EditCost:
     """Return what one or several changes of a patch, made at once, would cost; the patch is as it is before them.
 
     It belongs to the patch's thread, which it keeps for less than a millisecond as a rule.
     """
-    changes = [asked] if isinstance(asked, Asked) else list(asked)
     found = _Asking(patch, published, changes).answer()
     if found.level is UpdateLevel.NONE:
         return EditCost(found.level, found.cause, 0, found.at_most)
@@ -98,7 +80,7 @@ _FREE = EditCost(UpdateLevel.NONE, "nothing that runs is other than before")
 class _Asking:
     """Changes to a patch, taken together: what replaces a connection takes one away and makes another."""
 
-    def __init__(self, patch: Patch, published: Published, changes: list[Asked]) -> None:
+    def __init__(self, patch: Patch, published: Published, changes: Sequence[CostedEdit]) -> None:
         self._patch, self._published, self._changes = patch, published, changes
         self._added = {c.node.id: c.node for c in changes if isinstance(c, NodeAdded)}
         self._removed = {c.node.id for c in changes if isinstance(c, NodeRemoved)}
@@ -131,7 +113,7 @@ class _Asking:
         is_refused = outcome.problem and told.level > UpdateLevel.NONE
         return EditCost(outcome.level, outcome.problem if is_refused else told.cause)
 
-    def _read(self, change: Asked) -> None:
+    def _read(self, change: CostedEdit) -> None:
         published = self._published
         match change:
             case NodeAdded(node):

@@ -24,8 +24,7 @@ from app.theme.type_colours import Flow
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
 from engine.patch.document import Patch
-from engine.protocol.messages import UpdateLevel
-from engine.runtime.update.cost import EditCost
+from engine.protocol.messages import EditCost, UpdateLevel
 from tests.app.canvas.canvas_support import Dial, Hand, Wave, make_report
 
 AMOUNT, STEPS, ON = (PortRef("blend", name) for name in ("amount", "steps", "on"))

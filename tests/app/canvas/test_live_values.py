@@ -15,8 +15,7 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
-from engine.protocol.messages import UpdateLevel
-from engine.runtime.update.cost import EditCost
+from engine.protocol.messages import EditCost, UpdateLevel
 from tests.app.canvas.canvas_support import make_report
 
 

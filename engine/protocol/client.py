@@ -1,0 +1,158 @@
+"""`Client`: a patch and the engine that runs it, wherever that engine is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from engine.device.protocol import DeviceInfo
+from engine.patch.changes import BlockTypesChanged, Change, PortRef
+from engine.patch.document import Patch
+from engine.profiling.trace import Slice
+from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, Undone
+from engine.protocol.outbox import Happening, Outbox
+from engine.protocol.pacing import Pacing
+from engine.protocol.questions import (
+    Answer,
+    CostedEdit,
+    CostOf,
+    Question,
+    Read,
+    SaveTo,
+    Start,
+    Step,
+    Stop,
+    Trace,
+    WatchFiles,
+)
+
+
+class Transport(Protocol):
+    """The way to an engine: in this process, or through a pipe to another."""
+
+    @property
+    def info(self) -> DeviceInfo:
+        """The device that the engine uses."""
+
+    @property
+    def outbox(self) -> Outbox:
+        """The newest of what the engine has to say."""
+
+    def post(self, message: Message, /) -> None:
+        """Leave a message for the next frame; never wait."""
+
+    def ask(self, question: Question[Answer], /) -> Answer:
+        """Wait for the answer; WarploomError when the engine refuses or has ended."""
+
+    def close(self) -> None:
+        """End the engine; safe to call again. DeviceError when the device fails only now."""
+
+
+class Client:
+    """Sends a patch and its changes to an engine, and what else a person wants of it.
+
+    Step it by hand (`step`), or let it run on its own thread (`start`, `stop`). `post` and the `take_` methods never
+    wait; the rest may wait for the frame under way. DeviceError when the device fails.
+    """
+
+    def __init__(self, patch: Patch, transport: Transport) -> None:
+        self.patch = patch
+        self._transport = transport
+        self._outbox, self._ask = transport.outbox, transport.ask
+        #: Leave a message for the next frame. The transport's own method: this is called for each move of a slider.
+        self.post: Callable[[Message], None] = transport.post
+        for change in patch.as_changes():
+            self.post(change)
+        self._unsubscribe: Callable[[], None] | None = patch.subscribe(self._follow)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def info(self) -> DeviceInfo:
+        """The device that the engine uses."""
+        return self._transport.info
+
+    def step(self, *, real_time: bool = False) -> FrameReport:
+        """Do one frame now, with everything that was edited, and return its report.
+
+        The patch's time goes on by one `time_step_s`, so that the same edits give the same frames on every run; with
+        `real_time` it goes on by what has passed since the step before.
+        """
+        return self._ask(Step(real_time))
+
+    def trace(self, frames: int) -> list[Slice]:
+        """Do some frames with every kernel timed and return what took time; see `engine.profiling.trace`."""
+        return self._ask(Trace(frames))
+
+    def start(self, *, rate: float | None = 60.0, pacing: Pacing | None = None, deterministic: bool = False) -> None:
+        """Run frames on a thread of the engine's own, `rate` a second; None means as fast as they go.
+
+        `pacing` says the same and more, in place of `rate`; `SetPacing` changes it later. The patch's time follows the
+        wall's, or goes on by one `time_step_s` a frame when it is to be `deterministic`: for recordings.
+        """
+        if pacing is None:
+            pacing = Pacing.free() if rate is None else Pacing.fixed(rate)
+        self._ask(Start(pacing, deterministic))
+
+    def stop(self) -> None:
+        """End the thread; the graph and its state stay."""
+        self._ask(Stop())
+
+    def read(self, port: PortRef) -> np.ndarray[Any, Any]:
+        """Return a copy of what a port holds after the last frame; the first frame is done when there was none.
+
+        An array of the port's element type and shape; vectors have an axis of their own, last. A value output and a
+        driven parameter give an array without dimensions.
+        """
+        return self._ask(Read(port))
+
+    def save_outputs(self, folder: Path | None = None) -> list[Saved]:
+        """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them."""
+        return self._ask(SaveTo(folder))
+
+    def watch_files(self, folders: Iterable[Path] = ()) -> None:
+        """Follow saves of kernel and block files: Warploom's, those beside block types, and those in `folders`.
+
+        Block files count where `trust_blocks` or the catalogue have loaded them from.
+        """
+        self._ask(WatchFiles(tuple(folders)))
+
+    def cost_of(self, asked: CostedEdit | Iterable[CostedEdit]) -> EditCost:
+        """Return what one or several changes would cost, made at once to the patch as it is; nothing is done.
+
+        It waits for no frame, and belongs to the patch's thread.
+        """
+        return self._ask(CostOf((asked,) if isinstance(asked, CostedEdit) else tuple(asked)))
+
+    def take_report(self) -> FrameReport | None:
+        """Return the newest report that was not taken yet."""
+        return self._outbox.take_report()
+
+    def take_preview(self, node_id: str) -> Preview | None:
+        """Return a viewer's newest picture that was not taken yet; say whom you look at with `Observe`."""
+        return self._outbox.take_preview(node_id)
+
+    def take_events(self) -> list[Happening]:
+        """Return what happened since the last call: files saved, updates above HOT, failures."""
+        return self._outbox.take_events()
+
+    def close(self) -> None:
+        """Stop and give everything back; safe to call again. DeviceError when the device fails only now."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        self._transport.close()
+
+    def _follow(self, change: Change) -> None:
+        if not isinstance(change, BlockTypesChanged):  # the engine's own process tells it of block files
+            self.post(Undone(change) if self.patch.is_undoing else change)

@@ -1,0 +1,91 @@
+"""Questions to the engine. Unlike messages they are answered; each names the type of its answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import numpy as np
+
+from engine.device.protocol import DeviceInfo
+from engine.patch.changes import Change, PortRef
+from engine.profiling.levels import ProfilingLevel
+from engine.profiling.trace import Slice
+from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Saved, SetProfiling
+from engine.protocol.pacing import Pacing
+
+Answer = TypeVar("Answer")
+
+#: An edit whose cost can be asked for.
+CostedEdit = Change | KernelFilesChanged | SetProfiling
+
+
+class Question(msgspec.Struct, Generic[Answer], frozen=True):
+    """Something that an engine answers with a value of one type, or refuses with a WarploomError."""
+
+
+class Open(Question[DeviceInfo], frozen=True, tag=True):
+    """Start an engine on a device. The first question to an engine in another process, and only there.
+
+    `blocks` are folders of block files that the person trusts.
+    """
+
+    device: str
+    profiling: ProfilingLevel
+    time_step_s: float
+    blocks: tuple[Path, ...] = ()
+
+
+class Step(Question[FrameReport], frozen=True, tag=True):
+    """Do one frame now."""
+
+    real_time: bool = False
+
+
+class Trace(Question[list[Slice]], frozen=True, tag=True):
+    """Do some frames with every kernel timed."""
+
+    frames: int
+
+
+class Start(Question[None], frozen=True, tag=True):
+    """Run frames on the engine's own thread."""
+
+    pacing: Pacing
+    deterministic: bool = False
+
+
+class Stop(Question[None], frozen=True, tag=True):
+    """End the engine's thread."""
+
+
+class Read(Question[np.ndarray[Any, Any]], frozen=True, tag=True):
+    """Copy what a port holds after the last frame."""
+
+    port: PortRef
+
+
+class SaveTo(Question[list[Saved]], frozen=True, tag=True):
+    """Save all outputs into a folder, or save blocks to their own paths."""
+
+    folder: Path | None = None
+
+
+class WatchFiles(Question[None], frozen=True, tag=True):
+    """Follow saves of kernel and block files, also in these folders."""
+
+    folders: tuple[Path, ...] = ()
+
+
+class CostOf(Question[EditCost], frozen=True, tag=True):
+    """Say what changes would cost if they were made together, to the patch as it is."""
+
+    changes: tuple[CostedEdit, ...]
+
+
+class Close(Question[None], frozen=True, tag=True):
+    """Give everything back; nothing is answered after this."""
+
+
+AnyQuestion = Open | Step | Trace | Start | Stop | Read | SaveTo | WatchFiles | CostOf | Close
