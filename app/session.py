@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.display_rate import USUAL_RATE
 from app.media_paths import paths_to_keep
-from engine.blocktypes import definitions
+from engine.blocktypes.block import block_types
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change
@@ -67,7 +67,7 @@ class Session(QObject):
         self._later.timeout.connect(self.changed)
         self._blocks: Path | None = None
         self._types_loaded.connect(self._on_types, Qt.ConnectionType.QueuedConnection)
-        self._forget_types = definitions.subscribe(self._types_loaded.emit)
+        self._forget_types = block_types.subscribe(self._types_loaded.emit)
 
     @property
     def path(self) -> Path | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from engine.blocktypes.block import defined_blocks
+from engine.blocktypes.block import LIBRARY, block_types
 from tests.fuzzing import FACTOR, FIRST_SEED
 
 # One folder for the whole run, shared by the processes of pytest-xdist: a kernel that one test compiled is there for
@@ -77,11 +77,9 @@ def leaves_no_threads() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def leaves_no_block_types() -> Iterator[None]:
     """Take block types that a test defined out of the catalogue again."""
-    before = dict(defined_blocks)
+    before = block_types.all()
     yield
-    for type_id, block in list(defined_blocks.items()):
-        # The library is imported once, by whichever test asks for it first, and stays.
-        if before.get(type_id) is not block and block.__module__.split(".")[0] != "blocks":
-            del defined_blocks[type_id]
-            if type_id in before:
-                defined_blocks[type_id] = before[type_id]
+    # The library is imported once, by whichever test asks for it first, and stays.
+    after = {i: t for i, t in block_types.all().items() if t.__module__.split(".")[0] != LIBRARY}
+    changed = [type_id for type_id, block in after.items() if before.get(type_id) is not block]
+    block_types.commit({type_id: before[type_id] for type_id in changed if type_id in before}, changed)

@@ -1,4 +1,4 @@
-"""The `Block` base class: a block type is declared by subclassing it.
+"""Block types: the `Block` base class, which types are defined, and what a block describes.
 
 A block is passive. It holds parameter values and describes work; it never calls a device.
 """
@@ -6,27 +6,32 @@ A block is passive. It holds parameter values and describes work; it never calls
 from __future__ import annotations
 
 import inspect
+import logging
 import re
+import sys
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from engine.blocktypes.definitions import BlockDefinitionError as BlockDefinitionError
-from engine.blocktypes.definitions import check_free, define
-from engine.blocktypes.definitions import defined_blocks as defined_blocks
-from engine.blocktypes.parameters import TYPES, ParameterDeclaration, ParameterSpec
-from engine.blocktypes.ports import In, Out, PortDeclaration, PortSpec, Value, ValueSpec, count_name
-from engine.blocktypes.shape_rules import ShapeRuleError, check_rule
-from engine.diagnostics import PatchError
-from engine.types import DType, u32
+from engine.blocktypes.builder import BlockBuilder
+from engine.blocktypes.declarations import BlockDefinitionError, collect
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.ports import PortSpec, ValueSpec
+from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 
-if TYPE_CHECKING:
-    from engine.blocktypes.builder import BlockBuilder
+#: The block library that ships with Warploom.
+LIBRARY = "blocks"
+#: The files of a user's folder are modules of a package called this and a number.
+FOLDER_PACKAGE = "warploom_folder_"
 
-
+_log = logging.getLogger(__name__)
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
-#: What `Block` and the keywords of `Patch.add` and `Patch.set` are called; `values` and `node` are set on each block.
+#: Names that ports and parameters can't have: attributes of a block, and keywords of `Patch.add` and `Patch.set`.
 _RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture", "region"})
 
 
@@ -48,7 +53,7 @@ class Block:
     #: True for value blocks (`engine.blocktypes.value_blocks`), and what they put out.
     is_value: ClassVar[bool] = False
     values_out: ClassVar[dict[str, ValueSpec]] = {}
-    #: Ids of the block types that a composite holds: its ports and parameters follow from theirs.
+    #: Ids of the block types that a composite holds; its ports and parameters follow from theirs.
     made_of: ClassVar[frozenset[str]] = frozenset()
     #: The scopes that a region block opens: ("",) for one body, ("", "else") for two branches, () for other blocks.
     regions: ClassVar[tuple[str, ...]] = ()
@@ -65,19 +70,19 @@ class Block:
         abstract: bool = False,
     ) -> None:
         if abstract:
-            return  # a base of block types, no block type itself
+            return  # a base class of block types
         if not _ID.match(id):
             raise BlockDefinitionError(f"{cls.__name__}: id must be like 'category.name' in lower case, got {id!r}")
         if not (cls.__doc__ or "").strip():
             raise BlockDefinitionError(f"block {id} must have a docstring that says what it does, got none")
-        check_free(id, cls)
+        block_types.check_free(id, cls)
         cls.id, cls.version, cls.tags = id, version, tags
         cls.category = category or id.split(".")[0].replace("_", " ").title()
         cls.title = title or re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])", " ", cls.__name__)
         cls.summary = inspect.cleandoc(cls.__doc__ or "").splitlines()[0]
         cls.regions = regions
         cls.declare()
-        define(cls)
+        block_types.define(cls)
 
     def __init__(self, node: str = "", values: Mapping[str, Any] | None = None) -> None:
         self.node = node
@@ -109,7 +114,10 @@ class Block:
     @classmethod
     def _declared(cls) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
         """Return the ports and parameters of the type; a composite adds what it exposes."""
-        return _collect(cls)
+        ports, parameters = collect(cls)
+        for name in (*ports, *parameters):
+            check_name(cls, name)
+        return ports, parameters
 
     @abstractmethod
     def describe(self, build: BlockBuilder) -> None:
@@ -146,110 +154,175 @@ class Block:
         return list(cls.values_out.values())
 
 
-def _collect(cls: type[Block]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
-    try:
-        hints = get_type_hints(cls)
-    except NameError as problem:
-        text = f"block {cls.id}: annotations must be names that the module defines or imports, got: {problem}"
-        raise BlockDefinitionError(text) from problem
-    ports: dict[str, PortSpec] = {}
-    parameters: dict[str, ParameterSpec] = {}
-    for name, hint in hints.items():
-        if get_origin(hint) in (In, Out) and not isinstance(vars(cls).get(name), PortDeclaration):
-            raise BlockDefinitionError(
-                f"block {cls.id}: {name} must be declared with port(doc=...), got an annotation only"
-            )
-        if get_origin(hint) is Value and not (cls.is_value and isinstance(vars(cls).get(name), Value)):
-            rule = "declared with value_port(doc=...)" if cls.is_value else "an output of a ValueBlock"
-            raise BlockDefinitionError(f"block {cls.id}: the value {name} must be {rule}, got something else")
-    for name, declaration in vars(cls).items():
-        if isinstance(declaration, (PortDeclaration, ParameterDeclaration)):
-            check_name(cls, name)
-        if isinstance(declaration, PortDeclaration):
-            ports[name] = _port_spec(cls, declaration, hints.get(name))
-            if ports[name].append:
-                ports[count_name(name)] = _count_port(cls, ports[name])
-        elif isinstance(declaration, ParameterDeclaration):
-            parameters[name] = _parameter_spec(cls, declaration, hints.get(name))
-    sizes = frozenset(name for name, spec in parameters.items() if spec.structural and spec.type == "int")
-    for spec in ports.values():
-        _check_port(cls, spec, ports, sizes)
-    return ports, parameters
-
-
 def check_name(cls: type[Block], name: str) -> None:
     """Raise BlockDefinitionError when a port or parameter can't be called `name`."""
     if name in _RESERVED | Block.__annotations__.keys() or hasattr(Block, name):
         raise BlockDefinitionError(f"block {cls.id}: a port or parameter must have another name, got {name!r}")
 
 
-def _port_spec(cls: type[Block], declaration: PortDeclaration, hint: Any) -> PortSpec:
-    direction = get_origin(hint)
-    arguments = get_args(hint)
-    if direction not in (In, Out) or len(arguments) != 1 or not isinstance(arguments[0], DType):
-        raise BlockDefinitionError(
-            f"block {cls.id}: port {declaration.name} must be annotated In[dtype] or Out[dtype], got {hint}"
-        )
-    declaration.handle = direction
-    return PortSpec(
-        name=declaration.name,
-        direction="in" if direction is In else "out",
-        dtype=arguments[0],
-        **declaration.arguments,
-    )
+class BlockTypes:
+    """Which block types are defined: those of the catalogue, and those of a file that is being loaded.
+
+    A class is defined as soon as Python has run its `class` statement. While a file is loaded its classes are only
+    *staged*, so a file that fails halfway changes nothing. Any thread may read; listeners are called on the thread
+    that changes the types.
+    """
+
+    def __init__(self) -> None:
+        self._defined: dict[str, type[Block]] = {}
+        self._problems: dict[str, Diagnostic] = {}
+        self._staged: ContextVar[dict[str, type[Block]] | None] = ContextVar("staged", default=None)
+        self._listeners: list[Callable[[frozenset[str]], None]] = []
+
+    def get(self, type_id: str) -> type[Block] | None:
+        """Return a block type, preferring one of the file that is being loaded; None when there is none of this id."""
+        staged = self._staged.get()
+        found = staged.get(type_id) if staged is not None else None
+        return found if found is not None else self._defined.get(type_id)
+
+    def all(self) -> dict[str, type[Block]]:
+        """Return every defined type by its id, without those that are staged."""
+        return self._defined.copy()
+
+    def problem(self, type_id: str) -> Diagnostic | None:
+        """Return why the newest version of a type is not the one that is defined; None when it is."""
+        return self._problems.get(type_id)
+
+    def check_free(self, type_id: str, cls: type[Block]) -> None:
+        """Raise BlockDefinitionError when another module has a type of this id, or the same file defines it twice."""
+        staged = self._staged.get()
+        if staged is not None and type_id in staged:
+            raise BlockDefinitionError(f"block id {type_id} must be unique, got it twice in {_origin(cls)}")
+        known = self._defined.get(type_id)
+        if known is None or known.__module__ == cls.__module__:
+            return
+        both = f"{_origin(known)} and {_origin(cls)}"
+        is_ours = known.__module__.partition(".")[0] == LIBRARY
+        more = "; the first comes with Warploom, so give yours another id" if is_ours else ""
+        raise BlockDefinitionError(f"block id {type_id} must be unique, got it in {both}{more}")
+
+    def define(self, cls: type[Block]) -> None:
+        """Enter a complete class; while its file is loaded, only stage it."""
+        staged = self._staged.get()
+        if staged is not None:
+            staged[cls.id] = cls
+            return
+        known = self._defined.get(cls.id)
+        self._defined[cls.id] = cls
+        if known is not None:
+            self.tell(self._declare_dependents({cls.id}))
+
+    @contextmanager
+    def staging(self) -> Iterator[dict[str, type[Block]]]:
+        """Keep the classes that this thread defines out of the catalogue, and give them by id."""
+        staged: dict[str, type[Block]] = {}
+        token = self._staged.set(staged)
+        try:
+            yield staged
+        finally:
+            self._staged.reset(token)
+
+    def commit(self, types: Mapping[str, type[Block]], before: Collection[str]) -> set[str]:
+        """Replace the types of the ids `before` with staged ones; return the ids of all types that changed.
+
+        Listeners are not called: the caller may have more to commit, and calls `tell` at the end.
+        """
+        for gone in set(before) - types.keys():
+            self._defined.pop(gone, None)
+        self._defined.update(types)
+        return self._declare_dependents({*types, *before})
+
+    def blame(self, type_ids: Iterable[str], problem: Diagnostic) -> None:
+        """Remember why the newest versions of these types are not defined."""
+        self._problems.update(dict.fromkeys(type_ids, problem))
+
+    def forgive(self, type_ids: Iterable[str]) -> None:
+        """Forget the problems of these types."""
+        for type_id in type_ids:
+            self._problems.pop(type_id, None)
+
+    def subscribe(self, listener: Callable[[frozenset[str]], None]) -> Callable[[], None]:
+        """Call `listener` with the ids of types that were added, removed or changed, on the thread that did it.
+
+        Returns a function that ends it, which may be called again.
+        """
+
+        def end() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        self._listeners.append(listener)
+        return end
+
+    def tell(self, changed: Collection[str]) -> None:
+        """Call the listeners with the ids of changed types."""
+        for listener in tuple(self._listeners):
+            try:
+                listener(frozenset(changed))
+            except Exception:  # noqa: BLE001 - the other listeners must still be called
+                _log.exception("a change of %s could not be followed", ", ".join(sorted(changed)))
+
+    def _declare_dependents(self, changed: set[str]) -> set[str]:
+        """Update the ports of composites that hold a changed type; return the changed ids with theirs.
+
+        A composite that can't be made of the new versions keeps its ports, and its nodes show the problem.
+        """
+        found, waiting = set(changed), set(changed)
+        self.forgive(changed)
+        while waiting:
+            holders = {b for b in tuple(self._defined.values()) if b.made_of & waiting and b.id not in found}
+            waiting = {holder.id for holder in holders}
+            found |= waiting
+            self.forgive(waiting)
+            for holder in holders:
+                try:
+                    holder.declare()
+                except (BlockDefinitionError, WarploomError) as problem:
+                    remedy = "make the composite and its children agree"
+                    self.blame([holder.id], error(str(problem), remedy=remedy))
+        return found
 
 
-def _count_port(cls: type[Block], spec: PortSpec) -> PortSpec:
-    """The output that holds the count of an append buffer."""
-    name = count_name(spec.name)
-    if spec.is_input:
-        raise BlockDefinitionError(
-            f"block {cls.id}: port {spec.name} must be an output to be appended to, got an input"
-        )
-    if hasattr(cls, name):
-        raise BlockDefinitionError(
-            f"block {cls.id}: the name {name} must be left to the count of {spec.name}, got a {name} of its own"
-        )
-    default = None if spec.default is None else 0.0
-    return PortSpec(name, "out", u32, f"Number of elements in {spec.name}.", "[1]", state=spec.state, default=default)
+#: The block types of this program.
+block_types = BlockTypes()
 
 
-def _check_port(cls: type[Block], spec: PortSpec, ports: dict[str, PortSpec], sizes: frozenset[str]) -> None:
-    where = f"block {cls.id}: port {spec.name}"
-    if not spec.doc.strip():
-        raise BlockDefinitionError(f"{where} must have a doc, got none")
-    if spec.is_input:
-        return
-    if spec.strided or spec.delayed:
-        raise BlockDefinitionError(f"{where}: only an input may be strided or delayed, got an output")
-    inputs = [name for name, other in ports.items() if other.is_input]
-    if spec.inplace is not None and spec.inplace not in inputs:
-        raise BlockDefinitionError(f"{where}: inplace must name an input, got {spec.inplace!r}")
-    if spec.shape == "same" and not inputs:
-        raise BlockDefinitionError(f"{where} must have a shape rule, since the block has no input to be the same as")
-    if spec.dtype.kind == "any" and spec.dtype_rule is None:
-        raise BlockDefinitionError(f"{where} is of any type and must have a dtype rule, such as dtype='same(x)'")
-    try:
-        check_rule(spec.shape, frozenset(ports), sizes)
-    except (ShapeRuleError, SyntaxError) as problem:
-        raise BlockDefinitionError(f"{where}: {problem}") from None
+def _origin(cls: type[Block]) -> str:
+    """Return where a class is from, as a person knows it: the file in a user's folder, otherwise the module."""
+    if cls.__module__.startswith(FOLDER_PACKAGE):
+        return str(getattr(sys.modules.get(cls.__module__), "__file__", cls.__module__))
+    return cls.__module__
 
 
-def _parameter_spec(cls: type[Block], declaration: ParameterDeclaration, hint: Any) -> ParameterSpec:
-    where = f"block {cls.id}: parameter {declaration.name}"
-    kind = TYPES.get(get_origin(hint) or hint)
-    if kind is None:
-        allowed = "float, int, bool, str, Path, numpy.ndarray or UserArray"
-        raise BlockDefinitionError(f"{where} must be {allowed}, got {hint}")
-    arguments = dict(declaration.arguments)
-    if kind in ("str", "path", "array", "external"):
-        arguments["structural"] = True
-    declaration.by_value = arguments["structural"]
-    spec = ParameterSpec(name=declaration.name, type=kind, **arguments)
-    if not spec.doc.strip():
-        raise BlockDefinitionError(f"{where} must have a doc, got none")
-    try:
-        arguments["default"] = spec.coerce(spec.default)
-    except PatchError as problem:
-        raise BlockDefinitionError(f"block {cls.id}: default of {problem}") from None
-    return ParameterSpec(name=declaration.name, type=kind, **arguments)
+#: Equal descriptions are one object, so that what follows from a description is computed once for all its blocks.
+_shared: WeakValueDictionary[tuple[object, ...], BlockDescription] = WeakValueDictionary()
+_shows: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
+
+
+def describe(block: Block) -> BlockDescription:
+    """Return what `block` asks for; whatever its `describe` raises goes to the caller.
+
+    Blocks that ask for the same get the same object, unless they bring arrays.
+    """
+    structural = {n: block.values[n] for n, spec in block.parameters.items() if spec.structural and spec.type == "int"}
+    build = BlockBuilder(block.id, block.ports, structural, block.source_folder())
+    block.describe(build)
+    made = build.commit()
+    if made.contents or made.externals:
+        return made
+    return _shared.setdefault((made, made.displays, made.kernel_folders), made)
+
+
+def shows_pictures(block_type: type[Block]) -> bool:
+    """True for a block type that shows a picture, as its defaults describe it.
+
+    The first call for a type runs the block's own code; types of users' files are asked when they are loaded.
+    """
+    known = _shows.get(block_type)
+    if known is None:
+        try:
+            known = any(display.path is None for display in describe(block_type()).displays)
+        except (Exception, SystemExit):  # noqa: BLE001  # a block's describe may fail in any way; its node shows the error
+            known = False
+        _shows[block_type] = known
+    return known

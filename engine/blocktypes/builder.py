@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from engine.blocktypes.entries import Kernel, StatusKind
-from engine.blocktypes.ports import BufferHandle, PortSpec, count_name, counter_name
-from engine.types import u32
-
-if TYPE_CHECKING:
-    pass
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
-from engine.blocktypes.block import Block
 from engine.blocktypes.description import BlockDescription, Composition
 from engine.blocktypes.entries import (
     Argument,
@@ -32,60 +23,41 @@ from engine.blocktypes.entries import (
     FillEntry,
     FrameArgument,
     InternalBuffer,
+    Kernel,
     KernelEntry,
     ParameterArgument,
     Requirement,
     Size,
     Status,
+    StatusKind,
     Transform,
     ValueArgument,
     View,
 )
+from engine.blocktypes.extents import Extent
 from engine.blocktypes.parameters import ParameterHandle
-from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.ports import BufferHandle, PortSpec, count_name, counter_name
 from engine.device.external import ExternalArray, describe_external
-from engine.types import DType
+from engine.types import DType, u32
 
-# Append buffers: what a block does around its launches when one of its outputs is filled from the front.
-#
-# Kernels take a place each with an atomic addition to a counter, which so ends up holding how many elements wanted one.
-# The count that others see is that number or the capacity, whichever is less.
-
-
+#: Turns the counter of an append buffer into its count.
 _COUNT = Kernel("append.cu", "count_appended")
-
-
-def begin_append(build: BlockBuilder, spec: PortSpec) -> None:
-    """Make the counter of an append buffer; it starts at 0 each time the block runs, unless the buffer is state."""
-    counter = build.buffer(counter_name(spec.name), u32, "[1]", state=spec.state)
-    if not spec.state:
-        build.fill(counter, 0)
-
-
-def end_append(build: BlockBuilder, spec: PortSpec) -> None:
-    """Have the counter turned into the count, and read back."""
-    data, counter = BufferHandle(spec.name), BufferHandle(counter_name(spec.name))
-    count = BufferHandle(count_name(spec.name))
-    build.launch(_COUNT, num_threads=1, thread_block=1, args=(counter, count, data.size))
-    word = counter
-    if spec.state:  # its counter goes on counting, while words that are read back are made anew in each frame
-        word = build.buffer(f"{spec.name}_wanted", u32, "[1]")
-        build.copy(word, counter)
-    build.report(word, StatusKind.APPENDED, data, data.size)
-
-
-#: The frame uniforms, as an argument of a launch: see `engine.compiler.frame`.
-FRAME = FrameArgument()
 
 
 class BlockBuilder:
     """Collects one block's work, in the order of the calls."""
 
     #: Pass it to a kernel that takes a `const Frame*`: frame index, time, time step and seed.
-    frame = FRAME
+    frame = FrameArgument()
 
-    def __init__(self, block: Block) -> None:
-        self._block = block
+    def __init__(
+        self, type_id: str, ports: Mapping[str, PortSpec], structural: Mapping[str, int], folder: Path | None
+    ) -> None:
+        """`structural` are the integer structural parameters, `folder` is where the block's own kernels lie."""
+        self._id = type_id
+        self._ports = ports
+        self._structural = structural
+        self._folder = folder
         self._entries: list[Entry] = []
         self._buffers: dict[str, InternalBuffer] = {}
         self._displays: list[Display] = []
@@ -97,9 +69,9 @@ class BlockBuilder:
         self._control: Control | None = None
         self._externals: dict[str, ExternalArray] = {}
         self._defined: dict[str, PortSpec] = {}
-        for spec in block.outputs():
-            if spec.append:
-                begin_append(self, spec)
+        self._appends = [spec for spec in ports.values() if spec.append]
+        for spec in self._appends:
+            self._begin_append(spec)
 
     def launch(
         self,
@@ -124,23 +96,23 @@ class BlockBuilder:
         """
         sizes = tuple(num_threads) if isinstance(num_threads, Sequence) else (num_threads,)
         if not 1 <= len(sizes) <= 3:
-            raise ValueError(f"{self._block.id}: num_threads must have 1 to 3 dimensions, got {len(sizes)}")
+            raise ValueError(f"{self._id}: num_threads must have 1 to 3 dimensions, got {len(sizes)}")
         if thread_block is None:
             thread_block = ((256,), (16, 16), (8, 8, 4))[len(sizes) - 1]
         threads = (thread_block,) if isinstance(thread_block, int) else tuple(thread_block)
         if not 1 <= len(threads) <= 3 or min(threads) < 1:
-            raise ValueError(f"{self._block.id}: thread_block must be 1 to 3 sizes of at least 1, got {threads}")
+            raise ValueError(f"{self._id}: thread_block must be 1 to 3 sizes of at least 1, got {threads}")
         if shared_bytes < 0:
-            raise ValueError(f"{self._block.id}: shared_bytes must be at least 0, got {shared_bytes}")
+            raise ValueError(f"{self._id}: shared_bytes must be at least 0, got {shared_bytes}")
         x, y, z = (*threads, 1, 1)[:3]
         taken = tuple(self.argument(a) for a in args)
         if count is not None:
             if len(sizes) != 1 or (y, z) != (1, 1):
                 text = f"one dimension, got {sizes} in thread blocks of {threads}"
-                raise ValueError(f"{self._block.id}: launch with a count must have {text}")
+                raise ValueError(f"{self._id}: launch with a count must have {text}")
             if not any(isinstance(argument, BufferArgument) and argument.name == count.name for argument in taken):
                 text = f"among args, for the kernel to read, got {count.name!r} beside them"
-                raise ValueError(f"{self._block.id}: count must be {text}")
+                raise ValueError(f"{self._id}: count must be {text}")
         name = None if count is None else count.name
         self._entries.append(KernelEntry(kernel, sizes, (x, y, z), taken, shared_bytes, name))
 
@@ -156,8 +128,8 @@ class BlockBuilder:
 
     def buffer(self, name: str, dtype: DType, shape: str, *, state: bool = False) -> BufferHandle:
         """Ask for a buffer that only this block sees; `state` keeps its contents from frame to frame."""
-        if name in self._buffers or name in self._block.ports:
-            raise ValueError(f"{self._block.id}: buffer name must be new, got {name!r}")
+        if name in self._buffers or name in self._ports:
+            raise ValueError(f"{self._id}: buffer name must be new, got {name!r}")
         self._buffers[name] = InternalBuffer(name, dtype, shape, state)
         return BufferHandle(name)
 
@@ -167,13 +139,12 @@ class BlockBuilder:
 
     def view(self, target: BufferHandle, source: BufferHandle, transform: Transform) -> None:
         """Make the output `target` a view of the input `source`: the same memory, seen through `transform`."""
-        ports = self._block.ports
         for handle, wanted in ((target, "an output"), (source, "an input")):
-            spec = ports.get(handle.name)
+            spec = self._ports.get(handle.name)
             if spec is None or spec.is_input != (wanted == "an input"):
-                raise ValueError(f"{self._block.id}: view must go from an input to an output, got {handle.name!r}")
+                raise ValueError(f"{self._id}: view must go from an input to an output, got {handle.name!r}")
         if any(view.target == target.name for view in self._views):
-            raise ValueError(f"{self._block.id}: output {target.name!r} must be one view, got a second one")
+            raise ValueError(f"{self._id}: output {target.name!r} must be one view, got a second one")
         self._views.append(View(target.name, source.name, transform))
 
     def adopt(self, port: BufferHandle, array: object) -> None:
@@ -196,9 +167,9 @@ class BlockBuilder:
 
     def define(self, port: BufferHandle, *, dtype: DType | None = None, shape: str | None = None) -> None:
         """Give an output its shape rule, or one of any type its element type, where parameters decide them."""
-        spec = self._defined.get(port.name) or self._block.ports[port.name]
+        spec = self._defined.get(port.name) or self._ports[port.name]
         if spec.is_input or (dtype is not None and spec.dtype.kind != "any"):
-            raise ValueError(f"{self._block.id}: only an output of any type can be given one, got {port.name!r}")
+            raise ValueError(f"{self._id}: only an output of any type can be given one, got {port.name!r}")
         self._defined[port.name] = replace(spec, dtype=dtype or spec.dtype, shape=shape or spec.shape)
 
     def element_type(self, port: BufferHandle) -> ElementArgument:
@@ -213,7 +184,7 @@ class BlockBuilder:
         """Have the internal buffer `word` (one u32) read back after each frame, to be held against `capacity`."""
         argument = self.argument(capacity)
         if not isinstance(argument, (ExtentArgument, ParameterArgument)):
-            raise TypeError(f"{self._block.id}: capacity must be an extent or a live parameter, got {capacity!r}")
+            raise TypeError(f"{self._id}: capacity must be an extent or a live parameter, got {capacity!r}")
         self._statuses.append(Status(word.name, kind, port.name, argument))
 
     def control(self, control: Control) -> None:
@@ -234,23 +205,16 @@ class BlockBuilder:
 
     def commit(self) -> BlockDescription:
         """Return the finished description."""
-        block = self._block
-        for spec in block.outputs():
-            if spec.append:
-                end_append(self, spec)
-        folder = block.source_folder()
+        for spec in self._appends:
+            self._end_append(spec)
         return BlockDescription(
-            ports=tuple(self._defined.get(name, spec) for name, spec in block.ports.items()),
+            ports=tuple(self._defined.get(name, spec) for name, spec in self._ports.items()),
             entries=tuple(self._entries),
             buffers=tuple(self._buffers.values()),
             displays=tuple(self._displays),
-            structural=tuple(
-                (name, block.values[name])
-                for name, spec in block.parameters.items()
-                if spec.structural and spec.type == "int"
-            ),
+            structural=tuple(self._structural.items()),
             contents=self._contents,
-            kernel_folders=(str(folder),) if folder else (),
+            kernel_folders=(str(self._folder),) if self._folder else (),
             composition=self._composition,
             views=tuple(self._views),
             control=self._control,
@@ -259,11 +223,31 @@ class BlockBuilder:
             externals=self._externals,
         )
 
+    # Kernels reserve each element's place in an append buffer by an atomic addition to a counter, which so ends up
+    # holding how many elements wanted one. The count that others see is at most the capacity.
+
+    def _begin_append(self, spec: PortSpec) -> None:
+        """Make the counter of an append buffer; it starts at 0 each time the block runs, unless the buffer is state."""
+        counter = self.buffer(counter_name(spec.name), u32, "[1]", state=spec.state)
+        if not spec.state:
+            self.fill(counter, 0)
+
+    def _end_append(self, spec: PortSpec) -> None:
+        """Have the counter turned into the count, and read back."""
+        data, counter = BufferHandle(spec.name), BufferHandle(counter_name(spec.name))
+        count = BufferHandle(count_name(spec.name))
+        self.launch(_COUNT, num_threads=1, thread_block=1, args=(counter, count, data.size))
+        word = counter
+        if spec.state:  # its counter outlives the frame, while words that are read back are made anew in each frame
+            word = self.buffer(f"{spec.name}_wanted", u32, "[1]")
+            self.copy(word, counter)
+        self.report(word, StatusKind.APPENDED, data, data.size)
+
     def argument(self, value: object) -> Argument:
         """Return what a kernel is given for `value`; TypeError when that can't be told."""
         match value:
             case BufferHandle():
-                spec = self._block.ports.get(value.name)
+                spec = self._ports.get(value.name)
                 if spec is None:
                     # Which launch first fills an internal buffer only the kernels know: order all of them.
                     return self._access(value, reads=True, writes=True)
@@ -276,31 +260,12 @@ class BlockBuilder:
                 return value
             case bool() | int() | float() | np.number():
                 return ValueArgument(value.item() if isinstance(value, np.number) else value)
-        raise TypeError(
-            f"{self._block.id}: argument must be a port, buffer, parameter, extent or number, got {value!r}"
-        )
+        raise TypeError(f"{self._id}: argument must be a port, buffer, parameter, extent or number, got {value!r}")
 
     def _access(self, handle: BufferHandle, *, reads: bool, writes: bool) -> BufferArgument:
-        spec = self._block.ports.get(handle.name)
+        spec = self._ports.get(handle.name)
         if spec is not None and not spec.is_input and (spec.inplace or spec.state):
             reads = True  # what was there before matters
-        if spec is not None and spec.is_input and any(p.inplace == handle.name for p in self._block.outputs()):
+        if spec is not None and spec.is_input and any(p.inplace == handle.name for p in self._ports.values()):
             writes = True
         return BufferArgument(handle.name, reads, writes)
-
-
-#: Descriptions that blocks share: most blocks of a type ask for the same, and what follows from it is found once.
-_shared: WeakValueDictionary[tuple[object, ...], BlockDescription] = WeakValueDictionary()
-
-
-def describe(block: Block) -> BlockDescription:
-    """Return what `block` asks for; whatever its `describe` raises goes to the caller.
-
-    Blocks that ask for the same get the same object, unless they bring arrays.
-    """
-    build = BlockBuilder(block)
-    block.describe(build)
-    made = build.commit()
-    if made.contents or made.externals:
-        return made
-    return _shared.setdefault((made, made.displays, made.kernel_folders), made)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.extents import Extent
 from engine.types import DType
 
 

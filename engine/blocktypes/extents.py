@@ -1,4 +1,13 @@
-"""What shape rules and extents are evaluated in: the shapes and strides around one block."""
+"""Extents: integers that follow from shapes, as expressions over ports and parameters, and what evaluates them.
+
+Grammar (dimensions and strides count from 0; `last` counts from the last axis backwards, and takes an axis that does
+not exist for one of size 1 and stride 0)::
+
+    dimension = integer | "N" | parameter | port ".size" | port ".dim" K | port ".stride" K
+              | port ".last" K | port ".laststride" K
+              | dimension ("+" | "-" | "*" | "//" | "%") dimension | "-" dimension
+              | "ceil(" dimension "/" dimension ")" | "min(" dimension {"," dimension} ")" | "max(" ... ")"
+"""
 
 from __future__ import annotations
 
@@ -6,6 +15,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -75,17 +85,6 @@ class ShapeContext(msgspec.Struct, frozen=True, gc=False):
         return value
 
 
-# Dimension expressions: integer arithmetic over ports and parameters, turned into functions of a context.
-#
-# Grammar (dimensions and strides count from 0; `last` counts from the last axis backwards, and takes an axis that does
-# not exist for one of size 1, whose stride is 0)::
-#
-#     dimension = integer | "N" | parameter | port ".size" | port ".dim" K | port ".stride" K
-#               | port ".last" K | port ".laststride" K
-#               | dimension ("+" | "-" | "*" | "//" | "%") dimension | "-" dimension
-#               | "ceil(" dimension "/" dimension ")" | "min(" dimension {"," dimension} ")" | "max(" ... ")"
-
-
 #: A dimension's value in a context.
 Dimension = Callable[[ShapeContext], int]
 
@@ -97,6 +96,51 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mod: operator.mod,
 }
 _AXIS = re.compile(r"(dim|stride|last|laststride)(\d+)$")
+
+
+@dataclass(frozen=True)
+class Extent:
+    """An integer that is known once shapes are: a dimension expression, with Python's integer operators.
+
+    `port.size` in a block's `describe` is one; adding, subtracting, multiplying, floor-dividing and `%` give another.
+    """
+
+    text: str
+
+    def evaluate(self, context: ShapeContext) -> int:
+        """Return the integer that the expression has in `context`."""
+        return parse_extent(self.text)(context)
+
+    def __add__(self, other: Extent | int) -> Extent:
+        return Extent(f"({self.text} + {_text(other)})")
+
+    def __sub__(self, other: Extent | int) -> Extent:
+        return Extent(f"({self.text} - {_text(other)})")
+
+    def __mul__(self, other: Extent | int) -> Extent:
+        return Extent(f"({self.text} * {_text(other)})")
+
+    def __floordiv__(self, other: Extent | int) -> Extent:
+        return Extent(f"({self.text} // {_text(other)})")
+
+    def __mod__(self, other: Extent | int) -> Extent:
+        return Extent(f"({self.text} % {_text(other)})")
+
+    def __radd__(self, other: int) -> Extent:
+        return Extent(f"({other} + {self.text})")
+
+    def __rsub__(self, other: int) -> Extent:
+        return Extent(f"({other} - {self.text})")
+
+    def __rmul__(self, other: int) -> Extent:
+        return Extent(f"({other} * {self.text})")
+
+    def __neg__(self) -> Extent:
+        return Extent(f"(-{self.text})")
+
+
+def _text(value: Extent | int) -> str:
+    return value.text if isinstance(value, Extent) else str(value)
 
 
 @lru_cache(maxsize=4096)

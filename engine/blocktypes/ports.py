@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, overload
 
-from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.extents import Extent
 from engine.types import DType
 
 T = TypeVar("T")

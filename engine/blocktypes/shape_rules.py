@@ -1,6 +1,6 @@
 """Shape rules: how an output's shape follows from the inputs' shapes and from structural parameters.
 
-Grammar (names are ports; a number is an input by its index; see `shape_dimensions.py` for dimensions)::
+Grammar (names are ports; a number is an input by its index; see `extents.py` for dimensions)::
 
     rule = "same" | "same(" name {"," name} ")" | "broadcast(" name "," name {"," name} ")" | "scalar"
          | "[" dimension { "," dimension } "]" | "data" | "view"
@@ -17,66 +17,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.blocktypes.extents import ShapeContext, ShapeRuleError, compile_dimension, contiguous_strides, parse_extent
+from engine.blocktypes.extents import ShapeContext, ShapeRuleError, compile_dimension
 from engine.types import Shape
-
-__all__ = [
-    "Extent",
-    "Rule",
-    "ShapeContext",
-    "ShapeRuleError",
-    "check_rule",
-    "contiguous_strides",
-    "evaluate_extent",
-    "evaluate_shape",
-    "parse_rule",
-    "same_names",
-]
 
 #: Rules that say that the shape comes from elsewhere.
 GIVEN = frozenset({"data", "view"})
 _WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N"})
-
-
-@dataclass(frozen=True)
-class Extent:
-    """An integer that is known once shapes are: a dimension expression, with Python's integer operators.
-
-    `port.size` in a block's `describe` is one; adding, subtracting, multiplying, floor-dividing and `%` give another.
-    """
-
-    text: str
-
-    def __add__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} + {_text(other)})")
-
-    def __sub__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} - {_text(other)})")
-
-    def __mul__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} * {_text(other)})")
-
-    def __floordiv__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} // {_text(other)})")
-
-    def __mod__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} % {_text(other)})")
-
-    def __radd__(self, other: int) -> Extent:
-        return Extent(f"({other} + {self.text})")
-
-    def __rsub__(self, other: int) -> Extent:
-        return Extent(f"({other} - {self.text})")
-
-    def __rmul__(self, other: int) -> Extent:
-        return Extent(f"({other} * {self.text})")
-
-    def __neg__(self) -> Extent:
-        return Extent(f"(-{self.text})")
-
-
-def _text(value: Extent | int) -> str:
-    return value.text if isinstance(value, Extent) else str(value)
 
 
 @dataclass(frozen=True)
@@ -113,16 +59,6 @@ def parse_rule(text: str) -> Rule:
         case ast.List(elts=items):
             return Rule(_list(text, items), _names_in(tree))
     raise _malformed(text)
-
-
-def evaluate_shape(rule: str, context: ShapeContext) -> Shape:
-    """Return the shape that `rule` gives in `context`; ShapeRuleError says why it cannot hold."""
-    return parse_rule(rule).evaluate(context)
-
-
-def evaluate_extent(extent: Extent, context: ShapeContext) -> int:
-    """Return the integer that a dimension expression has in `context`."""
-    return parse_extent(extent.text)(context)
 
 
 def same_names(rule: str | None) -> tuple[str, ...]:

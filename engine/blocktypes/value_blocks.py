@@ -9,17 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
-from engine.blocktypes.block import Block, BlockDefinitionError, check_name
+from engine.blocktypes.block import Block, check_name
+from engine.blocktypes.builder import BlockBuilder
+from engine.blocktypes.declarations import BlockDefinitionError
 from engine.blocktypes.parameters import ParameterDeclaration, ParameterSpec
 from engine.blocktypes.ports import ZEROS, PortSpec, Value, ValueSpec
-
-if TYPE_CHECKING:
-    from engine.blocktypes.builder import BlockBuilder
-
-
-# The present frame as value blocks and kernels know it.
 
 
 @dataclass(slots=True)

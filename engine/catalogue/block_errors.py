@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from engine.blocktypes.definitions import BlockDefinitionError
+from engine.blocktypes.declarations import BlockDefinitionError
 from engine.catalogue import loading_thread as loading_worker
 from engine.diagnostics import Diagnostic, WarploomError, error
 

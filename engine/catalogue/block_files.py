@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from engine.blocktypes.definitions import FOLDER_PACKAGE
+from engine.blocktypes.block import FOLDER_PACKAGE
 
 #: The folder beside a patch, and in the configuration folder, that holds blocks of the person's own.
 FOLDER_NAME = "blocks"

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-from engine.blocktypes import definitions
+from engine.blocktypes.block import FOLDER_PACKAGE, block_types
 from engine.catalogue import loading_thread as loading_worker
 from engine.catalogue.block_files import (
     folder_package,
@@ -39,14 +39,14 @@ class Folder:
     @property
     def is_installed(self) -> bool:
         """True for a package's, which Python imports."""
-        return not self.package.startswith(definitions.FOLDER_PACKAGE)
+        return not self.package.startswith(FOLDER_PACKAGE)
 
 
 class BlockFolders:
     """All folders that blocks come from, by path.
 
-    Files are run on a thread of its own, never on the caller's, so that one that hangs holds up nobody. Whoever has
-    subscribed to `definitions` is told what changed, on that thread.
+    Files run on a thread of their own, so a file that hangs doesn't block the caller. That thread also calls the
+    listeners of `block_types` with what changed.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class BlockFolders:
         package = ModuleType(folder.package)
         package.__path__ = [str(folder.path)]
         sys.modules[folder.package] = package
-        definitions.tell(self._load(folder, python_files(folder.path)))
+        block_types.tell(self._load(folder, python_files(folder.path)))
 
     def _reload(self, saved: Iterable[Path]) -> None:
         changed: set[str] = set()
@@ -124,7 +124,7 @@ class BlockFolders:
                 changed |= self._load(folder, own)
                 touched = True
         if touched:
-            definitions.tell(changed)
+            block_types.tell(changed)
 
     @staticmethod
     def _is_new(folder: Folder, path: Path) -> bool:
@@ -186,7 +186,7 @@ class BlockFolders:
         changed = {type_id for file in folder.files.values() for type_id in forget_file(file)}
         for name in [name for name in tuple(sys.modules) if f"{name}.".startswith(f"{folder.package}.")]:
             del sys.modules[name]  # also what lay there and was no block file
-        definitions.tell(changed | self._retry())
+        block_types.tell(changed | self._retry())
 
 
 def _hidden(path: Path, first: Path, folder: Path) -> Diagnostic:
@@ -198,7 +198,7 @@ def _hidden(path: Path, first: Path, folder: Path) -> Diagnostic:
 
 def _known_file(path: Path, module: str) -> BlockFile:
     """Return a file as it is before it is run here: one of an imported package has its types already."""
-    types = [type_id for type_id, block in tuple(definitions.defined_blocks.items()) if block.__module__ == module]
+    types = [type_id for type_id, block in block_types.all().items() if block.__module__ == module]
     return BlockFile(path, module, types=frozenset(types))
 
 

@@ -14,9 +14,7 @@ from pathlib import Path
 
 from platformdirs import user_config_path
 
-from engine.blocktypes import definitions
-from engine.blocktypes.block import Block
-from engine.blocktypes.definitions import LIBRARY, defined_blocks
+from engine.blocktypes.block import LIBRARY, Block, block_types
 from engine.catalogue.block_files import FOLDER_NAME
 from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
@@ -31,11 +29,11 @@ class Catalogue:
 
     def get(self, type_id: str) -> type[Block] | None:
         """Return a block type, or None when there is none of this id."""
-        return definitions.find(type_id)
+        return block_types.get(type_id)
 
     def problem(self, type_id: str) -> Diagnostic | None:
         """Return why a block type is not what its file says now, or None when it is."""
-        return definitions.problems.get(type_id)
+        return block_types.problem(type_id)
 
     def problems(self) -> list[Diagnostic]:
         """Return why block files, of all folders, are not what they say now."""
@@ -45,14 +43,14 @@ class Catalogue:
         """Return a block type; PatchError that suggests the nearest ids when there is none."""
         block_type = self.get(type_id)
         if block_type is None:
-            near = difflib.get_close_matches(type_id, tuple(defined_blocks), n=3)
+            near = difflib.get_close_matches(type_id, block_types.all(), n=3)
             hint = f"; did you mean {' or '.join(near)}?" if near else "; `warploom blocks` lists them"
             raise PatchError(f"block type must be in the catalogue, got {type_id!r}{hint}")
         return block_type
 
     def all(self) -> list[type[Block]]:
         """Return every block type, by category and title."""
-        return sorted(defined_blocks.values(), key=lambda block: (block.category, block.title))
+        return sorted(block_types.all().values(), key=lambda block: (block.category, block.title))
 
     def search(self, text: str) -> list[type[Block]]:
         """Return the block types that match every word of `text` in title, id, tags, category or help, best first."""

@@ -8,35 +8,12 @@ from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from weakref import WeakKeyDictionary
 
-from engine.blocktypes import definitions
-from engine.blocktypes.block import Block
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import Block, block_types, shows_pictures
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import ids_in
 from engine.catalogue.loading_thread import TookTooLong, time_limit
 from engine.diagnostics import Diagnostic
-
-# Which block types show a picture, found by describing them once.
-
-
-_known: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
-
-
-def shows_pictures(block_type: type[Block]) -> bool:
-    """True for a block type that shows a picture, as its defaults describe it.
-
-    The block's own code runs when it is first asked: for types of users' files that is when they are loaded.
-    """
-    known = _known.get(block_type)
-    if known is None:
-        try:
-            known = any(display.path is None for display in describe(block_type()).displays)
-        except (Exception, SystemExit):  # noqa: BLE001  # a block's describe may fail in any way; the engine says so on the node
-            known = False
-        _known[block_type] = known
-    return known
 
 
 @dataclass
@@ -80,11 +57,11 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
         problem = code_diagnostic(TookTooLong(), f"block file {file.path.name}", file.path)
         changed = blame(file, source, problem)
         file.took_too_long = True
-        definitions.tell(changed)
+        block_types.tell(changed)
         late()
 
     try:
-        with definitions.staging() as types, time_limit(too_late):
+        with block_types.staging() as types, time_limit(too_late):
             _execute(file.module, file.path, source)
             for block in types.values():
                 shows_pictures(block)  # here, where its code may take its time
@@ -100,11 +77,11 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
     finally:
         # What it imported for the first time has its place whatever becomes of the file itself.
         others = {type_id: block for type_id, block in types.items() if block.__module__ != file.module}
-        definitions.commit(others, ())
+        block_types.commit(others, ())
     if not is_wanted():
         return set()
     own = {type_id: block for type_id, block in types.items() if block.__module__ == file.module}
-    changed = definitions.commit(own, file.types) | set(forgive(file)) | others.keys()
+    changed = block_types.commit(own, file.types) | set(forgive(file)) | others.keys()
     file.source, file.types = source, frozenset(own)
     return changed
 
@@ -113,18 +90,17 @@ def blame(file: BlockFile, source: bytes, problem: Diagnostic) -> set[str]:
     """Remember why the newest text of a file does not hold; return the ids of the types that it concerns."""
     changed = set(forgive(file))
     file.source, file.problem = source, problem
-    known = {type_id: definitions.defined_blocks.get(type_id) for type_id in file.types | ids_in(source)}
+    known = {type_id: block_types.get(type_id) for type_id in file.types | ids_in(source)}
     # An id that another file has is running as that file says.
     file.blamed = frozenset(i for i, block in known.items() if block is None or block.__module__ == file.module)
-    definitions.problems.update(dict.fromkeys(file.blamed, problem))
+    block_types.blame(file.blamed, problem)
     return changed | file.blamed
 
 
 def forgive(file: BlockFile) -> frozenset[str]:
     """Forget the problem of a file; return the ids of the types that it concerned."""
     blamed, file.problem, file.blamed, file.took_too_long = file.blamed, None, frozenset(), False
-    for type_id in blamed:
-        definitions.problems.pop(type_id, None)
+    block_types.forgive(blamed)
     return blamed
 
 
@@ -132,7 +108,7 @@ def forget_file(file: BlockFile) -> set[str]:
     """Take a file's types and its module away; return the ids of what is different now."""
     if getattr(sys.modules.get(file.module), "__file__", None) == str(file.path):
         _place_module(file.module, None)
-    return definitions.commit({}, file.types) | set(forgive(file))
+    return block_types.commit({}, file.types) | set(forgive(file))
 
 
 def _execute(name: str, path: Path, source: bytes) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.blocktypes.block import Block, check_name
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import Block, check_name, describe
 from engine.blocktypes.description import Child, ChildPort, Composition
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec

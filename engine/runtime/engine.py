@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes import definitions
+from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
 from engine.device.open import open_device
 from engine.device.protocol import Device, DeviceInfo
@@ -95,7 +95,7 @@ class LocalEngine:
         self._loop: EngineLoop | None = None
         self._watcher: SourceWatcher | None = None
         self._closed = False
-        self._forget_types = definitions.subscribe(self._follow_types)
+        self._forget_types = block_types.subscribe(self._follow_types)
 
     def ask(self, question: Question[Answer], /) -> Answer:
         """Answer a question; WarploomError when it can't be, or the engine is closed."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import describe
 from engine.catalogue.catalogue import default_catalogue
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.executable.arguments import Resources

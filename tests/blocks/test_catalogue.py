@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import Block, describe
 from engine.blocktypes.entries import KernelEntry
 from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import describe
 from engine.blocktypes.description import BlockDescription
 from engine.blocktypes.entries import (
     BufferArgument,
@@ -21,7 +21,7 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.extents import Extent
 
 Describe = Callable[[Any, BlockBuilder], None]
 K = Kernel("k.cu", "k")

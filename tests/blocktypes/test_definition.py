@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.api import Block, BlockBuilder, In, Out, any_type, f32, float4, param, port
-from engine.blocktypes.block import BlockDefinitionError, defined_blocks
+from engine.api import Block, In, Out, any_type, f32, float4, param, port
+from engine.blocktypes.block import block_types, describe
+from engine.blocktypes.declarations import BlockDefinitionError
 from engine.blocktypes.parameters import parse_text
 from engine.diagnostics import PatchError
 
@@ -166,8 +167,8 @@ def test_a_wrong_declaration_is_refused(body: dict[str, Any], message: str) -> N
     with pytest.raises(BlockDefinitionError) as refused:
         define(**body)
     assert str(refused.value).startswith(message)
-    assert "test_def.sample" not in defined_blocks
-    assert defined_blocks["math.saxpy"] is blocks.math.saxpy.Saxpy
+    assert block_types.get("test_def.sample") is None
+    assert block_types.get("math.saxpy") is blocks.math.saxpy.Saxpy
 
 
 def test_an_annotation_that_names_nothing_is_refused() -> None:
@@ -206,7 +207,7 @@ def test_defining_a_block_again_in_its_module_replaces_it() -> None:
     """Loading a module again brings its new class, without a quarrel about the id."""
     define(x=X)
     second = define(x=X)
-    assert defined_blocks["test_def.sample"] is second
+    assert block_types.get("test_def.sample") is second
 
 
 OPERATIONS: list[Callable[[Any], object]] = [
@@ -302,4 +303,4 @@ def test_a_block_without_describe_says_so_when_it_is_described() -> None:
 
     with pytest.raises(NotImplementedError, match=r"block test_def\.silent must define describe"):
         silent: Any = Silent
-        silent("n").describe(BlockBuilder(silent("n")))
+        describe(silent("n"))

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from engine.api import Block, BlockBuilder, In, Out, any_type, bf16, boolean, c64, f16, f32, f64, port, s16, u8, u64
-from engine.blocktypes.block import defined_blocks
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import block_types, describe
 from engine.blocktypes.extents import ShapeContext
 from engine.blocktypes.ports import BufferHandle
-from engine.blocktypes.shape_rules import evaluate_extent
 from engine.compiler.executable.arguments import BOOLEAN, BRAIN, FLOAT, SIGNED, element_number
 from engine.types import DType
 
@@ -27,7 +25,7 @@ class Sample(Block, id="test_elements.sample"):
         build.define(self.fixed, shape="[x.size]")
 
 
-del defined_blocks[Sample.id]
+block_types.commit({}, [Sample.id])
 
 
 def test_a_block_decides_type_and_shape() -> None:
@@ -43,7 +41,7 @@ def test_only_an_output_of_any_type_can_be_given_one(name: str) -> None:
     """A declared type is a promise."""
     block = Sample("n")
     with pytest.raises(ValueError, match=f"only an output of any type can be given one, got '{name}'"):
-        BlockBuilder(block).define(getattr(block, name), dtype=u8)
+        BlockBuilder(block.id, block.ports, {}, None).define(getattr(block, name), dtype=u8)
 
 
 @pytest.mark.parametrize(
@@ -73,5 +71,5 @@ def test_axes_counted_from_the_last_one(shape: tuple[int, ...]) -> None:
     handle = BufferHandle("x")
     for axis in range(4):
         exists = axis < len(shape)
-        assert evaluate_extent(handle.last(axis), context) == (shape[-1 - axis] if exists else 1)
-        assert evaluate_extent(handle.last_stride(axis), context) == (strides[-1 - axis] if exists else 0)
+        assert handle.last(axis).evaluate(context) == (shape[-1 - axis] if exists else 1)
+        assert handle.last_stride(axis).evaluate(context) == (strides[-1 - axis] if exists else 0)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port, u32
-from engine.blocktypes.block import BlockDefinitionError
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import describe
+from engine.blocktypes.declarations import BlockDefinitionError
 from engine.blocktypes.description import BlockDescription
 from engine.blocktypes.entries import ReshapeView, SliceView, View
+from engine.blocktypes.extents import Extent
 from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.shape_rules import Extent
 
 K = Kernel("k.cu", "k")
 

@@ -11,15 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.blocktypes.shape_rules import (
-    Extent,
-    ShapeContext,
-    ShapeRuleError,
-    check_rule,
-    evaluate_extent,
-    evaluate_shape,
-    parse_rule,
-)
+from engine.blocktypes.extents import Extent, ShapeContext, ShapeRuleError
+from engine.blocktypes.shape_rules import check_rule, parse_rule
 from engine.types import Shape
 
 CONTEXT = ShapeContext({"a": (7, 3), "b": (1, 3), "c": ()}, {"grid": (4, 5, 6)}, {"width": 10, "height": 3})
@@ -61,7 +54,7 @@ TABLE: list[tuple[str, Shape]] = [
 @pytest.mark.parametrize(("rule", "shape"), TABLE)
 def test_rules_give_their_shapes(rule: str, shape: Shape) -> None:
     """Each form of the grammar, on shapes of rank 0 to 3, and a definition may use it."""
-    assert evaluate_shape(rule, CONTEXT) == shape
+    assert parse_rule(rule).evaluate(CONTEXT) == shape
     check_rule(rule, frozenset(("a", "b", "c", "grid")), frozenset(("width", "height")))
 
 
@@ -95,42 +88,42 @@ FAILING = [
 def test_rules_that_cannot_hold_say_why(rule: str, message: str) -> None:
     """What was asked for and what there is are both named."""
     with pytest.raises(ShapeRuleError) as refused:
-        evaluate_shape(rule, CONTEXT)
+        parse_rule(rule).evaluate(CONTEXT)
     assert str(refused.value) == message
 
 
 def test_an_input_that_is_not_connected_has_no_shape_to_follow() -> None:
     """Inputs are counted as declared: an optional one that is left out does not make the next one the first."""
     context = ShapeContext({"mask": None, "x": (5,)}, {}, {})
-    assert evaluate_shape("same(1)", context) == (5,)
+    assert parse_rule("same(1)").evaluate(context) == (5,)
     for rule in ("same", "same(mask)", "[N]", "[mask.size]"):
         with pytest.raises(ShapeRuleError, match="input mask must be connected, since a shape follows from it"):
-            evaluate_shape(rule, context)
+            parse_rule(rule).evaluate(context)
 
 
 def test_same_of_several_is_the_first_that_is_connected() -> None:
     """What a missing input would have given, the next one gives; with none of them, the first one is asked for."""
     context = ShapeContext({"like": None, "x": (5,), "y": (6, 2)}, {}, {})
-    assert evaluate_shape("same(like, x)", context) == (5,)
-    assert evaluate_shape("same(y, x)", context) == (6, 2)
-    assert evaluate_shape("same(0, 2, x)", context) == (6, 2)
+    assert parse_rule("same(like, x)").evaluate(context) == (5,)
+    assert parse_rule("same(y, x)").evaluate(context) == (6, 2)
+    assert parse_rule("same(0, 2, x)").evaluate(context) == (6, 2)
     with pytest.raises(ShapeRuleError, match="input like must be connected, since a shape follows from it"):
-        evaluate_shape("same(like)", context)
+        parse_rule("same(like)").evaluate(context)
     with pytest.raises(ShapeRuleError, match="input a must be connected, since a shape follows from it"):
-        evaluate_shape("same(a, b)", ShapeContext({"a": None, "b": None}, {}, {}))
+        parse_rule("same(a, b)").evaluate(ShapeContext({"a": None, "b": None}, {}, {}))
 
 
 def test_strides_are_those_of_the_layout_or_else_leave_no_gaps() -> None:
     """A view has strides of its own; an input by its index is the same input."""
     context = ShapeContext({"x": (4, 3), "y": (4, 3)}, {}, {}, {"y": (6, 2)})
-    assert evaluate_shape("[x.stride0, y.stride0, y.stride1]", context) == (3, 6, 2)
-    assert evaluate_extent(Extent("y.stride0") * Extent("y.dim0"), context) == 24
+    assert parse_rule("[x.stride0, y.stride0, y.stride1]").evaluate(context) == (3, 6, 2)
+    assert (Extent("y.stride0") * Extent("y.dim0")).evaluate(context) == 24
 
 
 def test_an_extent_that_divides_by_zero_says_so() -> None:
     """An error of the patch, not of Python."""
     with pytest.raises(ShapeRuleError, match=re.escape("'(x.size // (x.size - 5))' must not divide by zero")):
-        evaluate_extent(Extent("x.size") // (Extent("x.size") - 5), ShapeContext({"x": (5,)}, {}, {}))
+        (Extent("x.size") // (Extent("x.size") - 5)).evaluate(ShapeContext({"x": (5,)}, {}, {}))
 
 
 def test_a_rule_is_parsed_once() -> None:
@@ -153,9 +146,9 @@ def test_broadcast_agrees_with_numpy(a: Shape, b: Shape) -> None:
         expected = np.broadcast_shapes(a, b)
     except ValueError:
         with pytest.raises(ShapeRuleError, match="shapes must broadcast"):
-            evaluate_shape("broadcast(a,b)", context)
+            parse_rule("broadcast(a,b)").evaluate(context)
     else:
-        assert evaluate_shape("broadcast(a,b)", context) == expected
+        assert parse_rule("broadcast(a,b)").evaluate(context) == expected
 
 
 @given(shapes.filter(len), st.integers(-20, 20), st.integers(1, 9))
@@ -176,7 +169,7 @@ def test_extents_compute_as_python_does(shape: Shape, k: int, d: int) -> None:
         (-(-size // d), math.ceil(n / d)),
         ((size + k) * d - first, (n + k) * d - m),
     ]
-    assert [evaluate_extent(extent, context) for extent, _ in pairs] == [value for _, value in pairs]
+    assert [extent.evaluate(context) for extent, _ in pairs] == [value for _, value in pairs]
 
 
 def test_definitions_may_only_name_what_the_block_has() -> None:
@@ -212,6 +205,6 @@ def test_arithmetic_is_pythons_over_whole_numbers(text: str, n: int, m: int, wid
         expected = eval(python, {"__builtins__": {}}, names)
     except ZeroDivisionError:
         with pytest.raises(ShapeRuleError, match="must not divide by zero"):
-            evaluate_extent(Extent(text), context)
+            Extent(text).evaluate(context)
     else:
-        assert evaluate_extent(Extent(text), context) == expected
+        assert Extent(text).evaluate(context) == expected

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine import forget_blocks, trust_blocks
-from engine.blocktypes import definitions
-from engine.blocktypes.block import Block
+from engine.blocktypes.block import FOLDER_PACKAGE, Block, block_types
 from engine.catalogue import catalogue
 from engine.catalogue import loading_thread as loading_worker
 from engine.catalogue.block_folders import block_folders
@@ -46,7 +45,7 @@ def test_a_trusted_folder_is_in_the_catalogue(folder: BlockFolder) -> None:
     forget_blocks(folder.path)
     block_folders.reload([]).result(30)
     assert default_catalogue().get("live.one") is None
-    assert not [name for name in sys.modules if name.startswith(definitions.FOLDER_PACKAGE)]
+    assert not [name for name in sys.modules if name.startswith(FOLDER_PACKAGE)]
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -92,7 +91,7 @@ def test_types_that_a_file_has_no_more_are_gone(folder: BlockFolder) -> None:
     folder.write("scale.py", block_text("live.scale"))
     trust_blocks(folder.path)
     told: list[frozenset[str]] = []
-    stop = definitions.subscribe(told.append)
+    stop = block_types.subscribe(told.append)
     save(folder, "scale.py", block_text("live.other"))
     stop()
     assert told == [{"live.scale", "live.other"}]
@@ -285,7 +284,7 @@ def test_a_composite_follows_its_children(folder: BlockFolder) -> None:
     folder.write("twice.py", COMPOSITE)
     assert trust_blocks(folder.path) == []
     told: list[frozenset[str]] = []
-    stop = definitions.subscribe(told.append)
+    stop = block_types.subscribe(told.append)
     save(folder, "scale.py", block_text(gain="2.0, max=8"))
     assert told == [{"live.scale", "live.twice"}]
     gain = block("live.twice").parameters["gain"]
@@ -347,7 +346,7 @@ def test_a_listener_that_fails_keeps_nothing_from_the_others(
     def fail(_: frozenset[str]) -> None:
         raise ValueError("no")
 
-    stops = [definitions.subscribe(fail), definitions.subscribe(told.append)]
+    stops = [block_types.subscribe(fail), block_types.subscribe(told.append)]
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     for stop in stops:
@@ -359,7 +358,7 @@ def test_a_listener_that_fails_keeps_nothing_from_the_others(
 def test_a_class_that_is_defined_again_is_told() -> None:
     """As by running a cell of a notebook again."""
     told: list[frozenset[str]] = []
-    stop = definitions.subscribe(told.append)
+    stop = block_types.subscribe(told.append)
     scope: dict[str, object] = {"__name__": __name__}
     try:
         for _ in range(2):

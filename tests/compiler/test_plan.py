@@ -20,8 +20,7 @@ from engine.blocktypes.entries import (
     Kernel,
     KernelEntry,
 )
-from engine.blocktypes.extents import ShapeContext, ShapeRuleError
-from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.extents import Extent, ShapeContext, ShapeRuleError
 from engine.compiler.buffers import Lifetime
 from engine.compiler.checking.launches import launch_config
 from engine.compiler.description import GraphDescription

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port, u32
-from engine.blocktypes.block import BlockDefinitionError
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import block_types, describe
+from engine.blocktypes.declarations import BlockDefinitionError
 from engine.blocktypes.description import ChildPort
 from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.diagnostics import PatchError
@@ -85,11 +85,9 @@ class Glow(Composite, id="test_composite.glow", tags=("bloom",)):
 @pytest.fixture(autouse=True)
 def _defined() -> None:
     """The types above, whatever an earlier test has taken out of the catalogue."""
-    from engine.blocktypes.block import defined_blocks
 
     default_catalogue()
-    for block in (Gain, Sum, Same, Repeat, Glow):
-        defined_blocks.setdefault(block.id, block)
+    block_types.commit({block.id: block for block in (Gain, Sum, Same, Repeat, Glow)}, ())
 
 
 def test_a_composite_is_a_block_like_any_other() -> None:

@@ -189,7 +189,7 @@ def test_whole_numbers_keep_every_digit(patch: Patch) -> None:
 
 def test_a_scalar_array_keeps_its_empty_shape() -> None:
     """A number given as an array has no dimensions, in the patch and in what the block provides."""
-    from engine.blocktypes.builder import describe
+    from engine.blocktypes.block import describe
 
     patch = Patch()
     node = patch.add("io.array", data=np.float32(2.5))

@@ -21,7 +21,8 @@ from engine.api import (
     port,
     value_port,
 )
-from engine.blocktypes.block import BlockDefinitionError, defined_blocks
+from engine.blocktypes.block import block_types
+from engine.blocktypes.declarations import BlockDefinitionError
 from engine.blocktypes.ports import ValueSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
@@ -183,7 +184,7 @@ def test_declared_outputs_are_kept_apart_from_ports() -> None:
             self.value = 2 * self.number
             self.on = True
 
-    assert defined_blocks["test_values.twice"] is Twice
+    assert block_types.get("test_values.twice") is Twice
     assert Twice.is_value and not Twice.ports and not Block.is_value
     assert Twice.value_outputs() == [
         ValueSpec("value", "float", "Twice the number.", "m"),

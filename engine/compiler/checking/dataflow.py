@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from engine.blocktypes.description import InputRule, OutputRule, inputs_for_layouts
 from engine.blocktypes.ports import count_name
+from engine.blocktypes.rules import InputRule, OutputRule
 from engine.compiler.checking.cycles import Cycle, Edge, find_cycles
 from engine.compiler.checking.validation import (
     border_problem,
@@ -132,7 +132,7 @@ def _count_delayed(
     for connection in delayed:
         source, target = connection.source, connection.target
         block = description.by_id[target.node].description
-        if target.port in inputs_for_layouts(block, found.incoming[target.node]):
+        if target.port in block.layout_inputs(found.incoming[target.node]):
             counted.add((source.node, target.node))
             found.following[source.node].append(target.node)
             missing[target.node] = missing.get(target.node, 0) + 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.blocktypes.description import InputRule
 from engine.blocktypes.entries import CopyEntry, DelayEntry, Entry, buffer_arguments
 from engine.blocktypes.extents import ShapeContext, ShapeRuleError
 from engine.blocktypes.ports import PortSpec
+from engine.blocktypes.rules import InputRule
 from engine.blocktypes.shape_rules import same_names
 from engine.compiler.layout import Layout
 from engine.diagnostics import Diagnostic, error

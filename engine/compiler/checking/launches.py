@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from engine.blocktypes.description import LaunchRule, launch_rule
 from engine.blocktypes.entries import KernelEntry
 from engine.blocktypes.extents import ShapeContext, ShapeRuleError
+from engine.blocktypes.rules import LaunchRule, launch_rule
 from engine.device.occupancy import KernelResources, occupancy
 from engine.device.protocol import DeviceInfo, LaunchConfig
 

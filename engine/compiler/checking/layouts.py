@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from engine.blocktypes.description import BlockDescription, BlockRules, OutputRule
+from engine.blocktypes.description import BlockDescription
 from engine.blocktypes.extents import ShapeContext, ShapeRuleError
+from engine.blocktypes.rules import BlockRules, OutputRule
 from engine.compiler.checking.inputs import HELP, check_input, check_input_shape, check_moves, check_types
 from engine.compiler.checking.launches import evaluate_launch
 from engine.compiler.checking.views import view_layout

@@ -19,7 +19,6 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.blocktypes.shape_rules import evaluate_extent
 from engine.compiler.operations import FRAME, Operation
 from engine.compiler.plan import Plan
 from engine.device.protocol import Kernel, Memory, PinnedArray
@@ -106,7 +105,7 @@ def argument_values(
             if extents is None:
                 extents = layouts.extents.get(operation.place, _NO_EXTENTS)
             number = extents.get(len(found))
-            found.append(evaluate_extent(argument.extent, layouts.context) if number is None else number)
+            found.append(argument.extent.evaluate(layouts.context) if number is None else number)
         elif isinstance(argument, ValueArgument):
             found.append(argument.value)
         else:

@@ -6,7 +6,7 @@ It costs more than planning, so it runs in tests and on demand, not in the way o
 from __future__ import annotations
 
 from engine.blocktypes.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
-from engine.blocktypes.shape_rules import Extent, evaluate_extent
+from engine.blocktypes.extents import Extent
 from engine.compiler.buffers import kept_name
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
 from engine.compiler.operations import FRAME, AnyEntry, ClearStatus, DownloadStatus, RegionEntry, UploadFrame
@@ -164,7 +164,7 @@ def _launch_problems(plan: Plan) -> list[str]:
             continue
         config = plan.launches[index]
         context = plan.checked.nodes[operation.node].context
-        sizes = [evaluate_extent(n, context) if isinstance(n, Extent) else n for n in entry.num_threads]
+        sizes = [n.evaluate(context) if isinstance(n, Extent) else n for n in entry.num_threads]
         blocks = [-(-size // threads) for size, threads in zip(sizes, entry.thread_block, strict=False)]
         wanted = ((*blocks, 1, 1)[:3], entry.thread_block, entry.shared_bytes)
         if (config.grid, config.thread_block, config.shared_bytes) != wanted:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import describe
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import Diagnostic, Severity, WarploomError, error
 from engine.patch.changes import Node

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from engine.blocktypes.entries import ParameterArgument, Status, StatusKind
-from engine.blocktypes.shape_rules import evaluate_extent
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
 from engine.diagnostics import DeviceError, Diagnostic, KernelFault, error, warning
@@ -48,7 +47,7 @@ def _tell(plan: Plan, node: str, status: Status, word: int, values: Values) -> D
 def _capacity(plan: Plan, node: str, status: Status, values: Values) -> int:
     if isinstance(status.capacity, ParameterArgument):
         return int(values()[node][status.capacity.name])  # type: ignore[call-overload, no-any-return]  # an int parameter
-    return evaluate_extent(status.capacity.extent, plan.checked.nodes[node].context)
+    return status.capacity.extent.evaluate(plan.checked.nodes[node].context)
 
 
 # A failed device as a person is told of it: what happened, and at which node when that is known.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from engine.blocktypes.block import Block
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import Block, describe
 from engine.blocktypes.description import BlockDescription
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.executable.adjust import would_adjust

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.blocktypes.entries import ExtentArgument
-from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.extents import Extent
 from engine.compiler.checking.check import check
 from engine.compiler.description import BlockNode
 from engine.diagnostics import GraphValidationError, Severity

@@ -20,7 +20,7 @@ from engine.blocktypes.entries import (
     TransposeView,
     View,
 )
-from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.extents import Extent
 from engine.compiler.checking.check import check
 from engine.compiler.checking.layouts import Layouts, node_layouts
 from engine.compiler.description import BlockNode, GraphDescription

@@ -21,7 +21,7 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.blocktypes.shape_rules import Extent
+from engine.blocktypes.extents import Extent
 from engine.compiler.description import BlockNode
 from engine.compiler.executable.arguments import Resources, TypedKernel
 from engine.compiler.executable.build import BuiltGraph, build_graph

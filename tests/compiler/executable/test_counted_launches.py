@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port, u32
-from engine.blocktypes.builder import describe
+from engine.blocktypes.block import describe
 from engine.compiler.checking.launches import BLOCKS_PER_CORE, counted_launch
 from engine.device.host import HostDevice
 from engine.device.occupancy import KernelResources, MultiprocessorLimits

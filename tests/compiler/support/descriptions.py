@@ -20,8 +20,8 @@ from engine.blocktypes.entries import (
     KernelEntry,
     Size,
 )
+from engine.blocktypes.extents import Extent
 from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.shape_rules import Extent
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import Plan
 from engine.compiler.verifying.verify import verify

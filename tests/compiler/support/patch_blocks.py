@@ -34,8 +34,8 @@ from engine.blocktypes.entries import (
     ValueArgument,
     View,
 )
+from engine.blocktypes.extents import Extent
 from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.shape_rules import Extent
 from engine.types import u32
 
 Array = np.ndarray[Any, Any]
