@@ -12,10 +12,10 @@ from engine.device.protocol import (
     Condition,
     ConditionalKind,
     Event,
-    Kernel,
+    GraphNode,
     LaunchConfig,
+    LoadedKernel,
     Memory,
-    Node,
     PinnedArray,
 )
 from engine.diagnostics import DeviceError
@@ -24,7 +24,7 @@ from engine.diagnostics import DeviceError
 class KernelWork(msgspec.Struct, frozen=True, gc=False):  # a dataclass takes ten times as long to make
     """A kernel launch."""
 
-    kernel: Kernel
+    kernel: LoadedKernel
     config: LaunchConfig
     arguments: KernelArguments
 
@@ -88,7 +88,7 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
 
     work: Work
     graph: int
-    after: tuple[Node, ...]
+    after: tuple[GraphNode, ...]
 
 
 def kind_of(work: Work) -> str:
@@ -117,7 +117,7 @@ def _place(end: Memory | PinnedArray) -> str:
 # In what order the nodes of a graph can run.
 
 
-def execution_order(nodes: Sequence[NodeRecord]) -> Sequence[Node]:
+def execution_order(nodes: Sequence[NodeRecord]) -> Sequence[GraphNode]:
     """Return all nodes, each after those that it waits for; as they were added, where that is such an order.
 
     DeviceError that names the nodes when some wait for each other in a circle.
@@ -125,7 +125,7 @@ def execution_order(nodes: Sequence[NodeRecord]) -> Sequence[Node]:
     later = [index for index, record in enumerate(nodes) if record.after and max(record.after) > index]
     if not later:
         return range(len(nodes))  # type: ignore[return-value]  # nodes are numbers
-    order: list[Node] = []
+    order: list[GraphNode] = []
     is_done = [False] * len(nodes)
     is_open = [False] * len(nodes)
     for first in range(len(nodes)):
@@ -139,7 +139,7 @@ def execution_order(nodes: Sequence[NodeRecord]) -> Sequence[Node]:
             if before is None:
                 path.pop()
                 is_done[node], is_open[node] = True, False
-                order.append(Node(node))
+                order.append(GraphNode(node))
             elif is_open[before]:
                 circle = [other for other, _ in path]
                 raise DeviceError(_circular([*circle[circle.index(before) :], before]))

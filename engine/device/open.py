@@ -7,7 +7,7 @@ import logging
 import re
 from dataclasses import dataclass
 
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)

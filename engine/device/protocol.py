@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NewType, Protocol
+from typing import Any, NewType, Protocol
 
+import msgspec
 import numpy as np
 
 from engine.device.arguments import KernelArguments
-from engine.device.occupancy import KernelResources, MultiprocessorLimits
+from engine.device.occupancy import KernelResources
 from engine.diagnostics import DeviceError
 from engine.ptx.tree import KernelParameter
 
-if TYPE_CHECKING:
-    from engine.device.memory import Buffer
-
-Node = NewType("Node", int)
+GraphNode = NewType("GraphNode", int)
 """A node of one graph: an index that is valid for that graph and the executables made from it.
 
 Nodes are numbered in the order in which they were added to a graph and to any body in it, so that a number names one
@@ -46,20 +44,6 @@ class LaunchConfig:
     shared_bytes: int = 0
 
 
-@dataclass(frozen=True)
-class DeviceInfo:
-    """What a person wants to know of a device."""
-
-    name: str  # "host" or "cuda:0"
-    title: str  # "NVIDIA H200" or the CPU's model
-    #: What NVRTC compiles for: "compute_75" gives PTX for the host, "sm_90" a CUBIN for that GPU.
-    architecture: str
-    memory_bytes: int
-    cores: int  # CPU threads used, or multiprocessors
-    limits: MultiprocessorLimits | None = None  # what each multiprocessor has; None on the host
-    has_own_memory: bool = True  # False where it is the host's: to read back is a copy, and no transfer
-
-
 class ConditionalKind(Enum):
     """What a conditional node does with its bodies when it is reached."""
 
@@ -74,13 +58,13 @@ class UpdateResult:
 
     applied: bool
     reason: str = ""
-    node: Node | None = None
+    node: GraphNode | None = None
 
 
 class LoopStopped(DeviceError):
     """A WHILE was ended from outside, as the host can; `node` is the outermost one that was running."""
 
-    def __init__(self, message: str, node: Node) -> None:
+    def __init__(self, message: str, node: GraphNode) -> None:
         super().__init__(message)
         self.node = node
 
@@ -95,6 +79,30 @@ class Memory(Protocol):
     def free(self) -> None: ...
 
 
+class MemoryPart(msgspec.Struct, frozen=True):  # a graph has one for every buffer: a dataclass takes thrice as long
+    """Some bytes of an allocation, which can be used like one and lasts as long as the whole."""
+
+    whole: Memory
+    offset: int
+    size_bytes: int
+
+    def __post_init__(self) -> None:
+        if self.offset < 0 or self.size_bytes < 0 or self.offset + self.size_bytes > self.whole.size_bytes:
+            raise DeviceError(
+                f"part must lie in the {self.whole.size_bytes} bytes of the whole, "
+                f"got {self.size_bytes} bytes from byte {self.offset} on"
+            )
+
+    @property
+    def pointer(self) -> int:
+        """Address on the device; DeviceError after the whole was freed."""
+        return self.whole.pointer + self.offset
+
+    def free(self) -> None:
+        """DeviceError: memory is freed as a whole."""
+        raise DeviceError("memory must be freed as a whole, got a part of it")
+
+
 class PinnedArray(Protocol):
     """A host array that a graph's copy node or a stream's copy reads or writes; write to `array` between those."""
 
@@ -103,7 +111,7 @@ class PinnedArray(Protocol):
     def free(self) -> None: ...
 
 
-class Kernel(Protocol):
+class LoadedKernel(Protocol):
     """One entry point of a module."""
 
     @property
@@ -123,7 +131,7 @@ class Module(Protocol):
 
     @property
     def kernel_names(self) -> tuple[str, ...]: ...
-    def kernel(self, name: str) -> Kernel: ...
+    def kernel(self, name: str) -> LoadedKernel: ...
     def unload(self) -> None: ...
 
 
@@ -177,14 +185,16 @@ class Executable(Protocol):
         """Bring the graph to the device on `stream`, so that the first launch takes no longer than others."""
         ...
 
-    def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+    def update_kernel(
+        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
+    ) -> None:
         """Give a kernel node new arguments, a new launch or another function; takes effect at the next launch.
 
         The node may be one of a body, or of a child graph (`Graph.add_child` says how those are numbered).
         """
         ...
 
-    def refresh(self, nodes: Iterable[Node]) -> None:
+    def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Pass on what was written into the argument blocks of kernel nodes; takes effect at the next launch."""
         ...
 
@@ -209,20 +219,20 @@ class Graph(Protocol):
     """
 
     def add_kernel(
-        self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
-    ) -> Node: ...
-    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[Node]) -> Node:
+        self, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[GraphNode]
+    ) -> GraphNode: ...
+    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[GraphNode]) -> GraphNode:
         """Set `size_bytes` bytes of `target` to `value` (0 to 255)."""
         ...
 
     def add_copy(
-        self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[Node]
-    ) -> Node: ...
-    def add_event_record(self, event: Event, after: Sequence[Node]) -> Node:
+        self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[GraphNode]
+    ) -> GraphNode: ...
+    def add_event_record(self, event: Event, after: Sequence[GraphNode]) -> GraphNode:
         """Record an event at every launch; DeviceError in a body, where CUDA allows none."""
         ...
 
-    def add_child(self, child: Graph, after: Sequence[Node]) -> Node:
+    def add_child(self, child: Graph, after: Sequence[GraphNode]) -> GraphNode:
         """Add all nodes of another graph, as they are now, as one node; DeviceError when there are conditions in it.
 
         Node `i` of `child` is node `added + 1 + i` of this graph, where `added` is the node that is returned.
@@ -238,8 +248,8 @@ class Graph(Protocol):
         ...
 
     def add_conditional(
-        self, kind: ConditionalKind, condition: Condition, after: Sequence[Node]
-    ) -> tuple[Node, tuple[Graph, ...]]:
+        self, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
+    ) -> tuple[GraphNode, tuple[Graph, ...]]:
         """Add a conditional node; its bodies are empty graphs, to be filled before the whole is instantiated."""
         ...
 
@@ -251,7 +261,7 @@ class Graph(Protocol):
         """
         ...
 
-    def remove(self, node: Node) -> None:
+    def remove(self, node: GraphNode) -> None:
         """Take a node out, with what is in it where it is a child graph; whoever waited for it does not any more.
 
         Its number is not used again. DeviceError for a conditional node, and when the graph was instantiated: then
@@ -259,11 +269,13 @@ class Graph(Protocol):
         """
         ...
 
-    def set_after(self, node: Node, after: Sequence[Node]) -> None:
+    def set_after(self, node: GraphNode, after: Sequence[GraphNode]) -> None:
         """Have a node wait for these nodes instead of those before; they may have been added after it."""
         ...
 
-    def set_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+    def set_kernel(
+        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
+    ) -> None:
         """Give a kernel node another function, launch or arguments; executables made before keep theirs."""
         ...
 
@@ -279,72 +291,3 @@ class Graph(Protocol):
         ...
 
     def destroy(self) -> None: ...
-
-
-class Device(Protocol):
-    """A CUDA device or the host. Every call is allowed from any thread after `activate` was called on that thread."""
-
-    @property
-    def info(self) -> DeviceInfo: ...
-    @property
-    def memory_free_bytes(self) -> int:
-        """Bytes that can be allocated now."""
-        ...
-
-    def activate(self) -> None:
-        """Make the device usable on the calling thread (on CUDA: set the current context)."""
-        ...
-
-    def allocate(self, size_bytes: int) -> Memory:
-        """Allocate; DeviceError that names the size asked for and the size free when there is not enough."""
-        ...
-
-    def adopt(self, array: object) -> Memory:
-        """Return the memory of an array that somebody else owns, to be used in place; `free` only lets go of it.
-
-        The array is kept alive until then. It must be writable and in memory of this device: for the host a numpy
-        array or anything with `__array_interface__` or `__dlpack__`, for CUDA anything with
-        `__cuda_array_interface__` or `__dlpack__`, or an `ExternalArray`. What its producer said must be done before is
-        waited for; later writes of the producer must be done before a launch. With strides, the memory reaches from the
-        first element to the last. DeviceError that says why it cannot be used.
-        """
-        ...
-
-    def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
-        """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
-        ...
-
-    def pinned(self, array: np.ndarray[Any, Any]) -> PinnedArray: ...
-    def write(self, target: Memory, array: np.ndarray[Any, Any]) -> None:
-        """Copy a host array to the start of `target` and wait."""
-        ...
-
-    def read(self, source: Memory, array: np.ndarray[Any, Any]) -> None:
-        """Fill a C-contiguous host array from the start of `source` and wait."""
-        ...
-
-    def fill(self, target: Memory, value: int) -> None:
-        """Set every byte of `target` and wait."""
-        ...
-
-    def load_module(self, image: str | bytes) -> Module:
-        """Load PTX text, or CUBIN bytes on CUDA; KernelError with the line when it cannot be loaded."""
-        ...
-
-    def launch(
-        self,
-        kernel: Kernel,
-        grid: Sequence[int],
-        thread_block: Sequence[int],
-        args: Sequence[object],
-        shared_bytes: int = 0,
-        stream: Stream | None = None,
-    ) -> None:
-        """Launch once, outside any graph. Each argument is a `Buffer`, a numpy scalar or a Python number."""
-        ...
-
-    def synchronize(self) -> None: ...
-    def create_stream(self) -> Stream: ...
-    def create_event(self) -> Event: ...
-    def create_graph(self) -> Graph: ...
-    def close(self) -> None: ...

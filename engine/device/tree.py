@@ -20,7 +20,7 @@ from engine.device.nodes import (
     execution_order,
     kind_of,
 )
-from engine.device.protocol import Condition, ConditionalKind, Node
+from engine.device.protocol import Condition, ConditionalKind, GraphNode
 from engine.diagnostics import DeviceError
 
 ROOT = 0
@@ -33,17 +33,17 @@ class GraphTree:
     def __init__(self) -> None:
         self.nodes: list[NodeRecord] = []
         #: For each graph of the tree, the node that it belongs to; None for the whole graph.
-        self.owners: list[Node | None] = [None]
+        self.owners: list[GraphNode | None] = [None]
         self._is_body: list[bool] = [False]  # or inside one
         self._conditions: dict[Condition, int] = {}  # the graph it was made in
         self._has_executable = False
-        self._used: dict[Condition, Node] = {}
+        self._used: dict[Condition, GraphNode] = {}
         #: Who waits for each node; made when a node is removed for the first time.
-        self._followers: list[set[Node]] | None = None
+        self._followers: list[set[GraphNode]] | None = None
         self._is_reordered = False
         self._has_gaps = False  # nodes that were removed
 
-    def add(self, graph: int, work: Work, after: Sequence[Node]) -> Node:
+    def add(self, graph: int, work: Work, after: Sequence[GraphNode]) -> GraphNode:
         """Add a node; DeviceError when it must not be there."""
         if self._is_body[graph] and isinstance(work, EventWork):
             raise DeviceError(
@@ -51,14 +51,14 @@ class GraphTree:
                 "record it before and after the conditional node"
             )
         nodes = self.nodes
-        node = Node(len(nodes))
+        node = GraphNode(len(nodes))
         nodes.append(NodeRecord(work, graph, self._order(graph, after) if after else ()))
         if self._followers is not None:
             self._followers.append(set())
             self._follow(node)
         return node
 
-    def add_child(self, graph: int, child: GraphTree, after: Sequence[Node]) -> Node:
+    def add_child(self, graph: int, child: GraphTree, after: Sequence[GraphNode]) -> GraphNode:
         """Add a node for a child graph and, after it, the nodes of that graph."""
         if child is self:
             raise DeviceError("child graph must be another graph, got the one that it is added to")
@@ -76,12 +76,12 @@ class GraphTree:
         self._add_graph(graph, node)
         for owner in child.owners[1:]:
             assert owner is not None
-            self._add_graph(graph, Node(inside + owner))
+            self._add_graph(graph, GraphNode(inside + owner))
         for record in child.nodes:
             work = record.work
             if isinstance(work, ChildWork):
                 work = ChildWork(first + work.graph)
-            order = tuple(Node(inside + other) for other in record.after)
+            order = tuple(GraphNode(inside + other) for other in record.after)
             self.nodes.append(NodeRecord(work, first + record.graph, order))
         self._is_reordered |= child._is_reordered
         self._has_gaps |= child._has_gaps
@@ -89,8 +89,8 @@ class GraphTree:
         return node
 
     def add_conditional(
-        self, graph: int, kind: ConditionalKind, condition: Condition, after: Sequence[Node]
-    ) -> tuple[Node, range]:
+        self, graph: int, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
+    ) -> tuple[GraphNode, range]:
         """Add a conditional node and return it with the numbers of its bodies."""
         if condition not in self._conditions or self._conditions[condition] not in self._line(graph):
             raise DeviceError("condition must be made in this graph, or in one that this is a body of, got another")
@@ -122,7 +122,7 @@ class GraphTree:
         twin._is_reordered, twin._has_gaps = self._is_reordered, self._has_gaps
         return twin
 
-    def remove(self, graph: int, node: Node) -> range:
+    def remove(self, graph: int, node: GraphNode) -> range:
         """Take a node out, and return its number with those of the nodes in it; DeviceError when it must stay."""
         record = self.record(graph, node, "removed node")
         if isinstance(record.work, ConditionalWork):
@@ -146,7 +146,9 @@ class GraphTree:
             self.nodes[index] = NodeRecord(_NO_WORK, self.nodes[index].graph, ())
         return gone
 
-    def set_after(self, graph: int, node: Node, after: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    def set_after(
+        self, graph: int, node: GraphNode, after: Sequence[GraphNode]
+    ) -> tuple[list[GraphNode], list[GraphNode]]:
         """Have a node wait for others than before; returns those it no longer waits for, and the new ones.
 
         It may wait for nodes that were added later; `check_order` finds circles.
@@ -166,18 +168,18 @@ class GraphTree:
             self._follow(node)
         return gone, added
 
-    def kernel(self, graph: int, node: Node) -> KernelWork:
+    def kernel(self, graph: int, node: GraphNode) -> KernelWork:
         """Return what a kernel node of a graph launches; DeviceError for other nodes."""
         work = self.record(graph, node, "changed node").work
         if not isinstance(work, KernelWork):
             raise DeviceError(f"changed node must be a kernel, got node {node}, which is {kind_of(work)}")
         return work
 
-    def set_work(self, node: Node, work: Work) -> None:
+    def set_work(self, node: GraphNode, work: Work) -> None:
         """Have a node do something else."""
         self.nodes[node] = replace(self.nodes[node], work=work)
 
-    def inside(self, node: Node) -> range:
+    def inside(self, node: GraphNode) -> range:
         """Return the number of a node and those of the nodes of a child graph, which follow it."""
         work = self.nodes[node].work
         if not isinstance(work, ChildWork):
@@ -186,7 +188,7 @@ class GraphTree:
         older = (index for index in range(node + 1, len(self.nodes)) if self.nodes[index].graph < work.graph)
         return range(node, next(older, len(self.nodes)))
 
-    def record(self, graph: int, node: Node, what: str) -> NodeRecord:
+    def record(self, graph: int, node: GraphNode, what: str) -> NodeRecord:
         """Return what a node of a graph of the tree is; DeviceError when there is none of that number."""
         if not 0 <= node < len(self.nodes) or self.nodes[node].graph != graph or self.nodes[node].work is _NO_WORK:
             raise DeviceError(f"{what} must be one of the same graph or body, got {node}")
@@ -214,7 +216,7 @@ class GraphTree:
             raise DeviceError("graph with conditions must be instantiated once, got a second time; build it again")
         self._has_executable = True
 
-    def forget(self, node: Node) -> None:
+    def forget(self, node: GraphNode) -> None:
         """Take out a node, which could not be made after all, with everything that was added after it."""
         del self.nodes[node:]
         graphs = [index for index, owner in enumerate(self.owners) if owner is not None and owner >= node]
@@ -223,7 +225,7 @@ class GraphTree:
         self._used = {condition: user for condition, user in self._used.items() if user < node}
         self._followers = None
 
-    def _order(self, graph: int, after: Sequence[Node]) -> tuple[Node, ...]:
+    def _order(self, graph: int, after: Sequence[GraphNode]) -> tuple[GraphNode, ...]:
         """Return what to wait for, each node once, as the driver wants it."""
         nodes, order = self.nodes, tuple(after)
         count = len(nodes)
@@ -239,21 +241,21 @@ class GraphTree:
             return order
         return tuple(dict.fromkeys(order))
 
-    def _followers_of(self, node: Node) -> set[Node]:
+    def _followers_of(self, node: GraphNode) -> set[GraphNode]:
         if self._followers is None:
             self._followers = [set() for _ in self.nodes]
             for index, record in enumerate(self.nodes):
                 for before in record.after:
-                    self._followers[before].add(Node(index))
+                    self._followers[before].add(GraphNode(index))
         return self._followers[node]
 
-    def _follow(self, node: Node) -> None:
+    def _follow(self, node: GraphNode) -> None:
         assert self._followers is not None
         for before in self.nodes[node].after:
             self._followers[before].add(node)
             self._is_reordered |= before > node
 
-    def _add_graph(self, parent: int, owner: Node, *, is_body: bool = False) -> None:
+    def _add_graph(self, parent: int, owner: GraphNode, *, is_body: bool = False) -> None:
         self.owners.append(owner)
         self._is_body.append(is_body or self._is_body[parent])
 

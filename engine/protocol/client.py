@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from engine.device.protocol import DeviceInfo
+from engine.device.device import DeviceInfo
 from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch
 from engine.profiling.trace import Slice

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import numpy as np
 
-from engine.device.protocol import DeviceInfo
+from engine.device.device import DeviceInfo
 from engine.patch.changes import Change, PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import Slice

@@ -13,8 +13,8 @@ import numpy as np
 
 from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
+from engine.device.device import Device, DeviceInfo
 from engine.device.open import open_device
-from engine.device.protocol import Device, DeviceInfo
 from engine.diagnostics import KernelError, PatchError, WarploomError
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.watcher import SourceWatcher

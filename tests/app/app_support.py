@@ -12,7 +12,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from engine.api import Block, BlockBuilder, In, Out, f32, float4, param, port, uchar4
-from engine.device.protocol import DeviceInfo
+from engine.device.device import DeviceInfo
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EditCost, EngineStatistics, FrameReport, Preview, UpdateLevel

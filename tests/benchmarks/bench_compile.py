@@ -24,8 +24,8 @@ from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.frame import Frame
 from engine.compiler.plan import Plan, make_plan
+from engine.device.device import Device
 from engine.device.open import open_device
-from engine.device.protocol import Device
 from engine.patch.changes import Connection, PortRef
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.graph_memory import GraphMemory, allocate

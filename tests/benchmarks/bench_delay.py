@@ -15,9 +15,9 @@ from statistics import median
 import numpy as np
 
 from engine.device.arguments import KernelArguments
-from engine.device.memory import Buffer
+from engine.device.device import Buffer, Device
 from engine.device.open import open_device
-from engine.device.protocol import Device, Executable, LaunchConfig, Node
+from engine.device.protocol import Executable, GraphNode, LaunchConfig
 
 PTX = """.version 7.5
 .target sm_75
@@ -41,7 +41,7 @@ class Bench:
     def build(self, pair: list[Buffer], *, copies: bool = False) -> tuple[Executable, list[KernelArguments]]:
         """Return the executable and the argument blocks."""
         graph = self.device.create_graph()
-        blocks, after = [], list[Node]()
+        blocks, after = [], list[GraphNode]()
         for _ in range(KERNELS):
             blocks.append(KernelArguments(self.kernel.parameters, pair))
             after = [graph.add_kernel(self.kernel, CONFIG, blocks[-1], after)]
@@ -69,7 +69,7 @@ class Bench:
             for index in range(touching):
                 blocks[index].set(0, x)
                 blocks[index].set(1, y)
-                executable.update_kernel(Node(index), self.kernel, CONFIG, blocks[index])
+                executable.update_kernel(GraphNode(index), self.kernel, CONFIG, blocks[index])
             self.frame(executable)
 
         return frame

@@ -16,7 +16,7 @@ from statistics import median
 import numpy as np
 
 from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.files import load_patch
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from engine.device.arguments import KernelArguments
-from engine.device.memory import Buffer
+from engine.device.device import Buffer, Device
 from engine.device.open import open_device
-from engine.device.protocol import Device, Graph, Kernel, LaunchConfig, Node
+from engine.device.protocol import Graph, GraphNode, LaunchConfig, LoadedKernel
 
 PTX = """.version 7.5
 .target sm_75
@@ -31,11 +31,11 @@ REPEATS = 7
 class Chain:
     """A chain of kernels that was built once, and what it takes to build it again."""
 
-    def __init__(self, device: Device, kernel: Kernel, buffers: list[Buffer], length: int) -> None:
+    def __init__(self, device: Device, kernel: LoadedKernel, buffers: list[Buffer], length: int) -> None:
         self.device, self.kernel, self.buffers, self.length = device, kernel, buffers, length
         self.arguments = self.pack()
         self.graph = self.build()
-        self.nodes = [Node(index) for index in range(length)]
+        self.nodes = [GraphNode(index) for index in range(length)]
         self.executable = self.graph.instantiate()
 
     def pack(self) -> list[KernelArguments]:
@@ -45,7 +45,7 @@ class Chain:
 
     def build(self) -> Graph:
         """Make the graph, of argument blocks that are there."""
-        graph, after = self.device.create_graph(), list[Node]()
+        graph, after = self.device.create_graph(), list[GraphNode]()
         for arguments in self.arguments:
             after = [graph.add_kernel(self.kernel, CONFIG, arguments, after)]
         return graph
@@ -60,8 +60,8 @@ class Chain:
         """Take a node out of the middle of a clone."""
         clone = self.graph.clone()
         middle = self.length // 2
-        clone.remove(Node(middle))
-        clone.set_after(Node(middle + 1), [Node(middle - 1)])
+        clone.remove(GraphNode(middle))
+        clone.set_after(GraphNode(middle + 1), [GraphNode(middle - 1)])
         return clone
 
 

@@ -25,7 +25,7 @@ from engine.device.arguments import KernelArguments
 from engine.device.host import HostDevice
 from engine.device.host.modules import cache, native
 from engine.device.host.translate.module import translate_module
-from engine.device.protocol import LaunchConfig, Node
+from engine.device.protocol import GraphNode, LaunchConfig
 from engine.ptx import parse
 
 HERE = Path(__file__).parent
@@ -175,7 +175,7 @@ def overhead(ptx: str, write: Callable[[str], object]) -> None:
     kernel = device.load_module(ptx).kernel("saxpy")
     buffer = device.upload(np.zeros(32, np.float32))
     graph = device.create_graph()
-    after: list[Node] = []
+    after: list[GraphNode] = []
     arguments = KernelArguments(kernel.parameters, [buffer, buffer, buffer, 1.0, 32])
     for _ in range(100):
         after = [graph.add_kernel(kernel, LaunchConfig((1, 1, 1), (32, 1, 1)), arguments, after)]

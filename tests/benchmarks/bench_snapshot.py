@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from engine import Engine, Patch, ProfilingLevel, open_device
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.changes import PortRef
 from engine.patch.files import load_patch
 from engine.protocol.messages import Observe, Viewing

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel, open_device
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.kernel_sources.loader import load_image
 from engine.patch.changes import ParameterChanged
 from engine.protocol.messages import FrameReport, UpdateRecord

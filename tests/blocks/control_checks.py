@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine import Engine, UpdateLevel
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.document import Patch
 from engine.patch.files import load_patch
 from tests.blocks import control_oracles as oracles

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine import Engine, Patch
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.changes import PortRef
 
 Array = np.ndarray[Any, Any]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine import Engine
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.files import dump_patch, load_patch
 from tests.blocks.control_checks import CHECKS, EXAMPLES, example
 

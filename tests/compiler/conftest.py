@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from engine.device.device import Device
 from engine.device.open import open_device
-from engine.device.protocol import Device
 from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support.descriptions import verified_plans
 

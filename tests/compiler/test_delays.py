@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import make_plan
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref

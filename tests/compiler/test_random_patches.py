@@ -11,7 +11,7 @@ from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import Plan, make_plan
 from engine.compiler.verifying.touches import Reach, all_touches, is_fill
 from engine.compiler.verifying.verify import verify
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef
 from engine.runtime.model.module_cache import ModuleCache

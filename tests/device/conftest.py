@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from cuda.bindings import nvrtc
 
+from engine.device.device import Device
 from engine.device.host import HostDevice
 from engine.device.host.modules import cache
 from engine.device.open import open_device
-from engine.device.protocol import Device
 from engine.diagnostics import DeviceError
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from engine.device.arguments import KernelArguments
-from engine.device.memory import Buffer
-from engine.device.protocol import Device, Executable, Graph, LaunchConfig, Node
+from engine.device.device import Buffer, Device
+from engine.device.protocol import Executable, Graph, GraphNode, LaunchConfig
 from engine.kernel_sources.nvrtc import compile_cuda
 
 SOURCE = """
@@ -72,13 +72,13 @@ class Kernels:
         graph: Graph,
         name: str,
         *values: object,
-        after: Sequence[Node] = (),
+        after: Sequence[GraphNode] = (),
         config: LaunchConfig = ONE,
-    ) -> Node:
+    ) -> GraphNode:
         """Add a kernel, of one thread unless told otherwise."""
         return graph.add_kernel(self.module.kernel(name), config, self.arguments(name, *values), after)
 
-    def update(self, executable: Executable, node: Node, name: str, *values: object) -> None:
+    def update(self, executable: Executable, node: GraphNode, name: str, *values: object) -> None:
         """Give a node of an executable another kernel or other arguments."""
         executable.update_kernel(node, self.module.kernel(name), ONE, self.arguments(name, *values))
 

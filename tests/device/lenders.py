@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.protocol import Device, Memory
+from engine.device.device import Device
+from engine.device.protocol import Memory
 
 _CAPSULE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)

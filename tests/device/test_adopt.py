@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.device.device import Buffer, Device
 from engine.device.external import describe_external
 from engine.device.host import HostDevice
 from engine.device.host.memory import joined
-from engine.device.memory import Buffer, MemoryPart
-from engine.device.protocol import Device
+from engine.device.protocol import MemoryPart
 from engine.diagnostics import DeviceError, KernelFault
 from tests.device.graph_support import Kernels
 from tests.device.lenders import DlpackLender, dlpack_device, interface_of

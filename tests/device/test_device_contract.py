@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from engine.device.arguments import KernelArguments
-from engine.device.protocol import Device, Kernel, LaunchConfig
+from engine.device.device import Device
+from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError, WarploomError
 
 # Hand-written for the oldest architecture and an old PTX version, which every driver takes.
@@ -224,7 +225,7 @@ def test_a_thread_block_too_large_is_refused(device: Device) -> None:
 class Scene:
     """A graph: fill with zeros, run `kernel` on it, copy it to a pinned array, with an event on either side."""
 
-    def __init__(self, device: Device, kernel: Kernel, n: int, factor: float) -> None:
+    def __init__(self, device: Device, kernel: LoadedKernel, n: int, factor: float) -> None:
         self.n = n
         self.stream = device.create_stream()
         self.start, self.end = device.create_event(), device.create_event()

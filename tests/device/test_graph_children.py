@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.device.protocol import ConditionalKind, Device, Node
+from engine.device.device import Device
+from engine.device.protocol import ConditionalKind, GraphNode
 from engine.diagnostics import DeviceError
 from tests.device.graph_support import Kernels
 
@@ -73,8 +74,8 @@ def test_kernels_of_a_child_graph_can_be_updated(kernels: Kernels) -> None:
     two = body.add_child(child, [])
     executable = graph.instantiate()
     assert kernels.run(executable, out) == [312312]
-    kernels.update(executable, Node(one + 1 + within + 1 + first), "digit", out, 7)
-    kernels.update(executable, Node(two + 1 + begin), "digit", out, 9)
+    kernels.update(executable, GraphNode(one + 1 + within + 1 + first), "digit", out, 7)
+    kernels.update(executable, GraphNode(two + 1 + begin), "digit", out, 9)
     device.fill(out.memory, 0)
     assert kernels.run(executable, out) == [372912]
 
@@ -84,10 +85,10 @@ def test_a_graph_goes_on_after_a_child(kernels: Kernels) -> None:
     device, out = kernels.device, kernels.number(0, np.int64)
     child, graph = device.create_graph(), device.create_graph()
     kernels.add(child, "digit", out, 1)
-    kernels.add(child, "digit", out, 2, after=[Node(0)])
+    kernels.add(child, "digit", out, 2, after=[GraphNode(0)])
     node = graph.add_child(child, [])
     with pytest.raises(DeviceError, match="same graph or body, got 1"):
-        kernels.add(graph, "digit", out, 3, after=[Node(node + 1)])
+        kernels.add(graph, "digit", out, 3, after=[GraphNode(node + 1)])
     assert kernels.add(graph, "digit", out, 3, after=[node]) == node + 3
     assert kernels.run(graph, out) == [123]
 

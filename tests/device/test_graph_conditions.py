@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.device.protocol import Condition, ConditionalKind, Device, Graph, LaunchConfig, Node
+from engine.device.device import Device
+from engine.device.protocol import Condition, ConditionalKind, Graph, GraphNode, LaunchConfig
 from engine.diagnostics import DeviceError
 from tests.device.graph_support import Kernels
 
@@ -19,8 +20,8 @@ def kernels(device: Device) -> Kernels:
 
 
 def conditional(
-    graph: Graph, kind: ConditionalKind, *, default: int, after: tuple[Node, ...] = ()
-) -> tuple[Condition, Node, tuple[Graph, ...]]:
+    graph: Graph, kind: ConditionalKind, *, default: int, after: tuple[GraphNode, ...] = ()
+) -> tuple[Condition, GraphNode, tuple[Graph, ...]]:
     """Add a conditional node with a condition of its own."""
     condition = graph.create_condition(default)
     return condition, *graph.add_conditional(kind, condition, after)
@@ -159,7 +160,7 @@ def test_nodes_are_numbered_over_graph_and_bodies(kernels: Kernels) -> None:
     inside = kernels.add(body, "add", out, 1)
     beside = kernels.add(graph, "add", out, 1)
     assert [node, inside, beside] == [0, 1, 2]
-    for place, other in ((graph, inside), (body, beside), (body, node), (graph, Node(3)), (graph, Node(-1))):
+    for place, other in ((graph, inside), (body, beside), (body, node), (graph, GraphNode(3)), (graph, GraphNode(-1))):
         with pytest.raises(DeviceError, match=f"must be one of the same graph or body, got {other}"):
             kernels.add(place, "add", out, 1, after=[other])
 

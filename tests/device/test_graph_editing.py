@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from engine.device.arguments import KernelArguments
+from engine.device.device import Buffer, Device
 from engine.device.host import HostDevice
-from engine.device.memory import Buffer
-from engine.device.protocol import ConditionalKind, Device, Graph, Node, UpdateResult
+from engine.device.protocol import ConditionalKind, Graph, GraphNode, UpdateResult
 from engine.diagnostics import DeviceError
 from tests.device.graph_support import ONE, Kernels
 
@@ -23,7 +23,7 @@ def kernels(device: Device) -> Kernels:
 
 def digits(kernels: Kernels, out: Buffer, *values: int) -> Graph:
     """Make a chain of kernels, node k of which appends the k-th digit to a number."""
-    graph, after = kernels.device.create_graph(), list[Node]()
+    graph, after = kernels.device.create_graph(), list[GraphNode]()
     for value in values:
         after = [kernels.add(graph, "digit", out, value, after=after)]
     return graph
@@ -45,8 +45,8 @@ def test_a_clone_runs_as_the_original_and_both_can_be_changed(kernels: Kernels, 
     """Nodes added to one are not in the other, and both give them the next number."""
     graph = digits(kernels, out, 1, 2)
     clone = graph.clone()
-    assert kernels.add(clone, "digit", out, 3, after=[Node(1)]) == 2
-    assert kernels.add(graph, "digit", out, 4, after=[Node(1)]) == 2
+    assert kernels.add(clone, "digit", out, 3, after=[GraphNode(1)]) == 2
+    assert kernels.add(graph, "digit", out, 4, after=[GraphNode(1)]) == 2
     assert shown(kernels, clone, out) == 123
     assert shown(kernels, graph, out) == 124
 
@@ -56,21 +56,21 @@ def test_executables_of_the_original_stay_as_they_are(kernels: Kernels, out: Buf
     graph = digits(kernels, out, 1, 2, 3)
     first = graph.instantiate()
     clone = graph.clone()
-    clone.remove(Node(1))
-    clone.set_after(Node(2), [Node(0)])
+    clone.remove(GraphNode(1))
+    clone.set_after(GraphNode(2), [GraphNode(0)])
     second = clone.instantiate()
     assert (shown(kernels, first, out), shown(kernels, second, out)) == (123, 13)
-    kernels.update(second, Node(2), "digit", out, 7)
+    kernels.update(second, GraphNode(2), "digit", out, 7)
     assert (shown(kernels, first, out), shown(kernels, second, out)) == (123, 17)
-    kernels.update(first, Node(1), "digit", out, 8)
-    kernels.update(first, Node(2), "digit", out, 9)
+    kernels.update(first, GraphNode(1), "digit", out, 8)
+    kernels.update(first, GraphNode(2), "digit", out, 9)
     assert (shown(kernels, first, out), shown(kernels, second, out)) == (189, 17)
     graph.destroy()
     clone.destroy()
-    kernels.update(second, Node(0), "digit", out, 5)
+    kernels.update(second, GraphNode(0), "digit", out, 5)
     assert (shown(kernels, first, out), shown(kernels, second, out)) == (189, 57)
     first.destroy()
-    kernels.update(second, Node(2), "digit", out, 6)
+    kernels.update(second, GraphNode(2), "digit", out, 6)
     assert shown(kernels, second, out) == 56
 
 
@@ -83,13 +83,13 @@ def test_any_order_can_be_made_of_the_nodes_of_a_clone(kernels: Kernels, out: Bu
     for _ in range(3):
         graph = graph.clone()
         for node in chance.sample(sorted(values), 2):
-            graph.remove(Node(node))
+            graph.remove(GraphNode(node))
             del values[node]
         value = chance.randrange(1, 10)
         values[kernels.add(graph, "digit", out, value)] = value
         order = chance.sample(sorted(values), len(values))
         for before, node in zip([None, *order], order, strict=False):
-            graph.set_after(Node(node), [] if before is None else [Node(before)])
+            graph.set_after(GraphNode(node), [] if before is None else [GraphNode(before)])
         expected = int("".join(str(values[node]) for node in order))
         assert shown(kernels, graph, out) == expected
 
@@ -97,15 +97,15 @@ def test_any_order_can_be_made_of_the_nodes_of_a_clone(kernels: Kernels, out: Bu
 def test_a_node_waits_for_what_it_is_told_last(kernels: Kernels, out: Buffer) -> None:
     """Some dependencies may stay, each may be named twice, and whoever waited for a removed node waits no more."""
     graph = digits(kernels, out, 1, 2)
-    third = kernels.add(graph, "digit", out, 3, after=[Node(0)])
-    graph.set_after(third, [Node(1), Node(0), Node(1)])
+    third = kernels.add(graph, "digit", out, 3, after=[GraphNode(0)])
+    graph.set_after(third, [GraphNode(1), GraphNode(0), GraphNode(1)])
     assert shown(kernels, graph.clone(), out) == 123
-    graph.set_after(third, [Node(1)])
+    graph.set_after(third, [GraphNode(1)])
     assert shown(kernels, graph.clone(), out) == 123
-    graph.remove(Node(0))
+    graph.remove(GraphNode(0))
     assert shown(kernels, graph.clone(), out) == 23
     graph.remove(third)
-    assert kernels.add(graph, "digit", out, 4, after=[Node(1)]) == 3
+    assert kernels.add(graph, "digit", out, 4, after=[GraphNode(1)]) == 3
     assert shown(kernels, graph, out) == 24
 
 
@@ -164,15 +164,15 @@ def test_clones_of_clones_to_any_depth(kernels: Kernels, out: Buffer) -> None:
         clone = graph.clone()
         graph.destroy()
         executable.destroy()
-        node = Node(turn % 6)
+        node = GraphNode(turn % 6)
         clone.set_kernel(node, kernels.module.kernel("digit"), ONE, kernels.arguments("digit", out, 1 + turn // 6))
         graph, executable = clone, clone.instantiate()
     assert shown(kernels, executable, out) == 555555
-    kernels.update(executable, Node(3), "digit", out, 7)
+    kernels.update(executable, GraphNode(3), "digit", out, 7)
     assert shown(kernels, executable, out) == 555755
     last = graph.clone()
     for index in range(5):
-        last.remove(Node(index))
+        last.remove(GraphNode(index))
     assert shown(kernels, last, out) == 5
 
 
@@ -181,15 +181,15 @@ def test_changing_the_original_afterwards_does_not_reach_the_clone(kernels: Kern
     graph = digits(kernels, out, 1, 2, 3)
     clone = graph.clone()
     deeper = clone.clone()
-    graph.remove(Node(1))
-    graph.set_after(Node(2), [Node(0)])
-    kernels.add(graph, "digit", out, 4, after=[Node(2)])
-    graph.remove(Node(3))
+    graph.remove(GraphNode(1))
+    graph.set_after(GraphNode(2), [GraphNode(0)])
+    kernels.add(graph, "digit", out, 4, after=[GraphNode(2)])
+    graph.remove(GraphNode(3))
     assert shown(kernels, graph, out) == 13
     executable = clone.instantiate()
-    kernels.update(executable, Node(1), "digit", out, 8)
+    kernels.update(executable, GraphNode(1), "digit", out, 8)
     assert shown(kernels, executable, out) == 183
-    deeper.remove(Node(0))
+    deeper.remove(GraphNode(0))
     assert shown(kernels, deeper, out) == 23
 
 
@@ -205,8 +205,8 @@ def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer)
     assert (node, last) == (1, 5)
     clone = graph.clone()
     executable = clone.instantiate()
-    kernels.update(executable, Node(4), "digit", out, 9)
-    kernels.update(executable, Node(2), "digit", out, 8)
+    kernels.update(executable, GraphNode(4), "digit", out, 9)
+    kernels.update(executable, GraphNode(2), "digit", out, 8)
     assert shown(kernels, executable, out) == 1894
     shorter = clone.clone()
     shorter.remove(node)
@@ -214,7 +214,7 @@ def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer)
     assert shown(kernels, shorter, out) == 14
     for gone in (1, 2, 4):
         with pytest.raises(DeviceError, match="must be one of the same graph"):
-            shorter.set_after(Node(gone), [])
+            shorter.set_after(GraphNode(gone), [])
     assert kernels.add(shorter, "digit", out, 5, after=[last]) == 6
     assert shown(kernels, graph, out) == 1234
 
@@ -222,15 +222,15 @@ def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer)
 def test_a_changed_graph_can_be_a_child(kernels: Kernels, out: Buffer) -> None:
     """With the numbers that were taken out, and with nodes that wait for later ones."""
     child = digits(kernels, out, 1, 2, 3)
-    child.remove(Node(1))
-    child.set_after(Node(0), [Node(2)])
+    child.remove(GraphNode(1))
+    child.set_after(GraphNode(0), [GraphNode(2)])
     graph = kernels.device.create_graph()
     node = graph.add_child(child, [])
     last = kernels.add(graph, "digit", out, 4, after=[node])
     assert (node, last) == (0, 4)
     executable = graph.instantiate()
     assert shown(kernels, executable, out) == 314
-    kernels.update(executable, Node(3), "digit", out, 9)
+    kernels.update(executable, GraphNode(3), "digit", out, 9)
     assert shown(kernels, executable, out) == 914
 
 
@@ -284,8 +284,8 @@ def test_what_cannot_be_changed_is_refused_and_stays(kernels: Kernels, out: Buff
     graph = digits(kernels, out, 1, 2, 3)
     fill = graph.add_memset(out.memory, 0, 0, [])
     digit, block = kernels.module.kernel("digit"), kernels.arguments("digit", out, 1)
-    for node in (Node(-1), Node(4)):
-        for call in (graph.remove, lambda n: graph.set_after(n, []), lambda n: graph.set_after(Node(0), [n])):
+    for node in (GraphNode(-1), GraphNode(4)):
+        for call in (graph.remove, lambda n: graph.set_after(n, []), lambda n: graph.set_after(GraphNode(0), [n])):
             with pytest.raises(DeviceError, match=f"must be one of the same graph or body, got {node}"):
                 call(node)
         with pytest.raises(DeviceError, match="changed node"):
@@ -293,22 +293,22 @@ def test_what_cannot_be_changed_is_refused_and_stays(kernels: Kernels, out: Buff
     with pytest.raises(DeviceError, match=f"changed node must be a kernel, got node {fill}, which is a memset"):
         graph.set_kernel(fill, digit, ONE, block)
     with pytest.raises(DeviceError, match=r"sizes|bytes"):
-        graph.set_kernel(Node(0), digit, ONE, KernelArguments([], []))
+        graph.set_kernel(GraphNode(0), digit, ONE, KernelArguments([], []))
     with pytest.raises(DeviceError, match="node 1 must wait for other nodes, got itself"):
-        graph.set_after(Node(1), [Node(1)])
+        graph.set_after(GraphNode(1), [GraphNode(1)])
     graph.remove(fill)
     with pytest.raises(DeviceError, match="must be one of the same graph"):
         graph.remove(fill)
     with pytest.raises(DeviceError, match="node to wait for must be one of the same graph"):
-        graph.set_after(Node(0), [fill])
+        graph.set_after(GraphNode(0), [fill])
     assert shown(kernels, graph, out) == 123
     with pytest.raises(DeviceError, match=r"node 1 must be removed before the graph is instantiated.*clone"):
-        graph.remove(Node(1))
-    graph.set_after(Node(0), [Node(2)])
+        graph.remove(GraphNode(1))
+    graph.set_after(GraphNode(0), [GraphNode(2)])
     with pytest.raises(DeviceError, match=r"in a circle, got 0 after 2 after 1 after 0;"):
         graph.instantiate()
-    graph.set_after(Node(2), [])
-    graph.set_after(Node(0), [Node(2)])
+    graph.set_after(GraphNode(2), [])
+    graph.set_after(GraphNode(0), [GraphNode(2)])
     assert shown(kernels, graph, out) == 312
 
 
@@ -317,15 +317,15 @@ def test_an_executable_is_updated_from_a_clone_that_is_built_alike(kernels: Kern
     graph = digits(kernels, out, 1, 2, 3)
     executable = graph.instantiate()
     clone = graph.clone()
-    clone.set_kernel(Node(1), kernels.module.kernel("digit"), ONE, kernels.arguments("digit", out, 7))
+    clone.set_kernel(GraphNode(1), kernels.module.kernel("digit"), ONE, kernels.arguments("digit", out, 7))
     assert executable.update_from(clone) == UpdateResult(True)
     assert shown(kernels, executable, out) == 173
-    clone.set_after(Node(2), [Node(0)])
+    clone.set_after(GraphNode(2), [GraphNode(0)])
     reason = "node 2 waits for 0, did for 1"
-    assert executable.update_from(clone) == UpdateResult(False, reason, Node(2))
-    clone.remove(Node(1))
+    assert executable.update_from(clone) == UpdateResult(False, reason, GraphNode(2))
+    clone.remove(GraphNode(1))
     reason = "node 1 is removed, was a kernel"
-    assert executable.update_from(clone) == UpdateResult(False, reason, Node(1))
+    assert executable.update_from(clone) == UpdateResult(False, reason, GraphNode(1))
     assert shown(kernels, executable, out) == 173
     other = graph.clone()
     for gone in (clone, other):
@@ -339,7 +339,7 @@ def test_removed_nodes_are_not_shown(host: HostDevice) -> None:
     kernels = Kernels(host)
     out = kernels.number(0, np.int64)
     graph = digits(kernels, out, 1, 2, 3)
-    graph.remove(Node(1))
+    graph.remove(GraphNode(1))
     text = graph.dot()
     assert "n0 [" in text
     assert "n1" not in text

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from engine.device.device import Device
 from engine.device.host import HostDevice
-from engine.device.protocol import ConditionalKind, Device, Graph
+from engine.device.protocol import ConditionalKind, Graph
 from tests.device.graph_support import Kernels
 
 

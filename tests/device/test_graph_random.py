@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from engine.device.memory import Buffer
-from engine.device.protocol import ConditionalKind, Device, Graph, Node
+from engine.device.device import Buffer, Device
+from engine.device.protocol import ConditionalKind, Graph, GraphNode
 from tests.device.graph_support import Kernels
 
 
@@ -89,7 +89,7 @@ class Builder:
     def __init__(self, kernels: Kernels, out: Buffer) -> None:
         self.kernels, self.out = kernels, out
 
-    def build(self, graph: Graph, program: Sequence[Step], after: list[Node]) -> list[Node]:
+    def build(self, graph: Graph, program: Sequence[Step], after: list[GraphNode]) -> list[GraphNode]:
         """Add steps and return what to wait for."""
         for step in program:
             match step:
@@ -155,7 +155,7 @@ def test_random_graphs_do_what_their_steps_say(kernels: Kernels, seed: int) -> N
         for mix in mixes(program):
             if draw.random() < 0.3:
                 mix.value = draw.randint(0, 99)
-                kernels.update(executable, Node(mix.node), "mix", out, mix.value)
+                kernels.update(executable, GraphNode(mix.node), "mix", out, mix.value)
     for mix in mixes(program):
         mix.value = draw.randint(0, 99)
     other = kernels.device.create_graph()

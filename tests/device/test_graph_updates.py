@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from engine.device.memory import Buffer
-from engine.device.protocol import ConditionalKind, Device, Graph, Node, UpdateResult
+from engine.device.device import Buffer, Device
+from engine.device.protocol import ConditionalKind, Graph, GraphNode, UpdateResult
 from engine.diagnostics import DeviceError
 from tests.device.graph_support import Kernels
 
@@ -21,7 +21,7 @@ def kernels(device: Device) -> Kernels:
 
 def chain(kernels: Kernels, out: Buffer, *steps: tuple[str, int]) -> Graph:
     """Make a graph of kernels, each after the one before."""
-    graph, after = kernels.device.create_graph(), list[Node]()
+    graph, after = kernels.device.create_graph(), list[GraphNode]()
     for name, value in steps:
         after = [kernels.add(graph, name, out, value, after=after)]
     return graph
@@ -36,7 +36,7 @@ def test_functions_and_arguments_are_taken_over(kernels: Kernels) -> None:
     assert executable.update_from(graph) == UpdateResult(True)
     graph.destroy()
     assert kernels.run(executable, out, other) == [15, 600]
-    kernels.update(executable, Node(1), "add", other, 1)
+    kernels.update(executable, GraphNode(1), "add", other, 1)
     assert kernels.run(executable, out, other) == [15, 1801]
 
 
@@ -123,42 +123,42 @@ def test_a_body_is_updated_after_an_update_of_the_whole(kernels: Kernels) -> Non
     out = kernels.number(0)
     executable = counting(kernels, out, 2, 0).instantiate()
     assert executable.update_from(counting(kernels, out, 4, 0)).applied
-    kernels.update(executable, Node(3), "add", out, 100)
+    kernels.update(executable, GraphNode(3), "add", out, 100)
     assert kernels.run(executable, out) == [202]
 
 
-def kernel(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> Node:
+def kernel(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> GraphNode:
     """Add a kernel that waits for some nodes."""
-    return kernels.add(graph, "add", out, 1, after=[Node(node) for node in after])
+    return kernels.add(graph, "add", out, 1, after=[GraphNode(node) for node in after])
 
 
-def fill(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> Node:
+def fill(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> GraphNode:
     """Add a fill."""
-    return graph.add_memset(out.memory, 0, 4, [Node(node) for node in after])
+    return graph.add_memset(out.memory, 0, 4, [GraphNode(node) for node in after])
 
 
-def choice(kind: ConditionalKind) -> Callable[..., Node]:
+def choice(kind: ConditionalKind) -> Callable[..., GraphNode]:
     """Return what adds a conditional node with a kernel in its first body."""
 
-    def add(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> Node:
+    def add(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> GraphNode:
         condition = graph.create_condition(0)
-        node, bodies = graph.add_conditional(kind, condition, [Node(before) for before in after])
+        node, bodies = graph.add_conditional(kind, condition, [GraphNode(before) for before in after])
         kernels.add(bodies[0], "add", out, 1)
         return node
 
     return add
 
 
-def upload(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> Node:
+def upload(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> GraphNode:
     """Add a copy from pinned memory."""
     source = kernels.device.pinned(np.zeros(1, np.int32))
-    return graph.add_copy(out.memory, source, 4, [Node(before) for before in after])
+    return graph.add_copy(out.memory, source, 4, [GraphNode(before) for before in after])
 
 
-def move(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> Node:
+def move(kernels: Kernels, graph: Graph, out: Buffer, *after: int) -> GraphNode:
     """Add a copy between device memories."""
     source = kernels.number(0)
-    return graph.add_copy(out.memory, source.memory, 4, [Node(before) for before in after])
+    return graph.add_copy(out.memory, source.memory, 4, [GraphNode(before) for before in after])
 
 
 If, IfElse, While = (choice(kind) for kind in ConditionalKind)
@@ -215,7 +215,7 @@ def test_a_node_that_went_into_a_body_is_noticed(kernels: Kernels) -> None:
         kernels.add(body if inside else graph, "add", out, 1)
         graphs.append(graph)
     result = graphs[0].instantiate().update_from(graphs[1])
-    assert result == UpdateResult(False, "node 1 is in another body", Node(1))
+    assert result == UpdateResult(False, "node 1 is in another body", GraphNode(1))
 
 
 def test_what_cannot_be_updated_or_updated_from_is_an_error(kernels: Kernels) -> None:

@@ -75,7 +75,7 @@ def _store(folder, name):
     cache.folder = lambda: folder
     cache.MAX_BYTES = 20_000
     for index in range(40):
-        cache.store(f"{name}-{index % 7}", cache.Entry(bytes(1000), {}, {}, {}, {}))
+        cache.store(f"{name}-{index % 7}", cache.CachedModule(bytes(1000), {}, {}, {}, {}))
         cache.load(f"{name}-{(index * 3) % 7}")
 
 

@@ -226,7 +226,7 @@ def test_the_cache_stays_within_its_bound(cache_folder, monkeypatch):
     """The files used longest ago go first."""
     monkeypatch.setattr(cache, "MAX_BYTES", 2500)
     for index in range(4):
-        cache.store(f"module{index}", cache.Entry(bytes(1000), {}, {}, {}, {}))
+        cache.store(f"module{index}", cache.CachedModule(bytes(1000), {}, {}, {}, {}))
         (cache_folder / f"module{index}").touch()
         os.utime(cache_folder / f"module{index}", (index, index))
     assert sorted(path.name for path in cache_folder.iterdir()) == ["module2", "module3"]

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from engine.device.device import Buffer
 from engine.device.host import HostDevice
-from engine.device.memory import Buffer
-from engine.device.protocol import Condition, ConditionalKind, Graph, LaunchConfig, LoopStopped, Node
+from engine.device.protocol import Condition, ConditionalKind, Graph, GraphNode, LaunchConfig, LoopStopped
 from engine.diagnostics import DeviceError, KernelFault
 from tests.device.graph_support import SOURCE, Kernels
 
@@ -38,7 +38,7 @@ def device() -> Iterator[HostDevice]:
     device.close()
 
 
-def endless(kernels: Kernels, kind: str) -> tuple[Graph, Node]:
+def endless(kernels: Kernels, kind: str) -> tuple[Graph, GraphNode]:
     """Make a graph that never ends, and name its outermost loop."""
     graph, out = kernels.device.create_graph(), kernels.device.upload(np.zeros(1 << 20, np.int32))
     condition = graph.create_condition(1)
@@ -101,7 +101,7 @@ def test_the_time_limit_counts_for_each_outermost_loop() -> None:
     """Two loops one after the other, of which each takes more than half of it, run to their ends."""
     device = HostDevice(cores=2, time_limit_s=1, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
-    graph, after = device.create_graph(), list[Node]()
+    graph, after = device.create_graph(), list[GraphNode]()
     spend, ignored, times = kernels.module.kernel("spend"), kernels.number(0), []
     for _ in range(3):
         begin = time.perf_counter()
@@ -156,7 +156,7 @@ def test_closing_the_device_ends_a_loop(device: HostDevice) -> None:
     assert "because the device was closed" in errors[0]
 
 
-def counted(kernels: Kernels, limit: int) -> tuple[Graph, Condition, Graph, Node, Buffer]:
+def counted(kernels: Kernels, limit: int) -> tuple[Graph, Condition, Graph, GraphNode, Buffer]:
     """Make a graph with a loop of so many turns: the graph, condition, body, last node in it, and the counter."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     condition = graph.create_condition(1)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from engine.device.memory import MemoryPart
-from engine.device.protocol import Device, Event, Stream
+from engine.device.device import Device
+from engine.device.protocol import Event, MemoryPart, Stream
 from engine.diagnostics import DeviceError
 from tests.device.test_device_contract import PTX
 

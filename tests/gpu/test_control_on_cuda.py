@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.document import Patch
 from tests.blocks.control_checks import CHECKS
 from tests.blocks.running import run

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from engine.device.arguments import KernelArguments
+from engine.device.device import Device
 from engine.device.open import open_device
-from engine.device.protocol import ConditionalKind, Device, LaunchConfig
+from engine.device.protocol import ConditionalKind, LaunchConfig
 from engine.diagnostics import DeviceError, KernelError
 from engine.kernel_sources.nvrtc import compile_cuda
 from engine.ptx import parse

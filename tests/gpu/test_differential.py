@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.device.protocol import Device
+from engine.device.device import Device
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.ahead import compile_ahead
 from tests.gpu.differential.compare import Count, run_both, table

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, UpdateLevel
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.document import Patch
 from engine.patch.files import load_patch
 from engine.protocol.messages import KernelFilesChanged

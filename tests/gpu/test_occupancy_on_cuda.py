@@ -10,8 +10,8 @@ import pytest
 
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
+from engine.device.device import Device
 from engine.device.occupancy import occupancy
-from engine.device.protocol import Device
 from engine.kernel_sources.nvrtc import compile_cuda
 from tests.compiler.executable.test_counted_launches import Visit
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port, uchar4
+from engine.device.device import Device
 from engine.device.open import open_device
-from engine.device.protocol import Device
 from engine.protocol.messages import KernelFilesChanged
 from tests.compiler.support.descriptions import verified_plans
 

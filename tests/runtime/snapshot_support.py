@@ -10,9 +10,10 @@ import numpy as np
 
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, In, Out, port, uchar4
+from engine.device.device import DeviceInfo
 from engine.device.host import HostDevice
 from engine.device.host.events import HostEvent, HostStream
-from engine.device.protocol import DeviceInfo, Event, Memory, PinnedArray
+from engine.device.protocol import Event, Memory, PinnedArray
 from engine.diagnostics import DeviceError
 from engine.protocol.messages import Preview
 

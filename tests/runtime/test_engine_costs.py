@@ -14,7 +14,7 @@ import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import DeviceError, PatchError
 from engine.patch.changes import (
     BlockTypesChanged,

@@ -10,7 +10,7 @@ import pytest
 
 import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef

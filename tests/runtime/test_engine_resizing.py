@@ -13,7 +13,7 @@ import tests.runtime.small_blocks  # noqa: F401  # which defines block types
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.compiler.executable.compiled_graph import Variant
 from engine.compiler.executable.nodes import KernelNode
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import DeviceError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from engine import Engine, Patch
 from engine.compiler.executable.nodes import KernelNode
 from engine.device.arguments import KernelArguments
+from engine.device.device import DeviceInfo
 from engine.device.host import HostDevice
 from engine.device.host.modules.module import HostKernel
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
-from engine.device.protocol import DeviceInfo, LaunchConfig, Node
+from engine.device.protocol import GraphNode, LaunchConfig
 from engine.diagnostics import Severity
 from engine.runtime.check.launch_checks import launch_advice, launch_warnings
 from tests.runtime.conftest import SCALE, Kernels
@@ -34,7 +35,7 @@ def advice(grid: int, threads: int, registers: int = 32, static: int = 0, dynami
 def node(name: str, kernel: Any, config: LaunchConfig) -> KernelNode:
     """Return a kernel node of the graph."""
     typed: Any = SimpleNamespace(kernel=kernel)
-    return KernelNode(name, 0, Node(0), typed, config, KernelArguments((), ()), {})
+    return KernelNode(name, 0, GraphNode(0), typed, config, KernelArguments((), ()), {})
 
 
 def test_registers_are_named_with_their_remedy() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.api import Block, BlockBuilder, In, Kernel, f32, port, uchar4
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import DeviceError
 from engine.protocol.messages import Observe, Probed, Viewing
 from engine.runtime.preview.previews import fitted_size

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.changes import Change, ParameterChanged
 from engine.protocol.messages import FrameReport, Reset
 from tests.fuzzing import seeds

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.protocol.messages import FrameReport, SetRunning
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.small_blocks import bump

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.changes import PortRef
 from engine.protocol.messages import FrameReport, NodeState, SetProfiling
 from tests.runtime.conftest import COUNT, SCALE, Kernels

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.protocol.messages import FrameReport, Reset, SetRunning, UpdateRecord
 from engine.runtime.update import updater as updates
 from engine.runtime.update.prepare import prepare

@@ -12,7 +12,8 @@ import numpy as np
 from engine import Engine, Patch, ProfilingLevel
 from engine.compiler.buffers import Lifetime
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.device.protocol import Device, Memory
+from engine.device.device import Device
+from engine.device.protocol import Memory
 from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
 from engine.patch.changes import PortRef
 from engine.protocol.messages import FrameReport, KernelFilesChanged, UpdateLevel

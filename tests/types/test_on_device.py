@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine import open_device
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.kernel_sources.loader import load_image
 from engine.types import (
     Struct,

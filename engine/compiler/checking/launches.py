@@ -14,8 +14,9 @@ from functools import lru_cache
 from engine.blocktypes.entries import KernelEntry
 from engine.blocktypes.extents import ShapeContext, ShapeRuleError
 from engine.blocktypes.rules import LaunchRule, launch_rule
+from engine.device.device import DeviceInfo
 from engine.device.occupancy import KernelResources, occupancy
-from engine.device.protocol import DeviceInfo, LaunchConfig
+from engine.device.protocol import LaunchConfig
 
 #: Limits of CUDA's grid in x, y and z, counted in thread blocks.
 GRID_LIMITS = (2**31 - 1, 65535, 65535)

@@ -25,7 +25,8 @@ from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
-from engine.device.protocol import Condition, Device, LaunchConfig, Memory
+from engine.device.device import Device
+from engine.device.protocol import Condition, LaunchConfig, Memory
 from engine.patch.changes import PortRef
 
 if TYPE_CHECKING:

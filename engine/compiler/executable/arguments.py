@@ -21,7 +21,7 @@ from engine.blocktypes.entries import (
 )
 from engine.compiler.operations import FRAME, Operation
 from engine.compiler.plan import Plan
-from engine.device.protocol import Kernel, Memory, PinnedArray
+from engine.device.protocol import LoadedKernel, Memory, PinnedArray
 from engine.patch.changes import PortRef
 from engine.ptx.tree import KernelParameter
 from engine.types import DType, bf16
@@ -47,7 +47,7 @@ def element_number(dtype: DType) -> int:
 class TypedKernel:
     """A loaded kernel with its parameters as its source types them, which a CUBIN alone does not tell."""
 
-    kernel: Kernel
+    kernel: LoadedKernel
     parameters: tuple[KernelParameter, ...]
 
 

@@ -13,15 +13,8 @@ from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.operations import Operation, RegionEntry, Scope
 from engine.compiler.plan import Plan
-from engine.device.protocol import (
-    Condition,
-    ConditionalKind,
-    Device,
-    Event,
-    Graph,
-    Memory,
-    Node,
-)
+from engine.device.device import Device
+from engine.device.protocol import Condition, ConditionalKind, Event, Graph, GraphNode, Memory
 from engine.patch.changes import PortRef
 
 # Grouping: which operations become one child graph, as a composite may ask for its blocks.
@@ -115,8 +108,8 @@ class BuiltGraph:
     memory: Mapping[PortRef, Memory]
     kernels: list[KernelNode] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
-    handles: dict[int, Node] = field(default_factory=dict)
-    events: dict[str, tuple[Node, Node]] = field(default_factory=dict)
+    handles: dict[int, GraphNode] = field(default_factory=dict)
+    events: dict[str, tuple[GraphNode, GraphNode]] = field(default_factory=dict)
     borrowed: set[str] = field(default_factory=set)
     #: Labels of the other graph's spans that are borrowed, which may be called otherwise there.
     lent: frozenset[str] = frozenset()
@@ -171,7 +164,7 @@ class _Builder:
         self._groups: dict[str, list[int]] = {}
         for index, label in sorted(spans.items()):
             self._groups.setdefault(label, []).append(index)
-        self._starts: dict[str, tuple[Span, Node]] = {}
+        self._starts: dict[str, tuple[Span, GraphNode]] = {}
         self._units = units(plan.operations, plan.scopes, plan.description.by_id)
         self._left = Counter(spans[unit[0]] for unit in self._units if unit[0] in spans)
 
@@ -208,7 +201,7 @@ class _Builder:
         """True for an operation of a body whose region was not added."""
         return self._plan.operations[index].scope not in self._graphs
 
-    def _known(self, unit: Unit) -> list[Node]:
+    def _known(self, unit: Unit) -> list[GraphNode]:
         """Return the nodes that a unit waits for."""
         handles, operations = self._handles, self._plan.operations
         if len(unit) == 1:
@@ -224,12 +217,12 @@ class _Builder:
         known = sorted({self._handles[i] for i in outside if i in self._handles})
         self._starts[label] = span, self._built.graph.add_event_record(span.start, known)
 
-    def _add_child(self, unit: Unit, after: Sequence[Node]) -> None:
+    def _add_child(self, unit: Unit, after: Sequence[GraphNode]) -> None:
         """Add operations as one child graph; each is known by the child graph's node to those outside."""
         whole, handles = self._graphs[0], self._handles
         child = self._device.create_graph()
         try:
-            inner: dict[int, Node] = {}
+            inner: dict[int, GraphNode] = {}
             built = len(self._built.kernels)
             self._graphs[0], self._handles = child, inner
             for index in unit:
@@ -240,10 +233,10 @@ class _Builder:
             self._graphs[0], self._handles = whole, handles
             child.destroy()
         for kernel in self._built.kernels[built:]:
-            kernel.handle = Node(node + 1 + kernel.handle)
+            kernel.handle = GraphNode(node + 1 + kernel.handle)
         handles.update(dict.fromkeys(unit, node))
 
-    def _add(self, index: int, operation: Operation, after: Sequence[Node]) -> Node:
+    def _add(self, index: int, operation: Operation, after: Sequence[GraphNode]) -> GraphNode:
         graph, entry = self._graphs[operation.scope], operation.entry
         if isinstance(entry, KernelEntry):
             condition = self._condition(graph, operation.node) if entry.sets_condition else None
@@ -255,7 +248,9 @@ class _Builder:
             return self._add_region(graph, operation, entry, after)
         return self._maker.add(graph, index, after)
 
-    def _add_region(self, graph: Graph, operation: Operation, region: RegionEntry, after: Sequence[Node]) -> Node:
+    def _add_region(
+        self, graph: Graph, operation: Operation, region: RegionEntry, after: Sequence[GraphNode]
+    ) -> GraphNode:
         node, bodies = graph.add_conditional(_KINDS[region.kind], self._condition(graph, operation.node), after)
         self._graphs.update(zip(region.scopes, bodies, strict=True))
         return node

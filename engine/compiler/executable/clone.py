@@ -15,7 +15,8 @@ from engine.compiler.executable.build import BuiltGraph, Span
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.operations import DownloadStatus
 from engine.compiler.plan import Plan
-from engine.device.protocol import Device, Node, PinnedArray
+from engine.device.device import Device
+from engine.device.protocol import GraphNode, PinnedArray
 
 #: Numbers of nodes that were taken out stay in a graph; with more of them than this share, it is built anew.
 _MOST_REMOVED = 2
@@ -164,12 +165,12 @@ class _Rebuilding:
         graph, handles, operations = self._built.graph, self._built.handles, self._plan.operations
         earlier, labels = self._amendment.earlier, self._labels
         made: dict[int, KernelNode] = {}
-        starts: dict[str, Node] = {}
+        starts: dict[str, GraphNode] = {}
         # In the order of operations, so that nodes never wait for each other in a circle in between.
         for index in sorted(self._renewed | self._retied):
             entry = operations[index].entry
             is_new, is_tied = earlier[index] < 0 or index in self._replaced, index in self._retied
-            after: list[Node] = []
+            after: list[GraphNode] = []
             if is_tied:
                 after = [handles[other] for other in operations[index].after]
                 if index in labels:
@@ -192,7 +193,7 @@ class _Rebuilding:
             self._stop(label, start)
         return made
 
-    def _start(self, label: str) -> Node:
+    def _start(self, label: str) -> GraphNode:
         """Have a span start when everything that its operations wait for is done."""
         operations, handles, labels = self._plan.operations, self._built.handles, self._labels
         outside = {d for i in self._groups[label] for d in operations[i].after if labels.get(d) != label}
@@ -206,7 +207,7 @@ class _Rebuilding:
         self._spans[label] = span
         return self._built.graph.add_event_record(span.start, after)
 
-    def _stop(self, label: str, start: Node) -> None:
+    def _stop(self, label: str, start: GraphNode) -> None:
         """Have a span end with the last of its operations."""
         members, built = self._groups[label], self._built
         ends = sorted({built.handles[i] for i in members})

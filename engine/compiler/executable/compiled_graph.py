@@ -15,12 +15,13 @@ from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.operations import RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
 from engine.device.arguments import ArgumentError
-from engine.device.protocol import Device, Event, Executable, Memory, Node, PinnedArray, Stream
+from engine.device.device import Device
+from engine.device.protocol import Event, Executable, GraphNode, Memory, PinnedArray, Stream
 from engine.patch.changes import PortRef
 
 #: Kernel nodes of one executable whose argument blocks were written to and which were not refreshed since.
-Written = dict[Node, None]
-Refresh = Callable[[Iterable[Node]], None]
+Written = dict[GraphNode, None]
+Refresh = Callable[[Iterable[GraphNode]], None]
 #: Writes a value wherever it goes, to be passed on by `refresh`; ArgumentError when a kernel can't take it.
 Write = Callable[[object], None]
 

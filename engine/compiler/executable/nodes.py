@@ -11,8 +11,8 @@ from engine.compiler.executable.arguments import Address, Resources, TypedKernel
 from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, Operation, UploadFrame
 from engine.compiler.plan import Plan
 from engine.device.arguments import KernelArguments
-from engine.device.memory import MemoryPart
-from engine.device.protocol import Condition, Device, Graph, LaunchConfig, Memory, Node
+from engine.device.device import Device
+from engine.device.protocol import Condition, Graph, GraphNode, LaunchConfig, Memory, MemoryPart
 from engine.diagnostics import DeviceError, GraphValidationError, error
 from engine.patch.changes import PortRef
 
@@ -23,7 +23,7 @@ class KernelNode:
 
     node: str
     operation: int
-    handle: Node
+    handle: GraphNode
     kernel: TypedKernel
     config: LaunchConfig
     arguments: KernelArguments
@@ -83,9 +83,9 @@ class NodeMaker:
             arguments = KernelArguments(typed.parameters, values)
         except DeviceError as problem:
             raise _refused(operation, f"kernel {kernel.name}: {problem}") from None
-        return KernelNode(operation.node, index, Node(-1), typed, config, arguments, entry.live_parameters)
+        return KernelNode(operation.node, index, GraphNode(-1), typed, config, arguments, entry.live_parameters)
 
-    def add(self, graph: Graph, index: int, after: Sequence[Node]) -> Node:
+    def add(self, graph: Graph, index: int, after: Sequence[GraphNode]) -> GraphNode:
         """Add the node of an operation that is neither a kernel nor a region."""
         resources, operation = self._resources, self._plan.operations[index]
         match operation.entry:

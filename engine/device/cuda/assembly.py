@@ -12,7 +12,7 @@ from engine.device.cuda.errors import check
 from engine.device.cuda.launch import NativeLaunch
 from engine.device.cuda.module import CudaKernel, own_kernel
 from engine.device.cuda.native_graph import NativeGraph
-from engine.device.cuda.ownership import Holds, Resources, Shared
+from engine.device.cuda.ownership import DriverObjects, Holds, Shared
 from engine.device.nodes import (
     ChildWork,
     ConditionalWork,
@@ -23,7 +23,7 @@ from engine.device.nodes import (
     NodeRecord,
     Work,
 )
-from engine.device.protocol import Graph, Node
+from engine.device.protocol import Graph, GraphNode
 from engine.device.tree import GraphTree
 from engine.diagnostics import DeviceError
 
@@ -31,13 +31,13 @@ from engine.diagnostics import DeviceError
 class Assembly:
     """A CUDA graph with every body and child graph in it; each of our nodes stands for one or more of the driver's."""
 
-    def __init__(self, resources: Resources, context: Any, origin: Assembly | None = None) -> None:
+    def __init__(self, resources: DriverObjects, context: Any, origin: Assembly | None = None) -> None:
         self.resources = resources
         self.context = context
         if origin is None:
             self.tree, self.images = GraphTree(), Holds()
             self.native = NativeGraph(resources, self.tree, check(driver.cuGraphCreate(0), "cuGraphCreate"))
-            self.versions: dict[Node, int] = {}
+            self.versions: dict[GraphNode, int] = {}
         else:
             self.tree = origin.tree.clone()
             self.native = origin.native.clone(self.tree)
@@ -52,7 +52,7 @@ class Assembly:
         """Return a copy with the same numbers of nodes; DeviceError where the driver makes none."""
         return Assembly(self.resources, self.context, self)
 
-    def add_kernel(self, graph: int, work: KernelWork, after: Sequence[Node]) -> Node:
+    def add_kernel(self, graph: int, work: KernelWork, after: Sequence[GraphNode]) -> GraphNode:
         """Add a kernel node; DeviceError, and no change, when the launch or the arguments do not fit the kernel."""
         kernel: CudaKernel = work.kernel  # type: ignore[assignment]  # which the graph has looked at
         arguments = work.arguments
@@ -75,7 +75,7 @@ class Assembly:
         self.versions[node] = arguments.version
         return node
 
-    def make(self, first: Node) -> None:
+    def make(self, first: GraphNode) -> None:
         """Make the driver's nodes for those of the tree from `first` on; when that fails, they are forgotten."""
         nodes, late = self.native.nodes, []
         try:
@@ -86,7 +86,7 @@ class Assembly:
                     if other < index:
                         before += self.native.nodes_of(other)
                     else:
-                        late.append((Node(index), other))
+                        late.append((GraphNode(index), other))
                 nodes.append(self._make(record, before))
             for node, other in late:
                 self._depend(node, [other], remove=False)
@@ -100,7 +100,7 @@ class Assembly:
             del self.native.graphs[len(self.tree.owners) :]
             raise
 
-    def remove(self, graph: int, node: Node) -> None:
+    def remove(self, graph: int, node: GraphNode) -> None:
         """Take a node out, with what is in it."""
         self.tree.record(graph, node, "removed node")
         handles, inside = self.native.nodes_of(node), self.tree.inside(node)
@@ -113,15 +113,15 @@ class Assembly:
             self.native.nodes[index] = []
             if isinstance(work, KernelWork):
                 self.images.drop(own_image(work))
-                del self.versions[Node(index)]
+                del self.versions[GraphNode(index)]
 
-    def set_after(self, graph: int, node: Node, after: Sequence[Node]) -> None:
+    def set_after(self, graph: int, node: GraphNode, after: Sequence[GraphNode]) -> None:
         """Have a node wait for others than before."""
         gone, added = self.tree.set_after(graph, node, after)
         self._depend(node, gone, remove=True)
         self._depend(node, added, remove=False)
 
-    def set_kernel(self, graph: int, node: Node, work: KernelWork) -> None:
+    def set_kernel(self, graph: int, node: GraphNode, work: KernelWork) -> None:
         """Give a kernel node another launch."""
         before = self.tree.kernel(graph, node)
         kernel = own_kernel(work.kernel)
@@ -161,7 +161,7 @@ class Assembly:
             if result[0]:
                 check(result, f"adding kernel {kernel.name} to a graph")
             self.images.hold(kernel.image)
-            self.versions[Node(len(self.native.nodes))] = work.arguments.version
+            self.versions[GraphNode(len(self.native.nodes))] = work.arguments.version
             return [result[1]]
         return self._make_other(work, graph, before)
 
@@ -184,7 +184,7 @@ class Assembly:
             case _:  # a node that was removed from a child graph
                 return []
 
-    def _depend(self, node: Node, others: Sequence[Node], *, remove: bool) -> None:
+    def _depend(self, node: GraphNode, others: Sequence[GraphNode], *, remove: bool) -> None:
         """Add dependencies of a node, or remove them."""
         own = self.native.nodes_of(node)
         pairs = [(before, after) for other in others for before in self.native.nodes_of(other) for after in own]
@@ -196,7 +196,7 @@ class Assembly:
 
     def _drop_kernels(self, indices: range) -> None:
         for index in indices:
-            if self.versions.pop(Node(index), None) is not None:
+            if self.versions.pop(GraphNode(index), None) is not None:
                 work = self.tree.nodes[index].work
                 assert isinstance(work, KernelWork)
                 self.images.drop(own_image(work))

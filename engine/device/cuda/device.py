@@ -15,12 +15,12 @@ from engine.device.cuda.graph import CudaGraph
 from engine.device.cuda.launch import argument_pointers, check_launch
 from engine.device.cuda.memory import CudaAdoptedMemory, CudaMemory, CudaPinnedArray
 from engine.device.cuda.module import CudaModule, own_kernel
-from engine.device.cuda.ownership import Resources
+from engine.device.cuda.ownership import DriverObjects
 from engine.device.cuda.probe import describe, start_driver, why_unusable
 from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
+from engine.device.device import Buffer, upload
 from engine.device.external import described
-from engine.device.memory import Buffer, upload
-from engine.device.protocol import Dim3, Kernel, LaunchConfig, Memory, Stream
+from engine.device.protocol import Dim3, LaunchConfig, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class CudaDevice:
         self._ordinal = ordinal
         self._handle = check(driver.cuDeviceGet(ordinal), "cuDeviceGet")
         self._context = check(driver.cuDevicePrimaryCtxRetain(self._handle), f"opening device cuda:{ordinal}")
-        self._resources = Resources()
+        self._resources = DriverObjects()
         self._closed = False
         self.activate()
         self._stream = self.create_stream()
@@ -115,7 +115,7 @@ class CudaDevice:
 
     def launch(
         self,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: Sequence[int],
         thread_block: Sequence[int],
         args: Sequence[object],

@@ -15,7 +15,7 @@ from engine.device.cuda.module import own_kernel
 from engine.device.cuda.stream import own_stream
 from engine.device.difference import difference
 from engine.device.nodes import KernelWork
-from engine.device.protocol import Graph, Kernel, LaunchConfig, Node, Stream, UpdateResult
+from engine.device.protocol import Graph, GraphNode, LaunchConfig, LoadedKernel, Stream, UpdateResult
 from engine.device.tree import ROOT
 from engine.diagnostics import DeviceError
 
@@ -34,7 +34,7 @@ class CudaExecutable:
         self._token = self._resources.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
         self._records = tuple(assembly.tree.nodes)
         #: The driver's name of a kernel node, its launch, and what the driver reads of that.
-        self._prepared: dict[Node, tuple[Any, NativeLaunch, Any]] = {}
+        self._prepared: dict[GraphNode, tuple[Any, NativeLaunch, Any]] = {}
         self._images = assembly.images.copy()
         self._destroyed = False
 
@@ -52,7 +52,9 @@ class CudaExecutable:
             raise DeviceError("executable must be uploaded before it is destroyed")
         check(driver.cuGraphUpload(self._handle, own_stream(stream).handle), "uploading a graph")
 
-    def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+    def update_kernel(
+        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
+    ) -> None:
         """Give a kernel node new arguments, a new launch or another function; DeviceError, and no change, if unfit.
 
         With the kernel, argument block and launch that it had before it costs one driver call: that is the way to
@@ -72,7 +74,7 @@ class CudaExecutable:
         self._images.hold(own.image)
         self._images.drop(before.image)
 
-    def refresh(self, nodes: Iterable[Node]) -> None:
+    def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Pass on what was written into the argument blocks of kernel nodes: one driver call for each."""
         prepared, handle = self._prepared, self._handle
         for node in nodes:
@@ -112,7 +114,7 @@ class CudaExecutable:
             self._images.clear()
             self._prepared.clear()
 
-    def _prepare(self, node: Node) -> tuple[Any, NativeLaunch, Any]:
+    def _prepare(self, node: GraphNode) -> tuple[Any, NativeLaunch, Any]:
         """Make a node's parameters on its first update: most nodes of a patch are never updated."""
         work = self._records[node].work if 0 <= node < len(self._records) else None
         if self._destroyed or not isinstance(work, KernelWork):

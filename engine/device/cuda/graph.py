@@ -15,17 +15,17 @@ from engine.device.cuda.assembly import Assembly, own_assembly
 from engine.device.cuda.errors import check
 from engine.device.cuda.executable import CudaExecutable
 from engine.device.cuda.module import own_kernel
-from engine.device.cuda.ownership import Resources
+from engine.device.cuda.ownership import DriverObjects
 from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, Work
 from engine.device.protocol import (
     Condition,
     ConditionalKind,
     Event,
     Graph,
-    Kernel,
+    GraphNode,
     LaunchConfig,
+    LoadedKernel,
     Memory,
-    Node,
     PinnedArray,
 )
 from engine.device.tree import ROOT
@@ -42,31 +42,31 @@ class CudaGraph:
         self._number = number
 
     @classmethod
-    def create(cls, resources: Resources, context: Any) -> CudaGraph:
+    def create(cls, resources: DriverObjects, context: Any) -> CudaGraph:
         """Make an empty graph."""
         return cls(Assembly(resources, context), ROOT)
 
     def add_kernel(
-        self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
-    ) -> Node:
+        self, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[GraphNode]
+    ) -> GraphNode:
         """Add a kernel launch; DeviceError when the launch or the arguments do not fit the kernel."""
         return self._alive().add_kernel(self._number, KernelWork(own_kernel(kernel), config, arguments), after)
 
-    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[Node]) -> Node:
+    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[GraphNode]) -> GraphNode:
         """Add a fill of the first `size_bytes` of `target`; DeviceError when they are more than it has."""
         return self._add(MemsetWork(target, value, size_bytes), after)
 
     def add_copy(
-        self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[Node]
-    ) -> Node:
+        self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[GraphNode]
+    ) -> GraphNode:
         """Add a copy between device memory and pinned arrays; DeviceError when either end is too small."""
         return self._add(CopyWork(target, source, size_bytes), after)
 
-    def add_event_record(self, event: Event, after: Sequence[Node]) -> Node:
+    def add_event_record(self, event: Event, after: Sequence[GraphNode]) -> GraphNode:
         """Add the recording of an event, which each launch of the graph does anew; DeviceError in a body."""
         return self._add(EventWork(event), after)
 
-    def add_child(self, child: Graph, after: Sequence[Node]) -> Node:
+    def add_child(self, child: Graph, after: Sequence[GraphNode]) -> GraphNode:
         """Add all nodes of another graph as one; node `i` of it becomes node `added + 1 + i` of this graph."""
         own = own_assembly(child, "child graph")
         assembly = self._alive()
@@ -82,8 +82,8 @@ class CudaGraph:
         return condition
 
     def add_conditional(
-        self, kind: ConditionalKind, condition: Condition, after: Sequence[Node]
-    ) -> tuple[Node, tuple[CudaGraph, ...]]:
+        self, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
+    ) -> tuple[GraphNode, tuple[CudaGraph, ...]]:
         """Add a conditional node and return it with its empty bodies."""
         assembly = self._alive()
         node, bodies = assembly.tree.add_conditional(self._number, kind, condition, after)
@@ -94,15 +94,17 @@ class CudaGraph:
         """Return a graph with the same nodes, to be changed apart from this one; DeviceError when it has conditions."""
         return CudaGraph(self.assembly.clone(), ROOT)
 
-    def remove(self, node: Node) -> None:
+    def remove(self, node: GraphNode) -> None:
         """Take a node out of the graph; its number is not used again."""
         self._alive().remove(self._number, node)
 
-    def set_after(self, node: Node, after: Sequence[Node]) -> None:
+    def set_after(self, node: GraphNode, after: Sequence[GraphNode]) -> None:
         """Have a node wait for these nodes instead of those before."""
         self._alive().set_after(self._number, node, after)
 
-    def set_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+    def set_kernel(
+        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
+    ) -> None:
         """Give a kernel node another function, launch or arguments; executables made before keep theirs."""
         self._alive().set_kernel(self._number, node, KernelWork(own_kernel(kernel), config, arguments))
 
@@ -135,7 +137,7 @@ class CudaGraph:
             raise DeviceError("graph must be a whole one, got a body of a conditional node")
         return self._alive()
 
-    def _add(self, work: Work, after: Sequence[Node]) -> Node:
+    def _add(self, work: Work, after: Sequence[GraphNode]) -> GraphNode:
         assembly = self._alive()
         node = assembly.tree.add(self._number, work, after)
         assembly.make(node)

@@ -9,7 +9,7 @@ import numpy as np
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
-from engine.device.cuda.ownership import Resources
+from engine.device.cuda.ownership import DriverObjects
 from engine.device.external import ExternalArray, writable_bytes
 from engine.device.protocol import Memory, PinnedArray
 from engine.diagnostics import DeviceError
@@ -22,7 +22,7 @@ class CudaMemory:
 
     __slots__ = ("_pointer", "_resources", "_token", "size_bytes")
 
-    def __init__(self, resources: Resources, size_bytes: int) -> None:
+    def __init__(self, resources: DriverObjects, size_bytes: int) -> None:
         if size_bytes < 1:
             raise DeviceError(f"allocation must be at least 1 byte, got {size_bytes}")
         result = driver.cuMemAlloc(size_bytes)
@@ -58,7 +58,7 @@ class CudaAdoptedMemory:
 
     __slots__ = ("_pointer", "_resources", "_token", "size_bytes")
 
-    def __init__(self, resources: Resources, external: ExternalArray, ordinal: int) -> None:
+    def __init__(self, resources: DriverObjects, external: ExternalArray, ordinal: int) -> None:
         self.size_bytes = writable_bytes(external, f"cuda:{ordinal}")
         _check_place(external.pointer, ordinal)
         if external.stream is not None:
@@ -110,7 +110,7 @@ class CudaPinnedArray:
 
     __slots__ = ("_resources", "_token", "address", "array")
 
-    def __init__(self, resources: Resources, content: np.ndarray[Any, Any]) -> None:
+    def __init__(self, resources: DriverObjects, content: np.ndarray[Any, Any]) -> None:
         size = max(content.nbytes, 1)
         handle = check(driver.cuMemAllocHost(size), f"allocation of {size} page-locked bytes")
         self.address = int(handle)

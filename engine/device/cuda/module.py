@@ -8,10 +8,10 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check, device_error
-from engine.device.cuda.ownership import Resources, Shared
+from engine.device.cuda.ownership import DriverObjects, Shared
 from engine.device.cuda.probe import driver_version
 from engine.device.occupancy import KernelResources
-from engine.device.protocol import Kernel
+from engine.device.protocol import LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelParameter, KernelSignature, parse
 
@@ -82,7 +82,7 @@ class CudaKernel:
 class CudaModule:
     """Loaded code; `unload` lets go of it, and the last graph that runs one of its kernels takes it away."""
 
-    def __init__(self, resources: Resources, image: str | bytes) -> None:
+    def __init__(self, resources: DriverObjects, image: str | bytes) -> None:
         handle = _load(image)
 
         def unload() -> None:
@@ -126,7 +126,7 @@ class CudaModule:
             self._image.drop()
 
 
-def own_kernel(kernel: Kernel) -> CudaKernel:
+def own_kernel(kernel: LoadedKernel) -> CudaKernel:
     """Return the kernel as this device's; DeviceError when it is another device's or was unloaded."""
     if not isinstance(kernel, CudaKernel):
         raise DeviceError(f"kernel {kernel.name} must be loaded on the CUDA device, got {type(kernel).__name__}")

@@ -8,9 +8,9 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
-from engine.device.cuda.ownership import Resources, Shared
+from engine.device.cuda.ownership import DriverObjects, Shared
 from engine.device.nodes import ChildWork, NoWork
-from engine.device.protocol import Node
+from engine.device.protocol import GraphNode
 from engine.device.tree import ROOT, GraphTree
 
 #: A clone looks up the driver's nodes in the graph that it comes from, and that one in its own; at most so many.
@@ -24,7 +24,7 @@ class NativeGraph:
     cloned from has to stay.
     """
 
-    def __init__(self, resources: Resources, tree: GraphTree, handle: Any) -> None:
+    def __init__(self, resources: DriverObjects, tree: GraphTree, handle: Any) -> None:
         self.shared = Shared(resources, self._release)
         #: The driver's graph for each graph of the tree, and its nodes for each node; None is not looked up yet.
         self.graphs: list[Any] = [handle]
@@ -47,7 +47,7 @@ class NativeGraph:
         self._clones.add(twin)
         return twin
 
-    def nodes_of(self, node: Node) -> list[Any]:
+    def nodes_of(self, node: GraphNode) -> list[Any]:
         """Return the driver's nodes for one of ours."""
         found = self.nodes[node]
         if found is None:
@@ -75,12 +75,12 @@ class NativeGraph:
         for twin in self._clones:
             for node in nodes:
                 if node < len(twin.nodes):
-                    twin.nodes_of(Node(node))
+                    twin.nodes_of(GraphNode(node))
 
     def _find_all(self) -> None:
         """Look up everything, so that the graph this one was cloned from is not needed any more."""
         for node in range(len(self.nodes)):
-            self.nodes_of(Node(node))
+            self.nodes_of(GraphNode(node))
         for number, owner in enumerate(self._tree.owners):
             if owner is not None and isinstance(self._tree.nodes[owner].work, ChildWork):
                 self.graph(number)

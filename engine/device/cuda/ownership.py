@@ -8,7 +8,7 @@ from collections.abc import Callable
 Release = Callable[[], None]
 
 
-class Resources:
+class DriverObjects:
     """Everything a device has made and not given back yet."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Shared:
 
     __slots__ = ("_holders", "_resources", "_token")
 
-    def __init__(self, resources: Resources, release: Release) -> None:
+    def __init__(self, resources: DriverObjects, release: Release) -> None:
         self._resources = resources
         self._token = resources.add(release)
         self._holders = 1

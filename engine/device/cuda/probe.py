@@ -8,8 +8,8 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
+from engine.device.device import DeviceInfo
 from engine.device.occupancy import MultiprocessorLimits, shared_unit
-from engine.device.protocol import DeviceInfo
 from engine.diagnostics import DeviceError
 
 _Attribute = driver.CUdevice_attribute

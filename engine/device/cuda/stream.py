@@ -6,7 +6,7 @@ from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
 from engine.device.cuda.memory import copy_address
-from engine.device.cuda.ownership import Resources
+from engine.device.cuda.ownership import DriverObjects
 from engine.device.protocol import Event, Memory, PinnedArray, Stream
 from engine.diagnostics import DeviceError
 
@@ -18,7 +18,7 @@ class CudaEvent:
 
     __slots__ = ("_resources", "_token", "handle")
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: DriverObjects) -> None:
         handle = check(driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DEFAULT), "cuEventCreate")
         self.handle = handle
         self._resources = resources
@@ -56,7 +56,7 @@ class CudaStream:
 
     __slots__ = ("_resources", "_token", "handle")
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: DriverObjects) -> None:
         handle = check(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING), "cuStreamCreate")
         self.handle = handle
         self._resources = resources

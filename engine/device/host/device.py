@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.device import memory as buffers
 from engine.device.arguments import KernelArguments
+from engine.device.device import Buffer, DeviceInfo, upload
 from engine.device.external import described
 from engine.device.host.events import HostEvent, HostStream
 from engine.device.host.graph.graph import HostGraph
@@ -30,8 +30,7 @@ from engine.device.host.memory import (
 from engine.device.host.modules.module import HostModule, own_kernel
 from engine.device.host.pool import Pool
 from engine.device.host.watchdog import Watchdog
-from engine.device.memory import Buffer
-from engine.device.protocol import DeviceInfo, Dim3, Kernel, LaunchConfig, Memory, Stream
+from engine.device.protocol import Dim3, LaunchConfig, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
 #: Long for a frame, short for a person who waits for a kernel that never ends.
@@ -86,7 +85,7 @@ class HostDevice:
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
-        return buffers.upload(self, array)
+        return upload(self, array)
 
     def pinned(self, array: np.ndarray[Any, Any]) -> HostPinnedArray:
         """Return a pinned array that holds a copy of `array`."""
@@ -123,7 +122,7 @@ class HostDevice:
 
     def launch(
         self,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: Sequence[int],
         thread_block: Sequence[int],
         args: Sequence[object],

@@ -12,7 +12,7 @@ from engine.device.arguments import KernelArguments
 from engine.device.host import faults
 from engine.device.host.memory import AllocationTable
 from engine.device.host.modules.module import HostKernel
-from engine.device.host.pool import Pool, Worker
+from engine.device.host.pool import Pool, PoolWorker
 from engine.device.host.translate import abi
 from engine.device.protocol import LaunchConfig
 from engine.device.slab import take
@@ -116,7 +116,7 @@ class Launch:
         if failed is not None:
             raise self.error(failed, pool, pairs)
 
-    def _work(self, worker: Worker, blocks: int, chunk: int) -> bool:
+    def _work(self, worker: PoolWorker, blocks: int, chunk: int) -> bool:
         address = self.arguments.address
         worker.prepare(self.shared_bytes, self.kernel.scratch_bytes, address)
         return bool(self.kernel.function(self._piece.address, address, worker.address, blocks, chunk) == 0)
@@ -128,7 +128,7 @@ class Launch:
         waits = self.kernel.spins and self.blocks > 1
         return block_ns is not None and self.blocks * block_ns < INLINE_NS and not waits
 
-    def error(self, worker: Worker, pool: Pool, pairs: Any) -> KernelFault:
+    def error(self, worker: PoolWorker, pool: Pool, pairs: Any) -> KernelFault:
         """Return what a worker's fault record says; `pairs` are the allocations that the kernel was given."""
         name, config, record, lines = self.kernel.name, self.config, worker.record, self.kernel.lines
         if int(record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from engine.device.external import ExternalArray, writable_bytes
-from engine.device.memory import MemoryPart
+from engine.device.protocol import MemoryPart
 from engine.diagnostics import DeviceError
 
 #: What CUDA guarantees; it also keeps vector accesses aligned.

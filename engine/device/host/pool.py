@@ -19,10 +19,10 @@ PATIENCE_S = 0.003
 
 #: Runs thread blocks on one worker, so many at a time, until as many as this have been taken by any worker; false when
 #: a fault ended them.
-Work = Callable[["Worker", int, int], bool]
+RunBlocks = Callable[["PoolWorker", int, int], bool]
 
 
-class Worker:
+class PoolWorker:
     """What one thread of the pool keeps between kernels: the worker record, shared memory and scratch memory."""
 
     def __init__(self) -> None:
@@ -45,18 +45,18 @@ class Worker:
         self.record[abi.ARGUMENTS] = arguments
 
 
-class _Job:
+class _PoolJob:
     """One launch, shared by the workers: each takes the next chunk of thread blocks until none is left."""
 
-    def __init__(self, work: Work, blocks: int, chunk: int, parts: int, give_up: Callable[[], None]) -> None:
+    def __init__(self, work: RunBlocks, blocks: int, chunk: int, parts: int, give_up: Callable[[], None]) -> None:
         self.work = work
         self.chunk = chunk
         self.limits = [-(-blocks * part // parts) for part in range(1, parts + 1)]
         self.give_up = give_up  # stops the thread blocks that wait for one that has failed
-        self.failed: Worker | None = None
+        self.failed: PoolWorker | None = None
         self.error: BaseException | None = None
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: PoolWorker) -> None:
         """Run thread blocks until none is left or a worker has failed."""
         for limit in self.limits:
             if self.failed is not None or self.error is not None:
@@ -76,7 +76,7 @@ class _Reserve:
     of them then needs a thread of its own.
     """
 
-    def __init__(self, job: _Job, blocks: int) -> None:
+    def __init__(self, job: _PoolJob, blocks: int) -> None:
         self._job = job
         self._count = min(blocks, MOST_AT_ONCE)
         self._over = threading.Event()
@@ -89,7 +89,7 @@ class _Reserve:
             # Twice as many each time: most launches that take long do not wait at all.
             for _ in range(min(len(threads) + 2, self._count - len(threads))):
                 name = f"warploom-host-reserve-{len(threads)}"
-                thread = threading.Thread(target=self._job.run, args=(Worker(),), name=name, daemon=True)
+                thread = threading.Thread(target=self._job.run, args=(PoolWorker(),), name=name, daemon=True)
                 thread.start()
                 threads.append(thread)
         for thread in threads:
@@ -114,16 +114,16 @@ class Pool:
         #: Why the last kernel was stopped.
         self.stop_reason = 0
         self.cores = cores or len(os.sched_getaffinity(0))
-        self._own = Worker()
+        self._own = PoolWorker()
         self._lock = threading.Lock()
         self._wake = [threading.Semaphore(0) for _ in range(self.cores - 1)]
         self._done = threading.Semaphore(0)
-        self._job: _Job | None = None
+        self._job: _PoolJob | None = None
         self._threads: list[threading.Thread] = []
 
     def run(
-        self, work: Work, blocks: int, *, is_small: bool, spins: bool = False, in_parts: bool = False
-    ) -> tuple[Worker | None, int]:
+        self, work: RunBlocks, blocks: int, *, is_small: bool, spins: bool = False, in_parts: bool = False
+    ) -> tuple[PoolWorker | None, int]:
         """Run every thread block, on this thread alone when the work is small.
 
         Thread blocks that `spins` says may wait for each other get more threads when they seem to. Work that may be
@@ -135,7 +135,7 @@ class Pool:
             inline = blocks == 1 or self.cores == 1 or is_small
             chunk = 1 if spins else blocks if inline else max(1, -(-blocks // (self.cores * CHUNKS_PER_WORKER)))
             parts = min(CHUNKS_PER_WORKER, blocks) if in_parts else 1
-            job = _Job(work, blocks, chunk, parts, self.watchdog.interrupt if spins else _nothing)
+            job = _PoolJob(work, blocks, chunk, parts, self.watchdog.interrupt if spins else _nothing)
             reserve = _Reserve(job, blocks) if spins else None
             self.watchdog.start()
             if inline:
@@ -157,7 +157,7 @@ class Pool:
                 raise job.error
             return job.failed, 1 if inline else self.cores
 
-    def run_alone(self, work: Callable[[Worker], int]) -> int:
+    def run_alone(self, work: Callable[[PoolWorker], int]) -> int:
         """Run something on this thread, within the time limit of one kernel, and return what it returns."""
         with self._lock:
             self.watchdog.start()
@@ -171,12 +171,12 @@ class Pool:
         if not self._threads:
             for index, wake in enumerate(self._wake):
                 thread = threading.Thread(
-                    target=self._loop, args=(wake, Worker()), name=f"warploom-host-{index}", daemon=True
+                    target=self._loop, args=(wake, PoolWorker()), name=f"warploom-host-{index}", daemon=True
                 )
                 thread.start()
                 self._threads.append(thread)
 
-    def _loop(self, wake: threading.Semaphore, worker: Worker) -> None:
+    def _loop(self, wake: threading.Semaphore, worker: PoolWorker) -> None:
         while True:
             wake.acquire()
             job = self._job

@@ -31,7 +31,7 @@ HEAP_BYTES = 8 << 20
 _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * 6)
 
 
-class Heap:
+class DeviceHeap:
     """Memory for `malloc` in kernels; blocks stay until they are freed, also from one kernel to the next."""
 
     def __init__(self, table: AllocationTable) -> None:
@@ -72,7 +72,7 @@ class Services:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._call = _CALL(self._serve)
-        self._heap: Heap | None = None
+        self._heap: DeviceHeap | None = None
         self._pairs: Any = np.zeros((0, 2), np.uint64)
         self._lines: list[tuple[int, bytes]] = []
         self._printed = 0
@@ -91,7 +91,7 @@ class Services:
         """Make the device heap, which must be there before a kernel that uses it starts."""
         with self._lock:
             if self._heap is None:
-                self._heap = Heap(table)
+                self._heap = DeviceHeap(table)
 
     def begin(self, pairs: Any) -> None:
         """Note the live allocations, an (n, 2) array of first address and size."""

@@ -9,8 +9,9 @@ from functools import cache
 from engine.blocktypes.entries import KernelEntry
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.plan import Plan
+from engine.device.device import DeviceInfo
 from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
-from engine.device.protocol import DeviceInfo, LaunchConfig
+from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error, warning
 from engine.runtime.check.requirements import ImageOf
 

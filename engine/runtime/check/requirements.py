@@ -11,7 +11,7 @@ import msgspec
 from engine.blocktypes.entries import BufferArgument, Kernel, KernelEntry
 from engine.compiler.buffers import Lifetime
 from engine.compiler.plan import Plan
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import Diagnostic, GraphValidationError, error
 from engine.figures import format_bytes
 from engine.kernel_sources.elements import check_elements, pointer_elements

@@ -17,7 +17,8 @@ import numpy as np
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.frame import pack_frame
-from engine.device.protocol import Device, Memory
+from engine.device.device import Device
+from engine.device.protocol import Memory
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from engine.device.protocol import Device, Memory
+from engine.device.device import Device
+from engine.device.protocol import Memory
 from engine.diagnostics import DeviceError
 
 #: Above this size an allocation is exact: a rounded one would waste too much.

@@ -10,8 +10,8 @@ import numpy as np
 from engine.compiler.buffers import TRANSIENT, Lifetime, PlannedBuffer
 from engine.compiler.operations import FRAME, STATUS
 from engine.compiler.plan import Plan
-from engine.device.memory import MemoryPart
-from engine.device.protocol import Device, Memory, PinnedArray
+from engine.device.device import Device
+from engine.device.protocol import Memory, MemoryPart, PinnedArray
 from engine.diagnostics import DeviceError, GraphValidationError, error
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool

@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.compiler.checking.layouts import Layout
 from engine.compiler.plan import Plan
-from engine.device.protocol import Device, Memory
+from engine.device.device import Device
+from engine.device.protocol import Memory
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.types import nearest_number

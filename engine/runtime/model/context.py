@@ -12,7 +12,7 @@ from engine.blocktypes.block import Block
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.frame import Frame
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import (
     BlockTypesChanged,

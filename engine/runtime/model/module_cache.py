@@ -13,7 +13,8 @@ from engine.blocktypes.entries import Kernel as KernelName
 from engine.compiler.description import BlockNode
 from engine.compiler.executable.arguments import TypedKernel
 from engine.compiler.plan import Plan
-from engine.device.protocol import Device, Module
+from engine.device.device import Device
+from engine.device.protocol import Module
 from engine.diagnostics import Diagnostic, KernelError, error
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_kernel, load_image

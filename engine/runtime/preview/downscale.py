@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, Future
 
-from engine.device.memory import MemoryPart
-from engine.device.protocol import Device, Kernel, Memory, Module, Stream
+from engine.device.device import Device
+from engine.device.protocol import LoadedKernel, Memory, MemoryPart, Module, Stream
 from engine.diagnostics import Diagnostic, WarploomError, error
 from engine.kernel_sources.loader import find_kernel, load_image
 
@@ -22,7 +22,7 @@ class Reducer:
         self._device, self._beside = device, beside
         self._loading: Future[None] | None = None
         self._module: Module | None = None
-        self.kernel: Kernel | None = None
+        self.kernel: LoadedKernel | None = None
         #: Why there is no kernel; whoever tells it takes it away.
         self.problem: Diagnostic | None = None
 

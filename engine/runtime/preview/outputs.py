@@ -16,8 +16,8 @@ from engine.blocktypes.entries import Display
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
-from engine.device.memory import MemoryPart
-from engine.device.protocol import Device, Memory
+from engine.device.device import Device
+from engine.device.protocol import Memory, MemoryPart
 from engine.diagnostics import PatchError, error
 from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically

@@ -10,8 +10,8 @@ import numpy as np
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
-from engine.device.memory import MemoryPart
-from engine.device.protocol import Device, Memory, PinnedArray
+from engine.device.device import Device
+from engine.device.protocol import Memory, MemoryPart, PinnedArray
 from engine.diagnostics import DeviceError, Diagnostic, error
 from engine.patch.changes import PortRef
 from engine.protocol.messages import Preview, Probed

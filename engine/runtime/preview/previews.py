@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
-from engine.device.protocol import Device, Stream
+from engine.device.device import Device
+from engine.device.protocol import Stream
 from engine.diagnostics import error
 from engine.protocol.messages import Viewing
 from engine.protocol.outbox import Outbox

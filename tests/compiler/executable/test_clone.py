@@ -11,7 +11,7 @@ import pytest
 from engine.compiler.buffers import Lifetime
 from engine.compiler.operations import FRAME
 from engine.compiler.plan import Plan, make_plan
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import GraphValidationError
 from engine.runtime.model.module_cache import ModuleCache
 from tests.compiler.support.interpreter import Interpreter

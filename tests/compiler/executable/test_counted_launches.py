@@ -15,9 +15,10 @@ from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port, u32
 from engine.blocktypes.block import describe
 from engine.compiler.checking.launches import BLOCKS_PER_CORE, counted_launch
+from engine.device.device import DeviceInfo
 from engine.device.host import HostDevice
 from engine.device.occupancy import KernelResources, MultiprocessorLimits
-from engine.device.protocol import DeviceInfo, LaunchConfig
+from engine.device.protocol import LaunchConfig
 from engine.protocol.messages import KernelFilesChanged, NodeState
 
 SOURCE = Path(__file__).with_name("counted.cu")

@@ -14,7 +14,7 @@ from engine.compiler.executable.compiled_graph import compile_plan
 from engine.compiler.frame import Frame
 from engine.compiler.operations import FRAME
 from engine.compiler.plan import Plan
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.graph_memory import allocate, status_words

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.device.protocol import Device, Kernel
+from engine.device.device import Device
+from engine.device.protocol import LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
 from tests.gpu.differential.form import Form
 from tests.gpu.differential.kernel import ZONE_WORDS, KernelText, write
@@ -45,7 +46,7 @@ class Runner:
         self.device, self.lanes, self.thread_block, self.vectorised = device, lanes, thread_block, vectorised
         self.refused: dict[str, str] = {}
         self.failed: dict[str, str] = {}
-        self._kernels: dict[tuple[str, ...], tuple[Kernel, KernelText]] = {}
+        self._kernels: dict[tuple[str, ...], tuple[LoadedKernel, KernelText]] = {}
 
     def run(self, forms: Iterable[Form], inputs: dict[str, Bits], zones: dict[str, Bits]) -> Results:
         """Run forms on their inputs, shape (operands, lanes); forms that the device cannot run are left out."""
@@ -95,7 +96,7 @@ class Runner:
                 raise  # nothing runs on the GPU any more
             self._halve(forms, job, error)
 
-    def _kernel(self, forms: Sequence[Form]) -> tuple[Kernel, KernelText]:
+    def _kernel(self, forms: Sequence[Form]) -> tuple[LoadedKernel, KernelText]:
         key = tuple(form.name for form in forms)
         if key not in self._kernels:
             text = self._write(forms)
@@ -117,7 +118,7 @@ class Runner:
         for half in (forms[:middle], forms[middle:]):
             self._run(half, job)
 
-    def _launch(self, forms: Sequence[Form], kernel: Kernel, text: KernelText, job: _Job) -> None:
+    def _launch(self, forms: Sequence[Form], kernel: LoadedKernel, text: KernelText, job: _Job) -> None:
         given = np.concatenate([job.inputs[form.name].reshape(-1) for form in forms])
         assert given.size == text.values_in * self.lanes
         words = np.concatenate([job.zones.get(form.name, np.zeros(ZONE_WORDS, np.uint64)) for form in forms])
@@ -133,7 +134,7 @@ class Runner:
 
 
 def launch(
-    device: Device, kernel: Kernel, lanes: int, threads: int, given: Bits, shape: tuple[int, int], zones: Bits
+    device: Device, kernel: LoadedKernel, lanes: int, threads: int, given: Bits, shape: tuple[int, int], zones: Bits
 ) -> tuple[Bits, Bits]:
     """Run a kernel with `threads` threads a thread block and return its values, of the given shape, and the zones."""
     buffers = [device.upload(array) for array in (given, np.zeros(shape, np.uint64), zones)]

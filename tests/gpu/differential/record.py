@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from engine.device.device import Device
 from engine.device.open import open_device
-from engine.device.protocol import Device
 from tests.gpu.differential.compare import start_zones
 from tests.gpu.differential.execute import Runner
 from tests.gpu.differential.recording import LANES, THREADS, write

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.device.protocol import Device
+from engine.device.device import Device
 from engine.diagnostics import DeviceError, KernelError
 from tests.gpu.differential.execute import launch
 from tests.gpu.differential.form import Form

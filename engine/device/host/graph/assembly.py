@@ -13,7 +13,7 @@ from engine.device.host.launch import Launch
 from engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
 from engine.device.host.modules.module import own_kernel
 from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, Work
-from engine.device.protocol import Condition, Graph, Node
+from engine.device.protocol import Condition, Graph, GraphNode
 from engine.device.tree import GraphTree
 from engine.diagnostics import DeviceError
 
@@ -40,7 +40,7 @@ class HostAssembly:
     def __init__(self, device: HostDevice) -> None:
         self.device = device
         self.tree = GraphTree()
-        self.launches: dict[Node, Launch] = {}
+        self.launches: dict[GraphNode, Launch] = {}
         self.conditions: dict[Condition, HostCondition] = {}
         #: Executables of one graph and of its clones share conditions and launches, so one runs at a time.
         self.lock = threading.Lock()
@@ -54,18 +54,18 @@ class HostAssembly:
         twin.lock = self.lock
         return twin
 
-    def make(self, first: Node) -> None:
+    def make(self, first: GraphNode) -> None:
         """Check the tree's nodes from `first` on and make their launches; when one is unfit, they are forgotten."""
         try:
             for index, record in enumerate(self.tree.nodes[first:], first):
-                self._make(Node(index), record.work)
+                self._make(GraphNode(index), record.work)
         except BaseException:
             for index in range(first, len(self.tree.nodes)):
-                self.launches.pop(Node(index), None)
+                self.launches.pop(GraphNode(index), None)
             self.tree.forget(first)
             raise
 
-    def _make(self, node: Node, work: Work) -> None:
+    def _make(self, node: GraphNode, work: Work) -> None:
         match work:
             case KernelWork(kernel=kernel, config=config, arguments=arguments):
                 self.launches[node] = Launch(own_kernel(kernel), config, arguments)

@@ -11,7 +11,7 @@ from engine.device.host.graph.program import Program
 from engine.device.host.graph.runner import Runner
 from engine.device.host.launch import Launch
 from engine.device.host.modules.module import own_kernel
-from engine.device.protocol import Graph, Kernel, LaunchConfig, Node, Stream, UpdateResult
+from engine.device.protocol import Graph, GraphNode, LaunchConfig, LoadedKernel, Stream, UpdateResult
 from engine.diagnostics import DeviceError
 
 
@@ -40,7 +40,9 @@ class HostExecutable:
         """Do nothing: a graph of the host is ready when it has been made."""
         self._live()
 
-    def update_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+    def update_kernel(
+        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
+    ) -> None:
         """Give a kernel node new arguments, a new launch or another function."""
         program = self._live()[1].program
         launch = program.launch_of(node)
@@ -50,7 +52,7 @@ class HostExecutable:
             launch = Launch(own_kernel(kernel), config, arguments)
         program.replace(node, launch)
 
-    def refresh(self, nodes: Iterable[Node]) -> None:
+    def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Take notice that other values were written into argument blocks, which are read where they are."""
         program = self._live()[1].program
         for node in nodes:

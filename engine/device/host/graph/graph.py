@@ -17,10 +17,10 @@ from engine.device.protocol import (
     ConditionalKind,
     Event,
     Graph,
-    Kernel,
+    GraphNode,
     LaunchConfig,
+    LoadedKernel,
     Memory,
-    Node,
     PinnedArray,
 )
 from engine.device.tree import ROOT
@@ -43,8 +43,8 @@ class HostGraph:
         return cls(HostAssembly(device), ROOT)
 
     def add_kernel(
-        self, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[Node]
-    ) -> Node:
+        self, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[GraphNode]
+    ) -> GraphNode:
         """Add a kernel launch."""
         assembly, own = self._alive(), own_kernel(kernel)
         launch = Launch(own, config, arguments)
@@ -52,21 +52,21 @@ class HostGraph:
         assembly.launches[node] = launch
         return node
 
-    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[Node]) -> Node:
+    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[GraphNode]) -> GraphNode:
         """Add a node that sets bytes."""
         return self._add(MemsetWork(target, value, size_bytes), after)
 
     def add_copy(
-        self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[Node]
-    ) -> Node:
+        self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[GraphNode]
+    ) -> GraphNode:
         """Add a node that copies bytes between device memory and pinned arrays in any direction."""
         return self._add(CopyWork(target, source, size_bytes), after)
 
-    def add_event_record(self, event: Event, after: Sequence[Node]) -> Node:
+    def add_event_record(self, event: Event, after: Sequence[GraphNode]) -> GraphNode:
         """Add a node that takes an event's time; DeviceError in a body, as on CUDA."""
         return self._add(EventWork(event), after)
 
-    def add_child(self, child: Graph, after: Sequence[Node]) -> Node:
+    def add_child(self, child: Graph, after: Sequence[GraphNode]) -> GraphNode:
         """Add all nodes of another graph as one; node `i` of it becomes node `added + 1 + i` of this graph."""
         own = own_assembly(child, "child graph")
         assembly = self._alive()
@@ -83,8 +83,8 @@ class HostGraph:
         return condition.handle
 
     def add_conditional(
-        self, kind: ConditionalKind, condition: Condition, after: Sequence[Node]
-    ) -> tuple[Node, tuple[HostGraph, ...]]:
+        self, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
+    ) -> tuple[GraphNode, tuple[HostGraph, ...]]:
         """Add a conditional node and return it with its empty bodies."""
         assembly = self._alive()
         node, bodies = assembly.tree.add_conditional(self._number, kind, condition, after)
@@ -94,17 +94,19 @@ class HostGraph:
         """Return a graph with the same nodes, to be changed apart from this one; DeviceError when it has conditions."""
         return HostGraph(self.assembly.clone(), ROOT)
 
-    def remove(self, node: Node) -> None:
+    def remove(self, node: GraphNode) -> None:
         """Take a node out of the graph; its number is not used again."""
         assembly = self._alive()
         for gone in assembly.tree.remove(self._number, node):
-            assembly.launches.pop(Node(gone), None)
+            assembly.launches.pop(GraphNode(gone), None)
 
-    def set_after(self, node: Node, after: Sequence[Node]) -> None:
+    def set_after(self, node: GraphNode, after: Sequence[GraphNode]) -> None:
         """Have a node wait for these nodes instead of those before."""
         self._alive().tree.set_after(self._number, node, after)
 
-    def set_kernel(self, node: Node, kernel: Kernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+    def set_kernel(
+        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
+    ) -> None:
         """Give a kernel node another function, launch or arguments; executables made before keep theirs."""
         assembly = self._alive()
         assembly.tree.kernel(self._number, node)
@@ -134,7 +136,7 @@ class HostGraph:
             raise DeviceError("host: graph must be a whole one, got a body of a conditional node")
         return self._alive()
 
-    def _add(self, work: Work, after: Sequence[Node]) -> Node:
+    def _add(self, work: Work, after: Sequence[GraphNode]) -> GraphNode:
         assembly = self._alive()
         node = assembly.tree.add(self._number, work, after)
         assembly.make(node)

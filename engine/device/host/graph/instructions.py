@@ -16,36 +16,36 @@ from engine.device.nodes import (
     NodeRecord,
     execution_order,
 )
-from engine.device.protocol import Condition, ConditionalKind, Node
+from engine.device.protocol import Condition, ConditionalKind, GraphNode
 from engine.device.tree import ROOT
 
 
-class Instruction(NamedTuple):
+class GraphInstruction(NamedTuple):
     """An operation of `stepper` with its first fields; those of kernels, fills and copies are not known yet."""
 
     operation: int
-    node: Node | None = None  # None: none of the person's nodes, but what every launch begins with
+    node: GraphNode | None = None  # None: none of the person's nodes, but what every launch begins with
     a: int = 0
     b: int = 0
 
 
-def instructions(nodes: Sequence[NodeRecord], defaults: Mapping[Condition, int]) -> list[Instruction]:
+def instructions(nodes: Sequence[NodeRecord], defaults: Mapping[Condition, int]) -> list[GraphInstruction]:
     """Return what a launch of the graph does, in an order that respects every dependency.
 
     That is the order in which nodes were added to a graph or body, unless one waits for a later one.
     """
     writer = _Writer(nodes)
     for condition, default in defaults.items():
-        writer.done.append(Instruction(stepper.STORE, None, condition, default))
+        writer.done.append(GraphInstruction(stepper.STORE, None, condition, default))
     writer.graph(ROOT, in_loop=False)
     return writer.done
 
 
 class _Writer:
     def __init__(self, nodes: Sequence[NodeRecord]) -> None:
-        self.done: list[Instruction] = []
+        self.done: list[GraphInstruction] = []
         self._nodes = nodes
-        self._members: dict[int, list[Node]] = {}
+        self._members: dict[int, list[GraphNode]] = {}
         for node in execution_order(nodes):
             self._members.setdefault(nodes[node].graph, []).append(node)
 
@@ -70,7 +70,7 @@ class _Writer:
                 case ConditionalWork() as work:
                     self._if(node, work, in_loop=in_loop)
 
-    def _while(self, node: Node, work: ConditionalWork, *, in_loop: bool) -> None:
+    def _while(self, node: GraphNode, work: ConditionalWork, *, in_loop: bool) -> None:
         if not in_loop:
             self._write(stepper.ENTER, node, node)
         begin = self._write(stepper.SKIP, node, work.condition)
@@ -80,7 +80,7 @@ class _Writer:
         if not in_loop:
             self._write(stepper.LEAVE, node)
 
-    def _if(self, node: Node, work: ConditionalWork, *, in_loop: bool) -> None:
+    def _if(self, node: GraphNode, work: ConditionalWork, *, in_loop: bool) -> None:
         choice = self._write(stepper.SKIP, node, work.condition)
         self.graph(work.bodies[0], in_loop=in_loop)
         if work.kind is ConditionalKind.IF:
@@ -91,8 +91,8 @@ class _Writer:
         self.graph(work.bodies[1], in_loop=in_loop)
         self.done[end] = self.done[end]._replace(a=len(self.done))
 
-    def _write(self, operation: int, node: Node, a: int = 0, b: int = 0) -> int:
-        self.done.append(Instruction(operation, node, a, b))
+    def _write(self, operation: int, node: GraphNode, a: int = 0, b: int = 0) -> int:
+        self.done.append(GraphInstruction(operation, node, a, b))
         return len(self.done) - 1
 
     def _aim(self, skip: int) -> None:

@@ -21,7 +21,7 @@ from engine.device.host.launch import Launch
 from engine.device.host.memory import bytes_of, copy
 from engine.device.host.translate import abi
 from engine.device.nodes import CopyWork, EventWork, MemsetWork, Work
-from engine.device.protocol import Node
+from engine.device.protocol import GraphNode
 
 #: Longer fills and copies are called from Python: beside them a microsecond is nothing.
 MOST_BYTES = 1 << 20
@@ -50,7 +50,7 @@ class Program:
         self.launches: dict[int, Launch] = {}
         self._actions: dict[int, Callable[[], None]] = {}
         self._moves: dict[int, MemsetWork | CopyWork] = {}
-        self._places: dict[Node, int] = {}
+        self._places: dict[GraphNode, int] = {}
         #: Places of kernels that call Python, which prints for one kernel at a time.
         self._callers: set[int] = set()
         #: When the next kernel may be measured because its values changed.
@@ -78,12 +78,12 @@ class Program:
         for place in self.launches:
             self._enter(place)
 
-    def launch_of(self, node: Node) -> Launch | None:
+    def launch_of(self, node: GraphNode) -> Launch | None:
         """Return what a kernel node launches; None for other nodes."""
         place = self._places.get(node)
         return None if place is None else self.launches[place]
 
-    def revalue(self, node: Node) -> None:
+    def revalue(self, node: GraphNode) -> None:
         """Follow other values in the argument block of a kernel node.
 
         They are read where they are; but the kernel may run longer with them. Values that are dragged change in every
@@ -94,7 +94,7 @@ class Program:
             self._measure_ns = now_ns + REMEASURE_NS
             self.measure(self._places[node])
 
-    def replace(self, node: Node, launch: Launch) -> None:
+    def replace(self, node: GraphNode, launch: Launch) -> None:
         """Give a kernel node another launch, or the same one with other arguments."""
         place = self._places[node]
         if self.launches[place] is launch:

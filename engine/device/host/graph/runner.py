@@ -10,10 +10,10 @@ import numpy as np
 from engine.device.host.graph import stepper
 from engine.device.host.graph.program import Program
 from engine.device.host.launch import INLINE_NS
-from engine.device.host.pool import Worker
+from engine.device.host.pool import PoolWorker
 from engine.device.host.translate import abi
 from engine.device.host.watchdog import CLOSED, INTERRUPTED, RUNNING, TIME_LIMIT, Watchdog
-from engine.device.protocol import LoopStopped, Node
+from engine.device.protocol import GraphNode, LoopStopped
 from engine.diagnostics import KernelFault
 
 #: Native code goes round loops for about so long before Python looks at the time and at better code for the kernels.
@@ -33,7 +33,7 @@ class Runner:
         self._state[stepper.STOP] = watchdog.address
         self._state[stepper.SERVED] = self._services.served.ctypes.data
         self._turns_at_once = 64
-        self._worker: Worker | None = None
+        self._worker: PoolWorker | None = None
         self._loop = -1  # the outermost loop that was seen last, and when that was first
         self._loop_since_ns = 0
 
@@ -62,7 +62,7 @@ class Runner:
         state[stepper.SERVED_BEFORE] = self._services.served[0]
         began_ns = time.perf_counter_ns()
 
-        def work(worker: Worker) -> int:
+        def work(worker: PoolWorker) -> int:
             self._services.begin(pairs)
             worker.prepare(program.shared_bytes, program.scratch_bytes, 0)
             self._worker = worker
@@ -110,7 +110,7 @@ class Runner:
         raise launch.error(worker, pool, pairs)
 
     def _stopped(self, reason: int = RUNNING) -> LoopStopped:
-        node, turns = Node(int(self._state[stepper.LOOP])), int(self._state[stepper.TURNS])
+        node, turns = GraphNode(int(self._state[stepper.LOOP])), int(self._state[stepper.TURNS])
         why = {
             TIME_LIMIT: f"by the time limit of {self._watchdog.limit_s} s",
             INTERRUPTED: "because that was asked for",

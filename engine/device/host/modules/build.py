@@ -15,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 _FILES = threading.Lock()
 
 
-def build(ptx: str) -> cache.Entry:
+def build(ptx: str) -> cache.CachedModule:
     """Return a module's code, compiled quickly now or found; KernelError with the line when it cannot be compiled."""
     key = cache.key(ptx, *native.cpu())
     found = cache.load(key)
@@ -45,7 +45,7 @@ def build(ptx: str) -> cache.Entry:
             for instruction in function.instructions
             if instruction.source is not None
         }
-        found = cache.Entry(
+        found = cache.CachedModule(
             native.quick_object(translated.text),
             module.signatures,
             translated.scratch_bytes,

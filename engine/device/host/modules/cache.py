@@ -24,7 +24,7 @@ MAX_BYTES = 256 << 20
 _LOG = logging.getLogger(__name__)
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CachedModule(msgspec.Struct, frozen=True):
     """One compiled module: object code, and what is needed to launch it.
 
     `code` is that of the whole module, compiled quickly, with its variables. `scratch_bytes` is the memory that each
@@ -66,7 +66,7 @@ def key(ptx: str, cpu: str, features: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def load(name: str) -> Entry | None:
+def load(name: str) -> CachedModule | None:
     """Return a compiled module, or None when there is no sound file of it."""
     path = folder() / name
     try:
@@ -77,7 +77,7 @@ def load(name: str) -> Entry | None:
     if zlib.crc32(body).to_bytes(4, "little") != data[:4]:
         return None
     try:
-        entry = msgspec.msgpack.decode(body, type=Entry)
+        entry = msgspec.msgpack.decode(body, type=CachedModule)
     except msgspec.MsgspecError:
         return None
     try:
@@ -87,7 +87,7 @@ def load(name: str) -> Entry | None:
     return entry
 
 
-def store(name: str, entry: Entry) -> None:
+def store(name: str, entry: CachedModule) -> None:
     """Keep a compiled module; a folder that cannot be written only costs the next start some time."""
     body = msgspec.msgpack.encode(entry)
     try:

@@ -10,10 +10,10 @@ from typing import Any
 
 from engine.device.host.memory import AllocationTable
 from engine.device.host.modules import build, cache, native, optimiser
-from engine.device.host.modules.cache import Entry
+from engine.device.host.modules.cache import CachedModule
 from engine.device.host.modules.native import NativeCode
 from engine.device.occupancy import KernelResources
-from engine.device.protocol import Kernel, LaunchConfig
+from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelParameter, KernelSignature
 
@@ -29,7 +29,7 @@ class HostKernel:
     `function` changes when that is done, for the thread blocks that a launch has not begun as well.
     """
 
-    def __init__(self, module: HostModule, signature: KernelSignature, function: Any, entry: Entry) -> None:
+    def __init__(self, module: HostModule, signature: KernelSignature, function: Any, entry: CachedModule) -> None:
         self.module = module  # keeps the code loaded
         self.signature = signature
         self._take(function)
@@ -145,7 +145,7 @@ class HostModule:
             self._table.remove(address)
 
 
-def own_kernel(kernel: Kernel) -> HostKernel:
+def own_kernel(kernel: LoadedKernel) -> HostKernel:
     """Return the kernel as the host's; DeviceError when it is another device's."""
     if not isinstance(kernel, HostKernel):
         raise DeviceError(f"host: kernel {kernel.name} must be loaded on the host, got {type(kernel).__name__}")

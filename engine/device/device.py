@@ -1,0 +1,146 @@
+"""A device, as the compiler and the engine see it; `cuda` and `host` implement it.
+
+The units are those of the CUDA driver API: a module holds kernels, a graph holds nodes that are ordered by explicit
+dependencies, an executable is an instantiated graph whose kernel nodes can be updated in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from engine.device.occupancy import MultiprocessorLimits
+from engine.device.protocol import Event, Graph, LoadedKernel, Memory, Module, PinnedArray, Stream
+from engine.diagnostics import DeviceError
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """What a person wants to know of a device."""
+
+    name: str  # "host" or "cuda:0"
+    title: str  # "NVIDIA H200" or the CPU's model
+    #: What NVRTC compiles for: "compute_75" gives PTX for the host, "sm_90" a CUBIN for that GPU.
+    architecture: str
+    memory_bytes: int
+    cores: int  # CPU threads used, or multiprocessors
+    limits: MultiprocessorLimits | None = None  # what each multiprocessor has; None on the host
+    has_own_memory: bool = True  # False where it is the host's: to read back is a copy, and no transfer
+
+
+class Device(Protocol):
+    """A CUDA device or the host. Every call is allowed from any thread after `activate` was called on that thread."""
+
+    @property
+    def info(self) -> DeviceInfo: ...
+    @property
+    def memory_free_bytes(self) -> int:
+        """Bytes that can be allocated now."""
+        ...
+
+    def activate(self) -> None:
+        """Make the device usable on the calling thread (on CUDA: set the current context)."""
+        ...
+
+    def allocate(self, size_bytes: int) -> Memory:
+        """Allocate; DeviceError that names the size asked for and the size free when there is not enough."""
+        ...
+
+    def adopt(self, array: object) -> Memory:
+        """Return the memory of an array that somebody else owns, to be used in place; `free` only lets go of it.
+
+        The array is kept alive until then. It must be writable and in memory of this device: for the host a numpy
+        array or anything with `__array_interface__` or `__dlpack__`, for CUDA anything with
+        `__cuda_array_interface__` or `__dlpack__`, or an `ExternalArray`. What its producer said must be done before is
+        waited for; later writes of the producer must be done before a launch. With strides, the memory reaches from the
+        first element to the last. DeviceError that says why it cannot be used.
+        """
+        ...
+
+    def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
+        """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
+        ...
+
+    def pinned(self, array: np.ndarray[Any, Any]) -> PinnedArray: ...
+    def write(self, target: Memory, array: np.ndarray[Any, Any]) -> None:
+        """Copy a host array to the start of `target` and wait."""
+        ...
+
+    def read(self, source: Memory, array: np.ndarray[Any, Any]) -> None:
+        """Fill a C-contiguous host array from the start of `source` and wait."""
+        ...
+
+    def fill(self, target: Memory, value: int) -> None:
+        """Set every byte of `target` and wait."""
+        ...
+
+    def load_module(self, image: str | bytes) -> Module:
+        """Load PTX text, or CUBIN bytes on CUDA; KernelError with the line when it cannot be loaded."""
+        ...
+
+    def launch(
+        self,
+        kernel: LoadedKernel,
+        grid: Sequence[int],
+        thread_block: Sequence[int],
+        args: Sequence[object],
+        shared_bytes: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        """Launch once, outside any graph. Each argument is a `Buffer`, a numpy scalar or a Python number."""
+        ...
+
+    def synchronize(self) -> None: ...
+    def create_stream(self) -> Stream: ...
+    def create_event(self) -> Event: ...
+    def create_graph(self) -> Graph: ...
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Device memory with a numpy dtype and shape; it does not own the order of anything, only names the bytes."""
+
+    device: Device
+    memory: Memory
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def pointer(self) -> int:
+        """Address on the device."""
+        return self.memory.pointer
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the data, which may be fewer than were allocated."""
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    def download(self) -> np.ndarray[Any, Any]:
+        """Return a copy of the contents as a numpy array of this dtype and shape."""
+        array = np.empty(self.shape, self.dtype)
+        self.device.read(self.memory, array)
+        return array
+
+    def upload(self, array: np.ndarray[Any, Any]) -> None:
+        """Replace the contents; DeviceError unless dtype and shape are the buffer's own."""
+        if array.dtype != self.dtype or array.shape != self.shape:
+            raise DeviceError(
+                f"uploaded array must be {self.dtype} of shape {self.shape}, got {array.dtype} of shape {array.shape}"
+            )
+        self.device.write(self.memory, np.ascontiguousarray(array))
+
+    def free(self) -> None:
+        """Give the allocation back."""
+        self.memory.free()
+
+
+def upload(device: Device, array: np.ndarray[Any, Any]) -> Buffer:
+    """Allocate device memory that holds a copy of `array`."""
+    array = np.asarray(array, order="C")
+    buffer = Buffer(device, device.allocate(max(array.nbytes, 1)), array.dtype, array.shape)
+    device.write(buffer.memory, array)
+    return buffer
