@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from engine.device.host.translate import loose
+from engine.device.host.translate.analysis import canonical_floats
 from engine.ptx import parse
 from tests.device import exact_floats as exact
 from tests.device.elements import evaluate
@@ -181,8 +181,8 @@ def module(lines):
 def test_when_the_processor_flushes(lines, flushes):
     """The processor flushes when all f32 arithmetic does and nothing else needs subnormals."""
     functions = parse(module(lines)).functions.values()
-    assert loose.flushes_in_hardware(functions, "x86_64-unknown-linux-gnu") == flushes
-    assert not loose.flushes_in_hardware(functions, "aarch64-unknown-linux-gnu")
+    assert canonical_floats.flushes_in_hardware(functions, "x86_64-unknown-linux-gnu") == flushes
+    assert not canonical_floats.flushes_in_hardware(functions, "aarch64-unknown-linux-gnu")
 
 
 def test_what_a_flushing_module_leaves_alone(host):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from engine.device.host.translate.flow import build
-from engine.device.host.translate.points import is_point
-from engine.device.host.translate.uniformity import uniformity
+from engine.device.host.translate.analysis.control_flow import build
+from engine.device.host.translate.analysis.suspension_points import is_point
+from engine.device.host.translate.analysis.uniformity import uniformity
 from engine.diagnostics import KernelFault
 from engine.ptx import parse
 from tests.device.control_programs import Program

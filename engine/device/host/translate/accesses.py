@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
+from engine.device.host.translate.analysis.guards import Guard
+from engine.device.host.translate.analysis.phase_values import PhaseValues
+from engine.device.host.translate.analysis.provenance import Root
+from engine.device.host.translate.analysis.ranges import Range, Ranges
 from engine.device.host.translate.body import quoted
-from engine.device.host.translate.guards import Guard
-from engine.device.host.translate.phase_values import PhaseValues
-from engine.device.host.translate.provenance import Root
-from engine.device.host.translate.ranges import Range, Ranges
-from engine.device.host.translate.special import linear_thread
+from engine.device.host.translate.special_registers import linear_thread
 from engine.ptx.tree import Address, Instruction, Operand, Register, Symbol
 
 if TYPE_CHECKING:

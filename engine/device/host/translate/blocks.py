@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.device.host.translate.accesses import stop_check
+from engine.device.host.translate.analysis.control_flow import Block, Flow
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.flow import Block, Flow
-from engine.device.host.translate.table import OPCODES
+from engine.device.host.translate.opcodes.table import OPCODES
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Guard, Instruction, Symbol
 

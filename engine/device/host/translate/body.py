@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engine.device.host.translate import abi, loose
+from engine.device.host.translate import abi
+from engine.device.host.translate.analysis import canonical_floats
+from engine.device.host.translate.analysis.control_flow import fact, registers, writes
 from engine.device.host.translate.code import Code
-from engine.device.host.translate.facts import fact, writes
-from engine.device.host.translate.flow import registers
 from engine.device.host.translate.types import bits, float_constant, is_float, llvm_type
 from engine.diagnostics import KernelError
 from engine.ptx.tree import (
@@ -80,8 +80,8 @@ class Body:
         #: Functions that may be called, by name.
         self.callees: dict[str, Function] = {}
         self.copies = _copies(function)
-        self.loose = loose.loose(function)
-        self.flushed = self.loose if layout.flushes else loose.flushed(function)
+        self.loose = canonical_floats.loose(function)
+        self.flushed = self.loose if layout.flushes else canonical_floats.flushed(function)
 
     def _place_local_variables(self) -> None:
         for variable in self.function.variables:
@@ -122,7 +122,7 @@ class Body:
         if isinstance(operand, Register):
             if operand.name in self.loose:
                 value = self.read_loose(operand, "f32", line)
-                settled = loose.settled(self.code, value, flush=self.layout.flushes)
+                settled = canonical_floats.settled(self.code, value, flush=self.layout.flushes)
                 return self.convert(settled, "float", llvm_type(ptx_type))
             return self._read_register(operand.name, ptx_type, line)
         if isinstance(operand, Integer):
@@ -152,7 +152,7 @@ class Body:
         return float_constant(value, ptx_type) if is_float(ptx_type) else str(value)
 
     def _read_register(self, name: str, ptx_type: str, line: int) -> str:
-        from engine.device.host.translate.special import SPECIAL, SPECIAL_WIDE
+        from engine.device.host.translate.special_registers import SPECIAL, SPECIAL_WIDE
 
         if name in SPECIAL and name not in self.function.registers:
             return self.convert(SPECIAL[name](self), "i32", llvm_type(ptx_type))

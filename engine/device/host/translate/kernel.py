@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.device.host.translate import abi, blocks, opcodes, parallel, suspension
+from engine.device.host.translate import abi, blocks, parallel
 from engine.device.host.translate.accesses import Accesses
+from engine.device.host.translate.analysis.canonical_floats import flushing_entry
+from engine.device.host.translate.analysis.control_flow import Flow, build
+from engine.device.host.translate.analysis.guards import Guards
+from engine.device.host.translate.analysis.phase_values import PhaseValues
+from engine.device.host.translate.analysis.provenance import Root, roots
+from engine.device.host.translate.analysis.ranges import Ranges
 from engine.device.host.translate.body import Body, Layout, quoted
-from engine.device.host.translate.flow import Flow, build
-from engine.device.host.translate.guards import Guards
-from engine.device.host.translate.inline import inline_suspending
-from engine.device.host.translate.loose import flushing_entry
 from engine.device.host.translate.opcodes.calls import frame, function_name
-from engine.device.host.translate.phase_values import PhaseValues
-from engine.device.host.translate.provenance import Root, roots
-from engine.device.host.translate.ranges import Ranges
-from engine.device.host.translate.renaming import renamed, without_repeats
-from engine.device.host.translate.threads import block_loop, memory_prologue, share, thread_loop
-from engine.device.host.translate.turns import with_turns
+from engine.device.host.translate.passes.inlining import inline_suspending
+from engine.device.host.translate.passes.lockstep_loops import with_turns
+from engine.device.host.translate.passes.web_splitting import renamed, without_repeats
+from engine.device.host.translate.phases import phase
+from engine.device.host.translate.runtime.thread_loops import block_loop, memory_prologue, share, thread_loop
 from engine.diagnostics import KernelError
 from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
 from engine.ptx.tree import Function, Instruction, KernelSignature, PtxModule, Register
 
-__all__ = ["TranslatedKernel", "opcodes", "translate_kernel"]
+__all__ = ["TranslatedKernel", "translate_kernel"]
 
 RUN = "ptr noalias %launch, ptr noalias %params, ptr noalias %worker, i64 %first, i64 %last"
 
@@ -65,11 +66,11 @@ def translate_kernel(
         layout.fixed_shared = signature.shared_bytes
     device_functions = Layout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
     text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
-    kernel = without_repeats(kernel, build(kernel, suspension.suspends))
-    kernel = _with_turns(renamed(kernel, build(kernel, suspension.suspends)), layout)
-    flow = build(kernel, suspension.suspends)
+    kernel = without_repeats(kernel, build(kernel, phase.suspends))
+    kernel = _with_turns(renamed(kernel, build(kernel, phase.suspends)), layout)
+    flow = build(kernel, phase.suspends)
     if any(block.suspends for block in flow.blocks):
-        body, scratch_bytes = suspension.translate(kernel, layout, callees, flow)
+        body, scratch_bytes = phase.translate(kernel, layout, callees, flow)
     else:
         body, scratch_bytes = _plain(kernel, layout, callees, flow)
     spins = any(item.opcode == "wl" and item.modifiers == ("yield",) for item in kernel.instructions)

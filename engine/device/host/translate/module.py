@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.device.host.translate import loose, resolvers, runtime, special
+from engine.device.host.translate import special_registers
+from engine.device.host.translate.analysis import canonical_floats
+from engine.device.host.translate.analysis.control_flow import used
 from engine.device.host.translate.body import quoted
-from engine.device.host.translate.flow import used
 from engine.device.host.translate.kernel import translate_kernel
-from engine.device.host.translate.lowering import lowered
-from engine.device.host.translate.opcodes import half, mbarriers, rounding
+from engine.device.host.translate.opcodes import half, rounding, synchronisation
+from engine.device.host.translate.passes.lowering import lowered
+from engine.device.host.translate.runtime import address_lookups, collectives
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Float, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
@@ -45,7 +47,7 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
     """Return a module as LLVM text; KernelError with its line for what the host cannot run."""
     module = _with_grid_barrier(replace(module, functions=lowered(module.functions)))
     addresses = {name: FIRST_FUNCTION + index * FUNCTION_STEP for index, name in enumerate(module.functions)}
-    flushes = loose.flushes_in_hardware(module.functions.values(), triple)
+    flushes = canonical_floats.flushes_in_hardware(module.functions.values(), triple)
     signatures = module.signatures.values()
     kernels = [translate_kernel(module, signature, addresses, flushes=flushes) for signature in signatures]
     variables = {name: item for name, item in module.variables.items() if item.space in ("global", "const")}
@@ -53,16 +55,16 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
     ending = (
         f"attributes #0 = {{ nounwind {target} "
         '"no-trapping-math"="true" "frame-pointer"="none" "prefer-vector-width"="512"'
-        f"{' ' + loose.ATTRIBUTE if flushes else ''} }}"
+        f"{' ' + canonical_floats.ATTRIBUTE if flushes else ''} }}"
         f"\n{_metadata(features)}{half.library(triple, features)}"
     )
     globals_ = [_variable(item, variables, addresses) for item in variables.values()]
-    library = runtime.text() + resolvers.text() + mbarriers.text()
+    library = address_lookups.text() + collectives.text() + synchronisation.text()
 
     def complete(text: str, *, defines: bool) -> str:
         """Return kernels with all that they need."""
         rounded = rounding.rounded64_functions(target) if rounding.PREFIX in text else ""
-        parts = (f'target triple = "{triple}"', resolvers.DECLARATIONS, _used(library, text), rounded, text, ending)
+        parts = (f'target triple = "{triple}"', collectives.DECLARATIONS, _used(library, text), rounded, text, ending)
         return "\n".join((*parts, *(definition if defines else declaration for definition, declaration in globals_)))
 
     return TranslatedModule(
@@ -77,9 +79,11 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
 def _with_grid_barrier(module: PtxModule) -> PtxModule:
     """Return a module with the memory in which cooperative groups let all thread blocks of a grid wait."""
     functions = module.functions.values()
-    if not any(special.GRID_BARRIER_AT & used(item) for function in functions for item in function.instructions):
+    if not any(
+        special_registers.GRID_BARRIER_AT & used(item) for function in functions for item in function.instructions
+    ):
         return module
-    memory = Variable(special.GRID_BARRIER, "global", "b8", GRID_BARRIER_BYTES, 16, 0)
+    memory = Variable(special_registers.GRID_BARRIER, "global", "b8", GRID_BARRIER_BYTES, 16, 0)
     return replace(module, variables=module.variables | {memory.name: memory})
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.device.host.translate.accesses import LAST_SITE, Accesses, space_of
+from engine.device.host.translate.analysis.control_flow import Block, Flow
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.flow import Block, Flow
 from engine.ptx.tree import Instruction
 
 _SERIAL = frozenset(

@@ -10,7 +10,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.floating import extreme
 from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import flush
-from engine.device.host.translate.table import opcode
+from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import PACKED, bits, is_float, is_signed, llvm_type, type_of
 from engine.ptx.tree import Instruction, Operand, Sink, Vector
 

@@ -6,7 +6,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.elementwise import sources, wide
 from engine.device.host.translate.opcodes.half import join, shrink, widen
 from engine.device.host.translate.opcodes.rounding import flush
-from engine.device.host.translate.table import opcode
+from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import PACKED, is_float, is_signed, llvm_type, type_of, types_of
 from engine.ptx.tree import Instruction, Pair, Register
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from engine.device.host.translate.analysis.canonical_floats import is_arithmetic
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.loose import is_arithmetic
-from engine.device.host.translate.opcodes import small_floats
 from engine.device.host.translate.opcodes.elementwise import put
-from engine.device.host.translate.opcodes.half import HALVES, join, shrink, widen
+from engine.device.host.translate.opcodes.half import HALVES, cut, join, limit_magnitude, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import (
+    double_constant,
     flush,
     narrow,
     narrow_sum,
@@ -17,9 +19,190 @@ from engine.device.host.translate.opcodes.rounding import (
     saturate,
     truncate,
 )
-from engine.device.host.translate.table import opcode
+from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import bits, is_float, is_signed, llvm_type, types_of
 from engine.ptx.tree import Instruction, Operand
+
+# cvt to and from tf32 and the floats of 4, 6 and 8 bits, which are packed two to a register.
+#
+# The formats are those of the OCP microscaling specification and of the PTX manual: e4m3 has no infinity and NaN only
+# as all ones, the formats of 4 and 6 bits have neither, and ue8m0 is a bare exponent.
+
+
+@dataclass(frozen=True)
+class Format:
+    """Widths of exponent and mantissa, the greatest finite magnitude as bits, NaN as bits, and bits per element.
+
+    A format without NaN turns it into the greatest positive value.
+    """
+
+    exponent: int
+    mantissa: int
+    highest: int
+    nan: int
+    slot: int
+
+    @property
+    def bias(self) -> int:
+        """What the exponent field has at 2^0."""
+        return (1 << (self.exponent - 1)) - 1
+
+    @property
+    def sign(self) -> int:
+        """The sign bit."""
+        return 1 << (self.exponent + self.mantissa)
+
+
+FORMATS = {
+    "e4m3x2": Format(4, 3, 0x7E, 0x7F, 8),
+    "e5m2x2": Format(5, 2, 0x7B, 0x7F, 8),
+    "e2m3x2": Format(2, 3, 0x1F, 0x1F, 8),
+    "e3m2x2": Format(3, 2, 0x1F, 0x1F, 8),
+    "e2m1x2": Format(2, 1, 0x07, 0x07, 4),
+}
+_NAMES = {*FORMATS, "ue8m0x2", "tf32"}
+_PAIRS = {"f16x2": "f16", "bf16x2": "bf16"}
+
+
+def is_small(instruction: Instruction) -> bool:
+    """Whether a cvt converts to or from one of these formats."""
+    return bool(_NAMES & set(instruction.modifiers))
+
+
+def convert_small(body: Body, instruction: Instruction) -> None:
+    """Write the result of a cvt to or from one of these formats."""
+    kinds = [item for item in instruction.modifiers if item in _NAMES or item in types_of(instruction)]
+    if len(kinds) != 2:
+        raise body.unsupported(instruction, "name the type of the result and of the source")
+    wanted, have = kinds
+    if wanted == "tf32":
+        value = body.read(instruction.operands[1], "f32", instruction.line)
+        body.write(instruction.operands[0], "b32", _tf32(body, instruction, value), instruction.line)
+    elif wanted in _NAMES:
+        _pack(body, instruction, wanted, have)
+    elif wanted in _PAIRS:
+        _unpack(body, instruction, wanted, have)
+    else:
+        raise body.unsupported(instruction, "convert through .f32 or .f16x2")
+
+
+def _tf32(body: Body, instruction: Instruction, value: str) -> str:
+    """Return an f32 with a mantissa of 10 bits, the rest zero."""
+    code, modifiers = body.code, instruction.modifiers
+    if "relu" in modifiers:
+        value = relu(body, value, "f32")
+    raw = code.value(f"bitcast float {value} to i32")
+    rounded = code.value(f"and i32 {cut(body, raw, 13, 'rna' if 'rna' in modifiers else rounding(instruction))}, -8192")
+    if "satfinite" in modifiers:
+        rounded = limit_magnitude(body, rounded, "i32", 0x7F7FE000)
+    is_nan = code.value(f"fcmp uno float {value}, {value}")
+    return code.value(f"select i1 {is_nan}, i32 2147483647, i32 {rounded}")
+
+
+def _pack(body: Body, instruction: Instruction, wanted: str, have: str) -> None:
+    line = instruction.line
+    if have in _PAIRS:
+        packed = body.read(instruction.operands[1], have, line)
+        values = [widen(body, item, _PAIRS[have]) for item in split(body, packed, have)]
+    elif have == "f32":
+        # The first source goes to the upper half.
+        values = [body.read(operand, have, line) for operand in (instruction.operands[2], instruction.operands[1])]
+    else:
+        raise body.unsupported(instruction, "convert from .f32, .f16x2 or .bf16x2")
+    if "relu" in instruction.modifiers:
+        values = [relu(body, value, "f32") for value in values]
+    code = body.code
+    if wanted == "ue8m0x2":
+        slot, elements = 8, [_exponent(body, instruction, value) for value in values]
+    else:
+        form = FORMATS[wanted]
+        slot, elements = form.slot, [_encode(body, form, value) for value in values]
+    result = code.value(f"or i32 {elements[0]}, {code.value(f'shl i32 {elements[1]}, {slot}')}")
+    kind = f"b{2 * slot}"
+    body.write(instruction.operands[0], kind, code.value(f"trunc i32 {result} to {llvm_type(kind)}"), line)
+
+
+def _encode(body: Body, form: Format, value: str) -> str:
+    """Return an f32 in a small format, to nearest even, limited to the finite values, as i32."""
+    code = body.code
+    raw = code.value(f"bitcast float {value} to i32")
+    magnitude = code.value(f"and i32 {raw}, 2147483647")
+    is_nan = code.value(f"icmp ugt i32 {magnitude}, 2139095040")
+    magnitude = code.value(f"call i32 @llvm.umin.i32(i32 {magnitude}, i32 2139095039)")
+    # Subnormals share the least normal exponent, so the steps are never finer than there.
+    least = 128 - form.bias
+    exponent = code.value(f"call i32 @llvm.umax.i32(i32 {code.value(f'lshr i32 {magnitude}, 23')}, i32 {least})")
+    power = code.value(f"shl i32 {code.value(f'sub i32 {254 + form.mantissa}, {exponent}')}, 23")
+    steps = code.value(
+        f"fmul float {code.value(f'bitcast i32 {magnitude} to float')}, {code.value(f'bitcast i32 {power} to float')}"
+    )
+    count = code.value(f"fptosi float {code.value(f'call float @llvm.roundeven.f32(float {steps})')} to i32")
+    base = code.value(f"shl i32 {code.value(f'sub i32 {exponent}, {least}')}, {form.mantissa}")
+    limited = code.value(f"call i32 @llvm.umin.i32(i32 {code.value(f'add i32 {base}, {count}')}, i32 {form.highest})")
+    negative = code.value(f"icmp slt i32 {raw}, 0")
+    signed = code.value(f"or i32 {limited}, {code.value(f'select i1 {negative}, i32 {form.sign}, i32 0')}")
+    return code.value(f"select i1 {is_nan}, i32 {form.nan}, i32 {signed}")
+
+
+def _exponent(body: Body, instruction: Instruction, value: str) -> str:
+    """Return the power of two below (.rz) or above (.rp) the magnitude of an f32, as its biased exponent."""
+    code = body.code
+    raw = code.value(f"bitcast float {value} to i32")
+    magnitude = code.value(f"and i32 {raw}, 2147483647")
+    is_nan = code.value(f"icmp ugt i32 {magnitude}, 2139095040")
+    field = code.value(f"lshr i32 {magnitude}, 23")
+    if rounding(instruction) == "rp":
+        rest = code.value(f"and i32 {magnitude}, 8388607")
+        # 2^-127 is the least value; as an f32 it is the subnormal with only its top mantissa bit.
+        tiny = code.value(f"icmp eq i32 {field}, 0")
+        bound = code.value(f"select i1 {tiny}, i32 4194304, i32 0")
+        above = code.value(f"icmp ugt i32 {rest}, {bound}")
+        field = code.value(f"add i32 {field}, {code.value(f'zext i1 {above} to i32')}")
+    if "satfinite" in instruction.modifiers:
+        field = code.value(f"call i32 @llvm.umin.i32(i32 {field}, i32 254)")
+    return code.value(f"select i1 {is_nan}, i32 255, i32 {field}")
+
+
+def _unpack(body: Body, instruction: Instruction, wanted: str, have: str) -> None:
+    code, target = body.code, _PAIRS[wanted]
+    slot = 8 if have == "ue8m0x2" else FORMATS[have].slot
+    whole = f"b{2 * slot}"
+    packed = code.value(f"zext {llvm_type(whole)} {body.read(instruction.operands[1], whole, instruction.line)} to i32")
+    values = []
+    for first in (0, slot):
+        element = code.value(f"and i32 {code.value(f'lshr i32 {packed}, {first}')}, {(1 << slot) - 1}")
+        value = _power(body, element) if have == "ue8m0x2" else _decode(body, FORMATS[have], element)
+        values.append(shrink(body, relu(body, value, "f32") if "relu" in instruction.modifiers else value, target))
+    body.write(instruction.operands[0], wanted, join(body, values, wanted), instruction.line)
+
+
+def _decode(body: Body, form: Format, element: str) -> str:
+    """Return an element of a small format as f32: its fields as those of an f32, scaled to the other bias."""
+    code = body.code
+    magnitude = code.value(f"and i32 {element}, {form.sign - 1}")
+    raw = code.value(f"shl i32 {magnitude}, {23 - form.mantissa}")
+    scaled = code.value(
+        f"fmul float {code.value(f'bitcast i32 {raw} to float')}, {double_constant(2.0 ** (127 - form.bias))}"
+    )
+    if form.nan != form.highest:
+        if form.exponent == 5:
+            infinite = code.value(f"icmp eq i32 {magnitude}, {form.highest + 1}")
+            scaled = code.value(f"select i1 {infinite}, float 0x7FF0000000000000, float {scaled}")
+        is_nan = code.value(f"icmp ugt i32 {magnitude}, {form.highest + (form.exponent == 5)}")
+        scaled = code.value(f"select i1 {is_nan}, float 0x7FF8000000000000, float {scaled}")
+    negative = code.value(f"icmp ne i32 {code.value(f'and i32 {element}, {form.sign}')}, 0")
+    return code.value(f"select i1 {negative}, float {code.value(f'fneg float {scaled}')}, float {scaled}")
+
+
+def _power(body: Body, element: str) -> str:
+    """Return the power of two that a ue8m0 stands for, as f32; all ones is NaN."""
+    code = body.code
+    least = code.value(f"icmp eq i32 {element}, 0")
+    raw = code.value(f"select i1 {least}, i32 4194304, i32 {code.value(f'shl i32 {element}, 23')}")
+    is_nan = code.value(f"icmp eq i32 {element}, 255")
+    raw = code.value(f"select i1 {is_nan}, i32 2143289344, i32 {raw}")
+    return code.value(f"bitcast i32 {raw} to float")
+
 
 _INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 
@@ -30,10 +213,10 @@ def _convert(body: Body, instruction: Instruction) -> None:
     if "rs" in instruction.modifiers:
         raise body.unsupported(instruction, "use .rn or .rz")
     if "pack" in instruction.modifiers:
-        _pack(body, instruction)
+        _pack_small(body, instruction)
         return
-    if small_floats.is_small(instruction):
-        small_floats.convert(body, instruction)
+    if is_small(instruction):
+        convert_small(body, instruction)
         return
     if len(kinds) != 2:
         raise body.unsupported(instruction, "name the type of the result and of the source")
@@ -169,7 +352,7 @@ def limit(body: Body, value: str, have: str, low: int, high: int) -> str:
     return value
 
 
-def _pack(body: Body, instruction: Instruction) -> None:
+def _pack_small(body: Body, instruction: Instruction) -> None:
     """cvt.pack.sat: two integers limited to a narrow type, side by side, below the upper bits of a third."""
     code, modifiers, line = body.code, instruction.modifiers, instruction.line
     narrow_type = modifiers[modifiers.index("pack") + 2]

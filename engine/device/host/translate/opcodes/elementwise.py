@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.device.host.translate.analysis.canonical_floats import settled
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.loose import settled
 from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import double_constant, flush, relu, saturate
-from engine.device.host.translate.table import Emit
+from engine.device.host.translate.opcodes.table import Emit
 from engine.device.host.translate.types import PACKED, is_float, llvm_type, type_of
 from engine.ptx.tree import Instruction, Operand, Register
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.opcodes import integers
 from engine.device.host.translate.opcodes.elementwise import Compute, elementwise, finish, wide
 from engine.device.host.translate.opcodes.half import HALVES, widen
 from engine.device.host.translate.opcodes.rounding import (
@@ -15,8 +16,8 @@ from engine.device.host.translate.opcodes.rounding import (
     rounded64,
     rounding,
 )
-from engine.device.host.translate.table import Emit, opcode
-from engine.device.host.translate.types import bits, llvm_type, types_of
+from engine.device.host.translate.opcodes.table import Emit, opcode
+from engine.device.host.translate.types import bits, is_float, llvm_type, type_of, types_of
 from engine.ptx.tree import Instruction
 
 
@@ -181,3 +182,22 @@ FORMS: dict[str, Emit] = {
     "min": _extremes("min"),
     "max": _extremes("max"),
 }
+
+
+# add, sub, mul, mad, neg, abs, min and max: opcodes that have integer and floating-point forms.
+
+
+@opcode("add", "sub", "mul", "div", "neg", "abs", "min", "max")
+def both(body: Body, instruction: Instruction) -> None:
+    """Send an instruction to the integer or the floating-point family by its type."""
+    kind = type_of(instruction)
+    (FORMS if is_float(kind) else integers.FORMS)[instruction.opcode](body, instruction)
+
+
+@opcode("mad")
+def mad(body: Body, instruction: Instruction) -> None:
+    """Multiply and add; the floating form is a fused multiply-add."""
+    if is_float(type_of(instruction)):
+        fma(body, instruction)
+    else:
+        integers.mad(body, instruction)

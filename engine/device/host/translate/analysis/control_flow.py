@@ -1,0 +1,266 @@
+"""Control flow of a PTX function: basic blocks, what registers they read and write, and what is live between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from engine.diagnostics import KernelError
+from engine.ptx.tree import (
+    Address,
+    Function,
+    Group,
+    Instruction,
+    Label,
+    Negated,
+    Operand,
+    Pair,
+    Part,
+    Register,
+    Symbol,
+    Vector,
+)
+
+# Opcodes whose first operand is read.
+_NO_RESULT = frozenset(
+    (
+        *("st", "red", "bra", "brx", "ret", "exit", "call", "membar", "fence", "trap", "brkpt", "nanosleep"),
+        *("prefetch", "prefetchu", "cp", "pmevent", "discard", "applypriority", "griddepcontrol", "setmaxnreg"),
+    )
+)
+
+
+def registers(operand: Operand) -> Iterator[str]:
+    """Yield the names of the registers in an operand."""
+    if isinstance(operand, Register):
+        yield operand.name
+    elif isinstance(operand, Negated | Part):
+        yield operand.register.name
+    elif isinstance(operand, Address):
+        if isinstance(operand.base, Register):
+            yield operand.base.name
+        for item in operand.coordinates:
+            yield from registers(item)
+    elif isinstance(operand, Vector | Group):
+        for item in operand.elements:
+            yield from registers(item)
+    elif isinstance(operand, Pair):
+        yield from registers(operand.first)
+        yield from registers(operand.second)
+
+
+def has_result(instruction: Instruction) -> bool:
+    """Whether the first operand is written."""
+    if instruction.opcode in ("bar", "barrier"):
+        return "red" in instruction.modifiers
+    if not instruction.operands or isinstance(instruction.operands[0], Address):
+        return False
+    return instruction.opcode not in _NO_RESULT
+
+
+def defined(instruction: Instruction) -> set[str]:
+    """Return the registers an instruction writes."""
+    return set(registers(instruction.operands[0])) if has_result(instruction) else set()
+
+
+def used(instruction: Instruction) -> set[str]:
+    """Return the registers an instruction reads."""
+    operands = instruction.operands[1:] if has_result(instruction) else instruction.operands
+    found = {name for operand in operands for name in registers(operand)}
+    if instruction.guard is not None:
+        found.add(instruction.guard.register.name)
+    return found
+
+
+@dataclass
+class Block:
+    """Statements that run in a row; `suspends` when the last one waits for other threads."""
+
+    index: int
+    instructions: list[Instruction] = field(default_factory=list)
+    successors: list[int] = field(default_factory=list)
+    suspends: bool = False
+    live_in: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A function's blocks, the first one the entry, and the block each label starts."""
+
+    blocks: list[Block]
+    labels: dict[str, int]
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether any branch goes back to its own block or an earlier one that leads to it."""
+        state: dict[int, int] = {}
+        stack = [(0, iter(self.blocks[0].successors))]
+        state[0] = 1
+        while stack:
+            index, rest = stack[-1]
+            following = next(rest, None)
+            if following is None:
+                state[index] = 2
+                stack.pop()
+            elif state.get(following) == 1:
+                return True
+            elif following not in state:
+                state[following] = 1
+                stack.append((following, iter(self.blocks[following].successors)))
+        return False
+
+
+def build(function: Function, suspends: Callable[[Instruction], bool]) -> Flow:
+    """Split a function's body into blocks; an instruction that `suspends` ends its block."""
+    blocks = [Block(0)]
+    labels: dict[str, int] = {}
+    fresh = True
+    for item in function.body or ():
+        if isinstance(item, Label):
+            if not fresh:
+                blocks.append(Block(len(blocks)))
+                fresh = True
+            labels[item.name] = len(blocks) - 1
+            continue
+        blocks[-1].instructions.append(item)
+        blocks[-1].suspends = suspends(item)
+        fresh = False
+        if blocks[-1].suspends or item.opcode in ("bra", "brx", "ret", "exit", "trap"):
+            blocks.append(Block(len(blocks)))
+            fresh = True
+    for block in blocks:
+        block.successors = _successors(block, labels, function, len(blocks))
+    flow = Flow(blocks, labels)
+    _liveness(flow)
+    return flow
+
+
+def _successors(block: Block, labels: dict[str, int], function: Function, count: int) -> list[int]:
+    following = [block.index + 1] if block.index + 1 < count else []
+    if not block.instructions:
+        return following
+    last = block.instructions[-1]
+    if len(last.operands) < {"bra": 1, "brx": 2}.get(last.opcode, 0):
+        raise KernelError(f"PTX line {last.line}: {last.text} must name where to go", line=last.line)
+    if last.opcode == "bra" and isinstance(last.operands[0], Symbol):
+        target = [_target(labels, last.operands[0].name, last)]
+        return target if last.guard is None else target + following
+    if last.opcode == "brx" and isinstance(last.operands[1], Symbol):
+        table = function.targets.get(last.operands[1].name, ())
+        return [_target(labels, name, last) for name in table] + (following if last.guard else [])
+    if last.opcode in ("ret", "exit", "trap"):
+        return following if last.guard is not None else []
+    return following
+
+
+def _target(labels: dict[str, int], name: str, instruction: Instruction) -> int:
+    if name not in labels:
+        raise KernelError(
+            f"PTX line {instruction.line}: branch must go to a label of its function, got {name}", line=instruction.line
+        )
+    return labels[name]
+
+
+def _liveness(flow: Flow) -> None:
+    generated: list[set[str]] = []
+    killed: list[set[str]] = []
+    for block in flow.blocks:
+        reads: set[str] = set()
+        writes: set[str] = set()
+        for instruction in block.instructions:
+            reads |= used(instruction) - writes
+            if instruction.guard is None:
+                writes |= defined(instruction)
+        generated.append(reads)
+        killed.append(writes)
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(flow.blocks):
+            live_out: set[str] = set()
+            for successor in block.successors:
+                live_out |= flow.blocks[successor].live_in
+            live_in = frozenset(generated[block.index] | (live_out - killed[block.index]))
+            if live_in != block.live_in:
+                block.live_in, changed = live_in, True
+
+
+# Facts about a function that are worked out once and kept with it.
+
+
+Fact = TypeVar("Fact")
+
+
+def fact(compute: Callable[[Function], Fact]) -> Callable[[Function], Fact]:
+    """Keep what a function of a PTX function returns; nobody may change it."""
+    name = f"{compute.__module__}.{compute.__qualname__}"
+
+    def get(function: Function) -> Fact:
+        kept = vars(function)  # where cached properties lie as well: a PTX function is never changed
+        if name not in kept:
+            kept[name] = compute(function)
+        found: Fact = kept[name]
+        return found
+
+    get.__doc__ = compute.__doc__
+    return get
+
+
+@fact
+def writes(function: Function) -> dict[str, list[Instruction]]:
+    """Return the instructions that write each register, in order."""
+    found: dict[str, list[Instruction]] = {}
+    for instruction in function.instructions:
+        for name in defined(instruction):
+            found.setdefault(name, []).append(instruction)
+    return found
+
+
+# The loops of a function, as its blocks show them.
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A back edge from block `latch` to block `header`, with all blocks between them."""
+
+    header: int
+    latch: int
+    blocks: frozenset[int]
+
+    def exits(self, flow: Flow) -> list[tuple[int, int]]:
+        """Return the edges that leave the loop."""
+        return [
+            (index, following)
+            for index in sorted(self.blocks)
+            for following in flow.blocks[index].successors
+            if following not in self.blocks
+        ]
+
+
+def loops(flow: Flow) -> list[Loop]:
+    """Return a loop for each branch that goes back in the text: every way round has one."""
+    before: dict[int, list[int]] = {}
+    for block in flow.blocks:
+        for following in block.successors:
+            before.setdefault(following, []).append(block.index)
+    return [
+        Loop(following, block.index, _between(before, following, block.index))
+        for block in flow.blocks
+        if block.instructions and block.instructions[-1].opcode in ("bra", "brx")
+        for following in block.successors
+        if following <= block.index
+    ]
+
+
+def _between(before: dict[int, list[int]], header: int, latch: int) -> frozenset[int]:
+    found, pending = {latch, header}, [latch]
+    while pending:
+        index = pending.pop()
+        if index == header:
+            continue
+        for item in before.get(index, ()):
+            if item not in found:
+                found.add(item)
+                pending.append(item)
+    return frozenset(found)

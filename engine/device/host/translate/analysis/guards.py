@@ -1,0 +1,116 @@
+"""What is known of registers where a block runs: the comparisons on the way to it.
+
+`if (i < n)` keeps the threads away from an access whose address would be outside its buffer, so the range of `i` that
+counts there ends below `n`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from engine.device.host.translate.analysis.control_flow import Block, Flow, fact, writes
+from engine.ptx.tree import Function, Instruction, Operand, Register, Symbol
+from engine.ptx.tree import Guard as TakenWhen
+
+#: (register, comparison that holds, the other side, of unsigned numbers); comparisons are lt, le, gt, ge and eq.
+Guard = tuple[Register, str, Operand, bool]
+_Comparison = tuple[Register, str, Operand, bool, Instruction]
+
+_OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+_UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+
+
+class Guards:
+    """The comparisons in the pieces of a kernel that run from block `start`.
+
+    `is_fresh` says whether a register still has the value that counts when an instruction compares it.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        flow: Flow,
+        start: int,
+        pieces: Iterable[int],
+        is_fresh: Callable[[Register, Instruction], bool],
+    ) -> None:
+        self._flow, self._start, self._is_fresh = flow, start, is_fresh
+        self._setters = _setters(function)
+        self._before: dict[int, set[int]] = {index: set() for index in pieces}
+        for index in self._before:
+            if not flow.blocks[index].suspends:
+                for following in flow.blocks[index].successors:
+                    if following in self._before:
+                        self._before[following].add(index)
+
+    def of_blocks(self) -> dict[int, tuple[Guard, ...]]:
+        """Return what holds in each of the pieces; nothing where several ways lead to one."""
+        found: dict[int, tuple[Guard, ...]] = {}
+
+        def known(index: int, depth: int = 0) -> tuple[Guard, ...]:
+            if index not in found:
+                found[index] = ()
+                if index != self._start and len(self._before[index]) == 1 and depth < 50:
+                    (source,) = self._before[index]
+                    found[index] = known(source, depth + 1) + self._edge(self._flow.blocks[source], index)
+            return found[index]
+
+        return {index: known(index) for index in self._before}
+
+    def comparison(self, taken: TakenWhen) -> Guard | None:
+        """Return the one comparison that a guard is, in the sense in which the guarded instruction runs."""
+        setter = self._setters.get(taken.register.name)
+        if setter is None or setter.opcode != "setp":
+            return None
+        found = self._fresh(_holds(taken.register.name, not taken.negated, self._setters))
+        return found[0] if found else None
+
+    def _edge(self, source: Block, target: int) -> tuple[Guard, ...]:
+        last = source.instructions[-1] if source.instructions else None
+        if last is None or last.guard is None or last.opcode not in ("bra", "ret", "exit"):
+            return ()
+        label = last.operands[0] if last.opcode == "bra" else None
+        taken = isinstance(label, Symbol) and self._flow.labels[label.name] == target
+        if taken and source.index + 1 == target:
+            return ()
+        return self._fresh(_holds(last.guard.register.name, taken != last.guard.negated, self._setters))
+
+    def _fresh(self, found: Iterable[_Comparison]) -> tuple[Guard, ...]:
+        return tuple(
+            (register, comparison, other, is_unsigned)
+            for register, comparison, other, is_unsigned, setter in found
+            if all(not isinstance(item, Register) or self._is_fresh(item, setter) for item in (register, other))
+        )
+
+
+@fact
+def _setters(function: Function) -> dict[str, Instruction]:
+    """Return the instruction that writes each register which is written once."""
+    return {name: items[0] for name, items in writes(function).items() if len(items) == 1 and items[0].guard is None}
+
+
+def _holds(predicate: str, is_true: bool, setters: dict[str, Instruction], depth: int = 0) -> tuple[_Comparison, ...]:
+    """Return the comparisons that follow from a predicate's value, with the instructions that make them."""
+    setter = setters.get(predicate)
+    if setter is None or depth > 8:
+        return ()
+    if setter.opcode in ("and", "or") and is_true == (setter.opcode == "and"):
+        parts = [item.name for item in setter.operands[1:] if isinstance(item, Register)]
+        return tuple(guard for name in parts for guard in _holds(name, is_true, setters, depth + 1))
+    if setter.opcode != "setp" or len(setter.operands) != 3 or len(setter.modifiers) != 2:
+        return ()
+    comparison, kind = setter.modifiers
+    is_unsigned = kind[0] == "u" or comparison in _UNSIGNED
+    comparison = _UNSIGNED.get(comparison, comparison)
+    if kind not in ("s32", "u32", "s64", "u64", "b32", "b64") or comparison not in _OPPOSITE:
+        return ()
+    if not is_true:
+        comparison = _OPPOSITE[comparison]
+    _, left, right = setter.operands
+    found: list[_Comparison] = []
+    if isinstance(left, Register):
+        found.append((left, comparison, right, is_unsigned, setter))
+    if isinstance(right, Register):
+        found.append((right, _MIRRORED[comparison], left, is_unsigned, setter))
+    return tuple(guard for guard in found if guard[1] != "ne")

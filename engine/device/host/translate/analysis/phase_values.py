@@ -1,0 +1,95 @@
+"""What can be told of registers within one phase, beside those that are made from thread numbers and parameters.
+
+A phase starts from saved registers, some of which are uniform or drift from a base. While nothing has written them
+again, they are as good as parameters, and so is what the phase computes from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from engine.device.host.translate.analysis.control_flow import Flow, defined, used, writes
+from engine.device.host.translate.analysis.rematerialise import is_pure, recomputable
+from engine.device.host.translate.special_registers import SPECIAL
+from engine.ptx.tree import Function, Instruction, Register
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A register as it was saved: `base`, a register that is computed again ("" for none), plus an i64 `value`."""
+
+    base: str
+    value: str
+
+
+@dataclass(frozen=True)
+class PhaseValues:
+    """`restored` at the start of a phase, and `derived`: the instructions that make others from these.
+
+    `stale` are the restored registers that may have been written again before an instruction, by its identity;
+    instructions of other phases are not in it.
+    """
+
+    restored: dict[str, Restored] = field(default_factory=dict)
+    derived: dict[str, Instruction] = field(default_factory=dict)
+    stale: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    def is_fresh(self, register: Register, at: Instruction) -> bool:
+        """Whether a register that an instruction reads has the value known here."""
+        if register.name in self.restored:
+            return id(at) in self.stale and register.name not in self.stale[id(at)]
+        return register.name not in self.derived or id(at) in self.stale
+
+
+def phase_values(
+    function: Function, flow: Flow, pieces: Sequence[int], start: int, restored: dict[str, Restored]
+) -> PhaseValues:
+    """Return what is known in the phase that runs the blocks `pieces` from block `start`."""
+    stale = _stale(flow, pieces, restored)
+    known = recomputable(function)
+    written = writes(function)
+    derived: dict[str, Instruction] = {}
+    before = flow.blocks[start].live_in
+    for index in pieces:
+        for item in flow.blocks[index].instructions:
+            target = item.operands[0] if item.operands else None
+            if (
+                isinstance(target, Register)
+                and item.guard is None
+                and len(written.get(target.name, ())) == 1
+                and target.name not in known
+                and target.name not in before
+                and is_pure(function, item)
+                and all(
+                    name in known
+                    or name in derived
+                    or name in SPECIAL
+                    or (name in restored and name not in stale[id(item)])
+                    for name in used(item)
+                )
+            ):
+                derived[target.name] = item
+    return PhaseValues(restored, derived, stale)
+
+
+def _stale(flow: Flow, pieces: Sequence[int], restored: Collection[str]) -> dict[int, frozenset[str]]:
+    """Return the restored registers that may have been written again before each instruction."""
+    at_start: dict[int, frozenset[str]] = {index: frozenset() for index in pieces}
+    changed = True
+    found: dict[int, frozenset[str]] = {}
+    while changed:
+        changed = False
+        for index in pieces:
+            written = at_start[index]
+            for item in flow.blocks[index].instructions:
+                found[id(item)] = written
+                again = {name for name in defined(item) if name in restored}
+                written = written | again if again else written
+            if flow.blocks[index].suspends:
+                continue
+            for following in flow.blocks[index].successors:
+                if following in at_start and not written <= at_start[following]:
+                    at_start[following] |= written
+                    changed = True
+    return found

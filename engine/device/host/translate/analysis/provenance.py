@@ -1,0 +1,123 @@
+"""Which allocation an address register points into, as far as that can be told before the kernel runs.
+
+A register has a root when it was made from exactly one pointer: a kernel parameter or a module variable. The limits of
+the allocation that the root points into are then looked up once per launch, and every access is checked against them
+without a branch to other code.
+"""
+
+from __future__ import annotations
+
+from engine.device.host.translate.analysis.control_flow import defined, registers
+from engine.device.host.translate.types import TYPES
+from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
+
+Root = tuple[str, int]
+"""("param", offset in the argument block) or ("symbol name", 0)."""
+
+_UNKNOWN: Root = ("?", 0)
+_SUMS = frozenset(("mov", "cvta", "add", "sub", "mad", "selp", "min", "max", "and"))
+
+
+def roots(function: Function, parameters: dict[str, int], variables: set[str]) -> dict[str, Root | None]:
+    """Return the root of each 64-bit register that is made from pointers; None where several or unknown ones meet."""
+    only_converted = any(
+        instruction.opcode == "cvta" and "global" in instruction.modifiers for instruction in function.instructions
+    )
+    pointers = _converted_parameters(function, parameters) if only_converted else None
+    found: dict[str, Root] = {}
+    _spread(function, parameters, variables, pointers, found, settled=False)
+    # Only now is it known which values have no root: where those meet pointers, they may be pointers as well.
+    _spread(function, parameters, variables, pointers, found, settled=True)
+    return {name: None if root == _UNKNOWN else root for name, root in found.items()}
+
+
+def _spread(
+    function: Function,
+    parameters: dict[str, int],
+    variables: set[str],
+    pointers: set[int] | None,
+    found: dict[str, Root],
+    *,
+    settled: bool,
+) -> None:
+    """Carry roots from instruction to instruction until nothing changes."""
+    changed = True
+    while changed:
+        changed = False
+        for instruction in function.instructions:
+            names = defined(instruction)
+            if not names:
+                continue
+            if instruction.opcode == "ld":
+                root = _loaded(instruction, parameters, pointers)
+            else:
+                root = _computed(instruction, found, variables, settled=settled)
+            for name in names:
+                if root is None and not (settled and name in found):
+                    continue
+                joined = root if root is not None and found.get(name, root) == root else _UNKNOWN
+                if found.get(name) != joined:
+                    found[name], changed = joined, True
+
+
+def _computed(instruction: Instruction, found: dict[str, Root], variables: set[str], *, settled: bool) -> Root | None:
+    """Return the root of what an instruction computes; None when there is no pointer in it."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode in ("atom", "shfl", "call"):
+        return _UNKNOWN
+    if opcode == "cvta" and "to" not in modifiers and "global" not in modifiers:
+        return _UNKNOWN  # shared, local, constant or parameter memory
+    sources = [_operand_roots(operand, found, variables) for operand in instruction.operands[1:]]
+    roots = {root for item in sources for root in item}
+    if not roots:
+        return None
+    if opcode not in _SUMS or len(roots) > 1 or (opcode == "sub" and sources[1]):
+        return _UNKNOWN
+    if settled and opcode in ("selp", "min", "max"):
+        for operand, item in zip(instruction.operands[1:3], sources, strict=False):
+            if not item and not isinstance(operand, Integer):
+                return _UNKNOWN
+    return roots.pop()
+
+
+def _loaded(instruction: Instruction, parameters: dict[str, int], pointers: set[int] | None) -> Root | None:
+    operand = instruction.operands[1]
+    if "param" not in instruction.modifiers:
+        # Where any argument of 64 bits may be an offset, what is loaded may be the pointer that it is added to.
+        is_wide = any(TYPES.get(item) == 64 for item in instruction.modifiers)
+        return _UNKNOWN if pointers is None and is_wide else None
+    if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+        offset = parameters.get(operand.base.name)
+        if offset is None:
+            return None
+        offset += operand.offset
+        return ("param", offset) if pointers is None or offset in pointers else None
+    return None
+
+
+def _operand_roots(operand: Operand, found: dict[str, Root], variables: set[str]) -> list[Root]:
+    if isinstance(operand, Symbol):
+        return [(operand.name, 0)] if operand.name in variables else []
+    if isinstance(operand, Register):
+        return [found[operand.name]] if operand.name in found else []
+    return [found[name] for name in registers(operand) if name in found]
+
+
+def _converted_parameters(function: Function, parameters: dict[str, int]) -> set[int]:
+    """Return the argument-block offsets of parameters that reach a `cvta.to.global` or an address unchanged."""
+    loaded: dict[str, int] = {}
+    pointers: set[int] = set()
+    for instruction in function.instructions:
+        first = instruction.operands[0] if instruction.operands else None
+        if instruction.opcode == "ld" and "param" in instruction.modifiers and isinstance(first, Register):
+            source = instruction.operands[1]
+            if isinstance(source, Address) and isinstance(source.base, Symbol) and source.base.name in parameters:
+                loaded[first.name] = parameters[source.base.name] + source.offset
+        if instruction.opcode == "cvta":
+            for operand in instruction.operands[1:]:
+                if isinstance(operand, Register) and operand.name in loaded:
+                    pointers.add(loaded[operand.name])
+        for operand in instruction.operands:
+            if isinstance(operand, Address) and isinstance(operand.base, Register) and operand.base.name in loaded:
+                pointers.add(loaded[operand.base.name])
+    return pointers

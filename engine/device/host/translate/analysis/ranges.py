@@ -1,0 +1,379 @@
+"""The range of values that a register takes over all threads of a thread block, computed before they run.
+
+Only registers that are made once from thread numbers, thread block numbers, parameters and constants have one, and in
+a phase those that it starts with and that are uniform. When all addresses of an access lie inside its buffer, the
+threads need not check them one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.device.host.translate import abi
+from engine.device.host.translate.analysis.guards import Guard
+from engine.device.host.translate.analysis.phase_values import PhaseValues
+from engine.device.host.translate.analysis.rematerialise import recomputable
+from engine.device.host.translate.types import TYPES
+from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
+
+if TYPE_CHECKING:
+    from engine.device.host.translate.body import Body
+
+#: The granule of zero: every power of two divides it.
+_ANY = 1 << 40
+
+
+@dataclass(frozen=True)
+class Range:
+    """Lowest and highest value as i64 values; all values differ from the lowest by multiples of `granule`.
+
+    `slope` is how much the value grows from one thread to the next along x; None when that is not known now.
+    """
+
+    low: str
+    high: str
+    granule: int
+    slope: int | None = 0
+
+    @property
+    def is_single(self) -> bool:
+        """Whether every thread has the same value."""
+        return self.low == self.high
+
+    @property
+    def constant(self) -> int | None:
+        """The value when it is known now."""
+        known = self.is_single and self.slope == 0 and self.low.lstrip("-").isdigit()
+        return int(self.low) if known else None
+
+
+class Ranges:
+    """Ranges of the registers of one kernel.
+
+    `lines` computes them before the threads run; it needs `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the
+    threads that run, `%x0` up to `%x1` and so on.
+    `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are those of
+    the threads with one `%tid.y` and `%tid.z`, as if `%tid.x` were 0: single values.
+    """
+
+    def __init__(self, body: Body, values: PhaseValues, *, row: bool = False) -> None:
+        self._body = body
+        self._values = values
+        self._row = row
+        self._instructions: Mapping[str, Instruction] = recomputable(body.function) | values.derived
+        self._found: dict[str, Range | None] = {}
+        self.lines: list[str] = []
+        self.conditions: list[str] = []
+        self._values_of: dict[str, str] = {}
+        self._guarded: dict[tuple[Guard, ...], Ranges] = {}
+
+    def guarded(self, guards: tuple[Guard, ...]) -> Ranges:
+        """Return the ranges that count where the guards hold; they share lines and conditions with these."""
+        if not guards or self._row:
+            return self
+        found = self._guarded.get(guards)
+        if found is None:
+            found = Ranges(self._body, self._values)
+            found.lines, found.conditions, found._values_of = self.lines, self.conditions, self._values_of
+            self._guarded[guards] = found
+            for register, comparison, other, is_unsigned in guards:
+                kept = self._clip(found, register, comparison, other, is_unsigned)
+                if kept is not None:
+                    found._found[register.name] = kept
+        return found
+
+    def _clip(
+        self, found: Ranges, register: Register, comparison: str, other: Operand, is_unsigned: bool
+    ) -> Range | None:
+        """Return a register's range cut off where a comparison does not hold."""
+        conditions = len(self.conditions)
+        have, bound = found.of(register), self.of(other)
+        if have is None or bound is None or not bound.is_single or have.is_single:
+            del self.conditions[conditions:]
+            return None
+        if is_unsigned:  # the same order as that of signed numbers where none is negative
+            self._at_least_zero(have)
+            if bound.constant is None or bound.constant < 0:
+                self._at_least_zero(bound)
+        low, high = have.low, have.high
+        if comparison in ("lt", "le", "eq"):
+            last = bound.low if comparison != "lt" else self.value(f"sub i64 {bound.low}, 1")
+            high = self.value(f"call i64 @llvm.smin.i64(i64 {high}, i64 {last})")
+        if comparison in ("gt", "ge", "eq"):
+            first = bound.low if comparison != "gt" else self.value(f"add i64 {bound.low}, 1")
+            low = self.value(f"call i64 @llvm.smax.i64(i64 {low}, i64 {first})")
+        return Range(low, high, 1 if low != have.low else have.granule, have.slope)
+
+    def value(self, text: str) -> str:
+        """Write an instruction that yields a value and return that value; one that is there already is used again."""
+        name = self._values_of.get(text)
+        if name is None:
+            name = self._values_of[text] = f"%{'row' if self._row else 'range'}.v{len(self.lines)}"
+            self.lines.append(f"  {name} = {text}")
+        return name
+
+    def require(self, text: str) -> None:
+        """Add a condition: an instruction whose i64 result must not be negative."""
+        if self._row:
+            return  # the thread block's range has it
+        condition = self.value(text)
+        if condition not in self.conditions:
+            self.conditions.append(condition)
+
+    def fine(self) -> str:
+        """Write the test of all conditions and return its i1 value.
+
+        One comparison, of the least: a long chain of them, or of logic on their signs, takes the optimiser longer than
+        all the rest of a kernel.
+        """
+        least = self.conditions[0]
+        for condition in self.conditions[1:]:
+            least = self.value(f"call i64 @llvm.smin.i64(i64 {least}, i64 {condition})")
+        return self.value(f"icmp sge i64 {least}, 0")
+
+    def decided(self, comparison: Guard) -> str | None:
+        """Return the i1 value that says how a comparison comes out in all threads, required to be the same in all.
+
+        None when that cannot be told.
+        """
+        register, order, other, _ = comparison
+        left, right = self.of(register), self.of(other)
+        if left is None or right is None or order not in ("lt", "le", "gt", "ge"):
+            return None
+        self.order(comparison)
+        if order in ("gt", "ge"):
+            left, right, order = right, left, {"gt": "lt", "ge": "le"}[order]
+        above = self.value(f"sub i64 {right.low}, {left.high}")
+        below = self.value(f"sub i64 {left.low}, {right.high}")
+        if order == "lt":
+            above = self.value(f"sub i64 {above}, 1")
+        else:
+            below = self.value(f"sub i64 {below}, 1")
+        self.require(f"and i64 {above}, {below}")
+        return self.value(f"icmp sge i64 {above}, 0")
+
+    def order(self, comparison: Guard) -> None:
+        """Require that unsigned numbers compare as signed ones."""
+        register, _, other, is_unsigned = comparison
+        for item in (register, other) if is_unsigned else ():
+            found = self.of(item)
+            if found is not None:
+                self._at_least_zero(found)
+
+    def clipped(self, comparison: Guard, first: str, end: str) -> tuple[str, str] | None:
+        """Return the i64 bounds, within given ones, of the threads of a row that pass a comparison.
+
+        None when they are not neighbours, or that cannot be told.
+        """
+        register, order, other, _ = comparison
+        found, bound = self.of(register), self.of(other)
+        if found is None or bound is None or found.slope != 1 or not (bound.is_single and bound.slope == 0):
+            return None
+        at = self.value(f"sub i64 {bound.low}, {found.low}")
+        after = self.value(f"add i64 {at}, 1")
+        if order in ("lt", "le", "eq"):
+            end = self.value(f"call i64 @llvm.smin.i64(i64 {end}, i64 {at if order == 'lt' else after})")
+        if order in ("gt", "ge", "eq"):
+            first = self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {after if order == 'gt' else at})")
+        return first, end
+
+    def of(self, operand: Operand) -> Range | None:
+        """Return the range of an address or register; None when it cannot be told."""
+        conditions, known = len(self.conditions), set(self._found)
+        result = self._of(operand)
+        if result is None:  # what it would have needed must not hold back others
+            del self.conditions[conditions:]
+            for name in set(self._found) - known:
+                del self._found[name]
+        return result
+
+    def _of(self, operand: Operand) -> Range | None:
+        if isinstance(operand, Address):
+            base = self._operand(operand.base, 64)
+            return base and self._sum(base, self._constant(operand.offset))
+        return self._operand(operand, 64)
+
+    def _operand(self, operand: Operand, bits: int) -> Range | None:
+        if isinstance(operand, Integer):
+            value = operand.value & ((1 << bits) - 1)
+            return self._constant(value - (1 << bits) if value >> (bits - 1) else value)
+        if isinstance(operand, Symbol):
+            offset = self._body.layout.shared.get(operand.name)
+            return None if offset is None else self._constant(offset + operand.offset)
+        if not isinstance(operand, Register):
+            return None
+        if operand.name.startswith("%") and "." in operand.name:
+            return self._special(operand.name)
+        if operand.name not in self._found:
+            instruction = self._instructions.get(operand.name)
+            self._found[operand.name] = None  # for the time of the look-up
+            if operand.name in self._values.restored:
+                self._found[operand.name] = self._restored(operand.name)
+            elif instruction is not None:
+                self._found[operand.name] = self._result(instruction)
+        return self._found[operand.name]
+
+    def _restored(self, name: str) -> Range | None:
+        """Return the range of a register that is its base plus something uniform."""
+        base, value = self._values.restored[name].base, self._values.restored[name].value
+        only = Range(value, value, _ANY)
+        if not base:
+            return only
+        bits = TYPES[self._body.function.registers[name]]
+        found = self._operand(Register(base), bits)
+        if found is None:
+            return None
+        result = self._sum(found, only)
+        if bits == 32:
+            self._fits(result)
+        return result
+
+    def _constant(self, value: int) -> Range:
+        return Range(str(value), str(value), _ANY)
+
+    def _special(self, name: str) -> Range | None:
+        kind, axis = name[1:].split(".", 1)
+        if axis not in ("x", "y", "z"):
+            return None
+        if kind == "tid":
+            if self._row:
+                only = "0" if axis == "x" else self.value(f"zext i32 %tid.{axis} to i64")
+                return Range(only, only, _ANY, int(axis == "x"))
+            first, end = (self.value(f"zext i32 %{axis}{edge} to i64") for edge in "01")
+            return Range(first, self.value(f"sub i64 {end}, 1"), 1, int(axis == "x"))
+        if kind == "ntid":
+            single = self.value(f"zext i32 %n{axis} to i64")
+        elif kind == "ctaid":
+            single = self.value(f"zext i32 %ctaid.{axis} to i64")
+        elif kind == "nctaid":
+            place = self.value(f"getelementptr i64, ptr %launch, i64 {abi.GRID['xyz'.index(axis)]}")
+            single = self.value(f"load i64, ptr {place}")
+        else:
+            return None
+        return Range(single, single, _ANY)
+
+    def _result(self, instruction: Instruction) -> Range | None:
+        opcode, modifiers = instruction.opcode, instruction.modifiers
+        kinds = [item for item in modifiers if item in TYPES]
+        if not kinds or kinds[-1][0] not in "bus":
+            return None
+        if opcode == "ld":
+            return self._parameter(instruction, kinds[-1])
+        bits, sources = TYPES[kinds[-1]], instruction.operands[1:]
+        if bits not in (32, 64) or "sat" in modifiers or "hi" in modifiers:
+            return None
+        wide = "wide" in modifiers
+        given = [self._operand(item, 64 if wide and index == 2 else bits) for index, item in enumerate(sources)]
+        if any(item is None for item in given):
+            return None
+        values = [item for item in given if item is not None]
+        if opcode == "cvta":
+            is_global = "global" in modifiers and "to" in modifiers
+            return values[0] if is_global else None
+        unsigned = kinds[-1][0] == "u"
+        if unsigned and (opcode in ("min", "max") or ((wide or opcode == "cvt") and bits == 32)):
+            for item in values[:2]:
+                self._at_least_zero(item)
+        result = self._apply(opcode, values)
+        if result is None or (opcode == "cvt" and (len(kinds) != 2 or TYPES[kinds[0]] < TYPES[kinds[1]])):
+            return None
+        if bits == 32 and not wide and opcode not in ("mov", "cvt") and result.constant is None:
+            self._fits(result)
+        return result
+
+    def _fits(self, item: Range) -> None:
+        """Require that a range is one of signed 32-bit numbers."""
+        self.require(f"add i64 {item.low}, {1 << 31}")
+        self.require(f"sub i64 {(1 << 31) - 1}, {item.high}")
+
+    def _at_least_zero(self, item: Range) -> None:
+        if item.low != "0":
+            self.require(f"add i64 {item.low}, 0")
+
+    def _apply(self, opcode: str, values: list[Range]) -> Range | None:
+        if opcode in ("mov", "cvt"):
+            return values[0]
+        if opcode == "add":
+            return self._sum(values[0], values[1])
+        if opcode == "sub":
+            low = self.value(f"sub i64 {values[0].low}, {values[1].high}")
+            high = low
+            if not (values[0].is_single and values[1].is_single):
+                high = self.value(f"sub i64 {values[0].high}, {values[1].low}")
+            slopes = values[0].slope, values[1].slope
+            slope = None if slopes[0] is None or slopes[1] is None else slopes[0] - slopes[1]
+            return Range(low, high, min(values[0].granule, values[1].granule), slope)
+        if opcode == "mul":
+            return self._product(values[0], values[1])
+        if opcode == "mad":
+            product = self._product(values[0], values[1])
+            return product and self._sum(product, values[2])
+        if opcode == "shl":
+            amount = values[1].constant
+            if amount is None or not 0 <= amount < 31:
+                return None
+            return self._product(values[0], self._constant(1 << amount))
+        if opcode in ("min", "max"):
+            if all(item.is_single and item.slope == 0 for item in values):
+                single = self.value(f"call i64 @llvm.s{opcode}.i64(i64 {values[0].low}, i64 {values[1].low})")
+                return Range(single, single, _ANY)
+            # Only where it changes nothing: an index that is kept inside an image, away from the image's edge.
+            kept, bound = values
+            if kept.is_single and kept.slope == 0 and not (bound.is_single and bound.slope == 0):
+                kept, bound = bound, kept
+            if not bound.is_single or bound.slope != 0:
+                return None
+            greater, less = (bound.low, kept.high) if opcode == "min" else (kept.low, bound.low)
+            self.require(f"sub i64 {greater}, {less}")
+            return kept
+        if opcode == "or":
+            for item in values:
+                self._at_least_zero(item)
+            if not all(item.is_single and item.slope == 0 for item in values):
+                return None
+            single = self.value(f"or i64 {values[0].low}, {values[1].low}")
+            return Range(single, single, _ANY)
+        return None
+
+    def _sum(self, a: Range, b: Range) -> Range:
+        if a.constant == 0:
+            return b
+        if b.constant == 0:
+            return a
+        low = self.value(f"add i64 {a.low}, {b.low}")
+        high = low if a.is_single and b.is_single else self.value(f"add i64 {a.high}, {b.high}")
+        slope = None if a.slope is None or b.slope is None else a.slope + b.slope
+        return Range(low, high, min(a.granule, b.granule), slope)
+
+    def _product(self, a: Range, b: Range) -> Range | None:
+        if not b.is_single:
+            a, b = b, a
+        if b.slope != 0:
+            a, b = b, a
+        if not b.is_single or b.slope != 0:
+            return None
+        factor = b.constant
+        slope = 0 if a.slope == 0 else None if factor is None or a.slope is None else a.slope * factor
+        first = self.value(f"mul i64 {a.low}, {b.low}")
+        if a.is_single:
+            return Range(first, first, _ANY, slope)
+        if factor is None:
+            self._fits(b)  # or the distance from first to last might be more than 64 bits
+        last = self.value(f"mul i64 {a.high}, {b.low}")
+        if factor is not None and factor > 0:
+            return Range(first, last, a.granule * (factor & -factor), slope)
+        low = self.value(f"call i64 @llvm.smin.i64(i64 {first}, i64 {last})")
+        return Range(low, self.value(f"call i64 @llvm.smax.i64(i64 {first}, i64 {last})"), a.granule, slope)
+
+    def _parameter(self, instruction: Instruction, kind: str) -> Range | None:
+        source, bits = instruction.operands[1], TYPES[kind]
+        if bits not in (32, 64) or not isinstance(source, Address) or not isinstance(source.base, Symbol):
+            return None
+        offset = self._body.layout.parameters[source.base.name] + source.base.offset + source.offset
+        place = self.value(f"getelementptr i8, ptr %params, i64 {offset}")
+        single = self.value(f"load i{bits}, ptr {place}, align 1, !invariant.load !0")
+        if bits == 32:
+            single = self.value(f"sext i32 {single} to i64")
+        return Range(single, single, _ANY)

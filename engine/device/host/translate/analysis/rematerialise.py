@@ -1,0 +1,49 @@
+"""Registers that are cheaper to compute again after a wait than to save: thread numbers, parameters, addresses."""
+
+from __future__ import annotations
+
+from engine.device.host.translate.analysis.control_flow import fact, used, writes
+from engine.device.host.translate.special_registers import SPECIAL
+from engine.ptx.tree import Address, Function, Instruction, Register, Symbol
+
+PURE = frozenset(
+    ["mov", "cvta", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "cvt", "not", "min", "max"]
+)
+_VOLATILE = ("%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
+
+
+@fact
+def recomputable(function: Function) -> dict[str, Instruction]:
+    """Return the registers that are written once from nothing but constants, parameters and each other, in order."""
+    written = writes(function)
+    found: dict[str, Instruction] = {}
+    for instruction in function.instructions:
+        target = instruction.operands[0] if instruction.operands else None
+        if (
+            isinstance(target, Register)
+            and instruction.guard is None
+            and len(written.get(target.name, ())) == 1
+            and is_pure(function, instruction)
+            and all(name in found or name in SPECIAL for name in used(instruction))
+            and not any(name in _VOLATILE for name in used(instruction))
+        ):
+            found[target.name] = instruction
+    return found
+
+
+def is_pure(function: Function, instruction: Instruction) -> bool:
+    """Whether an instruction only computes its result from its operands, at little cost."""
+    if instruction.opcode == "ld":
+        return reads_parameter(function, instruction)
+    return instruction.opcode in PURE and "cc" not in instruction.modifiers
+
+
+def reads_parameter(function: Function, instruction: Instruction) -> bool:
+    """Whether a load reads one of a kernel's own parameters, at an address that is known now."""
+    source = instruction.operands[1]
+    return (
+        "param" in instruction.modifiers
+        and isinstance(source, Address)
+        and isinstance(source.base, Symbol)
+        and any(parameter.name == source.base.name for parameter in function.parameters)
+    )

@@ -1,0 +1,251 @@
+"""The instructions at which a thread waits for others: what each hands over, how it is resolved, what comes back.
+
+A thread that arrives writes its operands to its places in the exchange arrays. When all that must arrive have done so,
+the point's resolver fills the result arrays, and each thread reads its results as it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.device.host.translate.analysis import matrix_fragments
+from engine.device.host.translate.analysis.matrix_fragments import ARRAY_BYTES
+from engine.device.host.translate.runtime.tensor_collectives import permute, product
+from engine.device.host.translate.types import TYPES
+from engine.diagnostics import KernelError
+from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
+
+#: At a YIELD a thread waits for a value that others write, at a TURN it only lets them go as far.
+BARRIER, WARP, YIELD, TURN = 1, 2, 3, 4
+#: Exchange arrays for operands (as many as the largest fragments need), then those for the barrier's number and count;
+#: a warp's member mask is where a barrier's count is.
+NUMBER, COUNT, MEMBERS = 34, 35, 35
+EXCHANGES, RESULTS = 36, 16
+
+
+@dataclass(frozen=True)
+class Point:
+    """What happens at one waiting instruction.
+
+    `given` are (exchange array, operand, PTX type); `results` are (result array, destination, PTX type); `resolver`
+    names the function that turns one into the other, "" when nothing is exchanged; `definition` writes that function,
+    given its name, when it is not one that all kernels share. Values of 64 bits take two arrays.
+    """
+
+    kind: int
+    given: tuple[tuple[int, Operand, str], ...]
+    results: tuple[tuple[int, Operand, str], ...]
+    resolver: str
+    definition: Callable[[str], str] | None = None
+
+    @property
+    def is_plain_barrier(self) -> bool:
+        """Whether it is a barrier at which threads hand over nothing but constants."""
+        constant = all(isinstance(operand, Integer) for _, operand, _ in self.given)
+        return self.kind == BARRIER and not self.resolver and not self.results and constant
+
+    def operand(self, place: int) -> Operand:
+        """Return what goes to an exchange array."""
+        return next(operand for index, operand, _ in self.given if index == place)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether a thread that comes to the point leaves nothing there."""
+        return self.is_plain_barrier or self.kind in (YIELD, TURN)
+
+    @property
+    def names_members(self) -> bool:
+        """Whether threads may name different members, or barriers, and the result depends on which."""
+        place = {BARRIER: NUMBER, WARP: MEMBERS}.get(self.kind)
+        return bool(self.resolver) and any(
+            index == place and not isinstance(operand, Integer) for index, operand, _ in self.given
+        )
+
+    @property
+    def registers(self) -> frozenset[str]:
+        """The registers that the results go to."""
+        return frozenset(operand.name for _, operand, _ in self.results if isinstance(operand, Register))
+
+
+def exchange(index: int) -> int:
+    """Return where an exchange array lies in scratch memory."""
+    return ARRAY_BYTES * (1 + index)
+
+
+def result(index: int) -> int:
+    """Return where a result array lies in scratch memory."""
+    return ARRAY_BYTES * (1 + EXCHANGES + index)
+
+
+_WARP = frozenset(("shfl", "vote", "match", "redux", "activemask", "elect", "mma", "wmma", "wl"))
+
+
+def is_point(instruction: Instruction) -> bool:
+    """Whether a thread waits at an instruction."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode in ("bar", "barrier"):
+        return "arrive" not in modifiers
+    return opcode in _WARP
+
+
+def point_of(instruction: Instruction) -> Point:
+    """Return what a waiting instruction exchanges; KernelError for forms that the host does not run."""
+    return _POINTS[instruction.opcode](instruction)
+
+
+def _wl(instruction: Instruction) -> Point:
+    if instruction.modifiers[0] in ("yield", "turn"):
+        return Point(YIELD if instruction.modifiers[0] == "yield" else TURN, (), (), "")
+    _, mode, count, *rest = instruction.modifiers
+    words = matrix_fragments.permutation(mode, int(count[1:]), transposed="trans" in rest)
+    target, source = (matrix_fragments.registers_of(operand) for operand in instruction.operands)
+    return _matrices(
+        instruction,
+        [(item, "b32") for item in source],
+        [(item, "b32") for item in target],
+        lambda name: permute(name, exchange(0), result(0), words),
+    )
+
+
+def _product(instruction: Instruction) -> Point:
+    item = matrix_fragments.mma(instruction) if instruction.opcode == "mma" else matrix_fragments.wmma(instruction)
+    target, *sources = (matrix_fragments.registers_of(operand) for operand in instruction.operands[:4])
+    kinds = ["b64" if matrix.kind == "f64" else "b32" for matrix in (item.a, item.b, item.c)]
+    given = [(operand, kind) for held, kind in zip(sources, kinds, strict=True) for operand in held]
+    kind = "b64" if item.d.kind == "f64" else "b32"
+    return _matrices(
+        instruction,
+        given,
+        [(operand, kind) for operand in target],
+        lambda name: product(name, exchange(0), result(0), item),
+    )
+
+
+def _matrices(
+    instruction: Instruction,
+    given: list[tuple[Operand, str]],
+    results: list[tuple[Operand, str]],
+    definition: Callable[[str], str],
+) -> Point:
+    counts = "x".join(str(len(matrix_fragments.registers_of(operand))) for operand in instruction.operands)
+    return Point(
+        WARP,
+        (*_numbered(given), (MEMBERS, _EVERYONE, "b32")),
+        _numbered(results),
+        f"{instruction.text}.{counts}",
+        definition,
+    )
+
+
+def _numbered(values: list[tuple[Operand, str]]) -> tuple[tuple[int, Operand, str], ...]:
+    found, index = [], 0
+    for operand, kind in values:
+        found.append((index, operand, kind))
+        index += 2 if kind == "b64" else 1
+    return tuple(found)
+
+
+def _activemask(instruction: Instruction) -> Point:
+    return Point(WARP, ((MEMBERS, _EVERYONE, "b32"),), ((0, instruction.operands[0], "b32"),), "wl.activemask")
+
+
+def _elect(instruction: Instruction) -> Point:
+    return _warp((), instruction.operands[1], _results(instruction.operands[0], "b32"), "wl.elect")
+
+
+def _members(instruction: Instruction, operands: tuple[Operand, ...]) -> Operand:
+    """Return the member mask; the forms without .sync, of before PTX 6, take whoever is there."""
+    return operands[-1] if "sync" in instruction.modifiers else _EVERYONE
+
+
+def _shuffle(instruction: Instruction) -> Point:
+    mode = next(item for item in instruction.modifiers if item in ("up", "down", "bfly", "idx"))
+    operands = instruction.operands[1:]
+    given = tuple((index, operand, "b32") for index, operand in enumerate(operands[:3]))
+    results = _results(instruction.operands[0], "b32")
+    return _warp(given, _members(instruction, operands), results, f"wl.shfl.{mode}")
+
+
+def _vote(instruction: Instruction) -> Point:
+    mode = next(item for item in instruction.modifiers if item in ("all", "any", "uni", "ballot"))
+    kind = "b32" if mode == "ballot" else "pred"
+    operands = instruction.operands[1:]
+    results = _results(instruction.operands[0], kind)
+    return _warp(((0, operands[0], "pred"),), _members(instruction, operands), results, f"wl.vote.{mode}")
+
+
+def _match(instruction: Instruction) -> Point:
+    modifiers, operands = instruction.modifiers, instruction.operands[1:]
+    kind = "b64" if "b64" in modifiers else "b32"
+    mode = f"{'all' if 'all' in modifiers else 'any'}.{kind}"
+    results = _results(instruction.operands[0], "b32")
+    return _warp(((0, operands[0], kind),), _members(instruction, operands), results, f"wl.match.{mode}")
+
+
+def _redux(instruction: Instruction) -> Point:
+    modifiers, operands = instruction.modifiers, instruction.operands[1:]
+    kind = next(item for item in modifiers if item in TYPES)
+    mode = next(item for item in modifiers if item in ("add", "min", "max", "and", "or", "xor"))
+    if kind == "f32" and mode in ("min", "max"):
+        mode = f"f{mode}" + (".abs" if "abs" in modifiers else "") + (".NaN" if "NaN" in modifiers else "")
+    elif kind not in ("b32", "u32", "s32"):
+        raise _refused(instruction, "use a 32-bit integer, or min or max of .f32")
+    elif mode in ("min", "max"):
+        mode = kind[0] + mode
+    results = _results(instruction.operands[0], "b32")
+    return _warp(((0, operands[0], "b32"),), operands[1], results, f"wl.redux.{mode}")
+
+
+def _results(target: Operand, kind: str) -> tuple[tuple[int, Operand, str], ...]:
+    if isinstance(target, Pair):
+        return ((0, target.first, kind), (1, target.second, "pred"))
+    return ((0, target, kind),)
+
+
+def _warp(
+    given: tuple[tuple[int, Operand, str], ...],
+    members: Operand,
+    results: tuple[tuple[int, Operand, str], ...],
+    resolver: str,
+) -> Point:
+    return Point(WARP, (*given, (MEMBERS, members, "b32")), results, resolver)
+
+
+def _barrier(instruction: Instruction) -> Point:
+    modifiers, operands = instruction.modifiers, instruction.operands
+    if "warp" in modifiers:
+        return Point(WARP, ((MEMBERS, operands[0], "b32"),), (), "")
+    none = Integer(0)
+    if "red" in modifiers:
+        mode = next(item for item in modifiers if item in ("and", "or", "popc"))
+        target, *rest = operands
+        number, count, predicate = rest[0], rest[1] if len(rest) == 3 else none, rest[-1]
+        kind = "u32" if mode == "popc" else "pred"
+        given = ((0, predicate, "pred"), (NUMBER, number, "b32"), (COUNT, count, "b32"))
+        return Point(BARRIER, given, ((0, target, kind),), f"wl.bar.{mode}")
+    number = operands[0] if operands else none
+    return Point(BARRIER, ((NUMBER, number, "b32"), (COUNT, operands[1] if len(operands) > 1 else none, "b32")), (), "")
+
+
+_EVERYONE = Integer(0)
+_POINTS: dict[str, Callable[[Instruction], Point]] = {
+    "bar": _barrier,
+    "barrier": _barrier,
+    "activemask": _activemask,
+    "elect": _elect,
+    "shfl": _shuffle,
+    "vote": _vote,
+    "match": _match,
+    "redux": _redux,
+    "mma": _product,
+    "wmma": _product,
+    "wl": _wl,
+}
+
+
+def _refused(instruction: Instruction, instead: str) -> KernelError:
+    return KernelError(
+        f"PTX line {instruction.line}: {instruction.text} must not be used on the host device; {instead}",
+        line=instruction.line,
+    )

@@ -1,0 +1,160 @@
+"""Registers that the threads of a thread block have in common, as long as they go from point to point together.
+
+A register is *uniform* when all threads have one value in it: it is made by arithmetic from what is the same for all,
+in blocks that no thread of those together skips. It *drifts* from a base when each thread starts it at a value of its
+own, which is cheap to compute again, and all change it by the same amounts: `base + something uniform`. So the index
+of a loop over a grid drifts, and so does a pointer that a loop over tiles moves on.
+
+Threads that part at a point, or leave a loop at different times, are no longer together; the scheduler then compares
+the saved values before it lets several of them run as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.device.host.translate.analysis.control_flow import Flow, defined, used
+from engine.device.host.translate.analysis.reachability import Ways, members
+from engine.device.host.translate.analysis.rematerialise import reads_parameter, recomputable
+from engine.device.host.translate.types import TYPES
+from engine.ptx.tree import Function, Instruction, Register
+
+#: Opcodes that do nothing but compute registers from registers.
+PURE = frozenset(
+    (
+        *("mov", "cvta", "cvt", "add", "sub", "mul", "mad", "fma", "mul24", "mad24", "sad", "neg", "abs", "div", "rem"),
+        *("min", "max", "shl", "shr", "shf", "and", "or", "xor", "not", "cnot", "lop3", "bfe", "bfi", "bfind", "bmsk"),
+        *("brev", "clz", "popc", "prmt", "fns", "set", "setp", "selp", "slct", "testp", "copysign", "rcp", "sqrt"),
+        *("rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "dp2a", "dp4a", "szext"),
+    )
+)
+#: Beginnings of the names of special registers that all threads of a thread block read alike.
+_COMMON = ("%ntid", "%ctaid", "%nctaid", "%gridid", "%nwarpid", "%dynamic_smem", "%total_smem", "%cluster", "%ncluster")
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """What all threads have in common of a register: all of it, or its distance from the register `base`."""
+
+    base: str = ""
+
+
+_Kind = Uniform | None
+VARYING: _Kind = None
+_UNDECIDED = Uniform("?")
+
+
+def uniformity(function: Function, flow: Flow) -> dict[str, Uniform]:
+    """Return what is uniform of each register that is not different in every thread."""
+    return _Analysis(function, flow).kinds()
+
+
+class _Analysis:
+    def __init__(self, function: Function, flow: Flow) -> None:
+        self._function = function
+        self._flow = flow
+        self._recomputable = recomputable(function)
+        self._writes: dict[str, list[tuple[int, Instruction]]] = {}
+        for block in flow.blocks:
+            for instruction in block.instructions:
+                for name in defined(instruction):
+                    self._writes.setdefault(name, []).append((block.index, instruction))
+        self._ways = Ways([[] if block.suspends else block.successors for block in flow.blocks])
+        self._kinds: dict[str, _Kind] = {}
+
+    def kinds(self) -> dict[str, Uniform]:
+        """Assume that every register is uniform, and take back what contradicts its writes until nothing does."""
+        self._kinds = dict.fromkeys(self._writes, _UNDECIDED)
+        changed = True
+        while changed:
+            changed = False
+            parting = {
+                block.index
+                for block in self._flow.blocks
+                if len(block.successors) > 1 and not self._is_uniform_branch(block.instructions[-1])
+            }
+            skipped = _skipped(self._flow, self._ways, parting)
+            for name, writes in self._writes.items():
+                before = self._kinds[name]
+                if before is VARYING:
+                    continue
+                now: _Kind = _UNDECIDED
+                for index, instruction in writes:
+                    kind = VARYING if index in skipped else self._kind(name, instruction)
+                    now = kind if now == _UNDECIDED else now if kind in (now, _UNDECIDED) else VARYING
+                if now != before:
+                    self._kinds[name], changed = now, True
+        return {name: kind for name, kind in self._kinds.items() if kind is not None and kind != _UNDECIDED}
+
+    def _is_uniform_branch(self, instruction: Instruction) -> bool:
+        return all(self._of(name) in (Uniform(), _UNDECIDED) for name in used(instruction))
+
+    def _of(self, name: str) -> _Kind:
+        if name in self._kinds:
+            return self._kinds[name]
+        if name.startswith("%") and name not in self._function.registers:
+            return Uniform() if name.startswith(_COMMON) else VARYING
+        return VARYING
+
+    def _kind(self, name: str, instruction: Instruction) -> _Kind:
+        """Return what is uniform of one write's value."""
+        if instruction.guard is not None and self._of(instruction.guard.register.name) not in (Uniform(), _UNDECIDED):
+            return VARYING
+        kind = self._value(instruction)
+        if kind is VARYING and name in self._recomputable:
+            return Uniform(name)
+        return kind
+
+    def _value(self, instruction: Instruction) -> _Kind:
+        opcode, modifiers = instruction.opcode, instruction.modifiers
+        if opcode == "ld":
+            return Uniform() if reads_parameter(self._function, instruction) else VARYING
+        if opcode in ("bar", "barrier"):  # a reduction gives every thread the same
+            return Uniform()
+        if opcode not in PURE or "cc" in modifiers:
+            return VARYING
+        kinds = [self._of(operand.name) for operand in instruction.operands[1:] if isinstance(operand, Register)]
+        names = used(instruction) - ({instruction.guard.register.name} if instruction.guard else set())
+        if len(names) > len(kinds):
+            kinds += [self._of(name) for name in names]
+        if VARYING in kinds:
+            return VARYING
+        if _UNDECIDED in kinds:
+            return _UNDECIDED
+        bases = [kind for kind in kinds if kind != Uniform()]
+        if not bases:
+            return Uniform()
+        if len(bases) > 1 or not self._is_sum(instruction) or (opcode == "sub" and kinds[0] == Uniform()):
+            return VARYING
+        return bases[0]
+
+    def _is_sum(self, instruction: Instruction) -> bool:
+        """Whether an instruction moves or adds whole registers, so that distances from a base stay."""
+        *others, kind = instruction.modifiers
+        registers = [item for item in instruction.operands if isinstance(item, Register)]
+        return (
+            instruction.opcode in ("mov", "add", "sub")
+            and not others
+            and kind[0] in "bsu"
+            and isinstance(instruction.operands[0], Register)
+            and all(TYPES.get(self._function.registers.get(item.name, "")) == TYPES[kind] for item in registers)
+        )
+
+
+def _skipped(flow: Flow, ways: Ways, parting: set[int]) -> set[int]:
+    """Return the blocks that some threads skip which come to one point together with others that do not.
+
+    `parting` are the blocks whose branches part threads. Blocks are seen between points only: a thread that waits
+    elsewhere is not together with the others.
+    """
+    found = 0
+    for source in parting:
+        reached = [ways.reach(following) for following in ways.following[source]]
+        shared = 0
+        for index, way in enumerate(reached):
+            for other in reached[index + 1 :]:
+                shared |= way & other
+        for point in members(shared):
+            if flow.blocks[point].suspends:
+                found |= ways.apart(source, point)
+    return set(members(found))

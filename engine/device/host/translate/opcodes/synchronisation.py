@@ -1,0 +1,173 @@
+"""mbarrier: barrier objects in shared memory.
+
+One is 64 bits: arrivals still pending (20), arrivals expected (20), bytes still to come (23, signed), and the phase in
+the top bit. The threads of a thread block take turns, so plain loads and stores will do.
+"""
+
+from __future__ import annotations
+
+from engine.device.host.translate import abi
+from engine.device.host.translate.accesses import report
+from engine.device.host.translate.analysis.suspension_points import is_point
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.opcodes.table import opcode
+from engine.device.host.translate.runtime.collectives import ARRIVED
+from engine.ptx.tree import Address, Instruction, Integer, Operand
+
+_FIELD = (1 << 20) - 1
+
+
+def text() -> str:
+    """Return `wl.mbarrier`: a barrier object after arrivals, fewer expected arrivals and a change of bytes to come."""
+    return f"""
+define internal i64 @wl.mbarrier(i64 %word, i64 %arrivals, i64 %drops, i64 %bytes) nounwind {{
+entry:
+  %pending.now = and i64 %word, {_FIELD}
+  %pending = sub i64 %pending.now, %arrivals
+  %expected.high = lshr i64 %word, 20
+  %expected.now = and i64 %expected.high, {_FIELD}
+  %expected = sub i64 %expected.now, %drops
+  %bytes.high = shl i64 %word, 1
+  %bytes.now = ashr i64 %bytes.high, 41
+  %left = add i64 %bytes.now, %bytes
+  %phase = and i64 %word, {-(1 << 63)}
+  %none.pending = icmp sle i64 %pending, 0
+  %none.left = icmp eq i64 %left, 0
+  %complete = and i1 %none.pending, %none.left
+  %other = xor i64 %phase, {-(1 << 63)}
+  %phase.next = select i1 %complete, i64 %other, i64 %phase
+  %pending.next = select i1 %complete, i64 %expected, i64 %pending
+  %pending.field = and i64 %pending.next, {_FIELD}
+  %expected.field = and i64 %expected, {_FIELD}
+  %expected.placed = shl i64 %expected.field, 20
+  %left.placed = shl i64 %left, 41
+  %left.field = lshr i64 %left.placed, 1
+  %a = or i64 %pending.field, %expected.placed
+  %b = or i64 %left.field, %phase.next
+  %c = or i64 %a, %b
+  ret i64 %c
+}}
+"""
+
+
+@opcode("mbarrier")
+def _mbarrier(body: Body, instruction: Instruction) -> None:
+    operation = instruction.modifiers[0]
+    if operation == "pending_count":
+        value = body.read(instruction.operands[1], "b64", instruction.line)
+        body.write(instruction.operands[0], "b64", body.code.value(f"and i64 {value}, {_FIELD}"), instruction.line)
+        return
+    if operation not in _OPERATIONS:
+        raise body.unsupported(instruction, "use init, arrive, arrive_drop, expect_tx, test_wait or try_wait")
+    operands = list(instruction.operands)
+    target = None if isinstance(operands[0], Address) else operands.pop(0)
+    address, *rest = operands
+    values = [_number(body, operand, instruction) for operand in rest]
+    space = "shared" if any(item.startswith("shared") for item in instruction.modifiers) else None
+    with body.accesses.at(instruction, address, 8, space) as pointer:
+        word = body.code.value(f"load i64, ptr {pointer}")
+        new, kind, answer = _OPERATIONS[operation](body, instruction, word, values)
+        if new != word:
+            body.code.do(f"store i64 {new}, ptr {pointer}")
+        if target is not None:
+            body.write(target, kind, answer, instruction.line)
+
+
+def _number(body: Body, operand: Operand, instruction: Instruction) -> str:
+    """Return a count, a state or a parity as i64."""
+    if isinstance(operand, Integer):
+        return str(operand.value)
+    return body.read(operand, "b64", instruction.line)
+
+
+def _step(body: Body, word: str, arrivals: str, drops: str, change: str) -> str:
+    return body.code.value(f"call i64 @wl.mbarrier(i64 {word}, i64 {arrivals}, i64 {drops}, i64 {change})")
+
+
+def _initial(body: Body, _instruction: Instruction, _word: str, values: list[str]) -> tuple[str, str, str]:
+    count = body.code.value(f"and i64 {values[0]}, {_FIELD}")
+    return body.code.value(f"or i64 {count}, {body.code.value(f'shl i64 {count}, 20')}"), "b64", "0"
+
+
+def _invalid(_body: Body, _instruction: Instruction, _word: str, _values: list[str]) -> tuple[str, str, str]:
+    return "0", "b64", "0"
+
+
+def _arrive(body: Body, instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
+    is_expecting = "expect_tx" in instruction.modifiers
+    count = "1" if is_expecting or not values else values[0]
+    drops = count if instruction.modifiers[0] == "arrive_drop" else "0"
+    return _step(body, word, count, drops, values[0] if is_expecting else "0"), "b64", word
+
+
+def _expect(body: Body, _instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
+    return _step(body, word, "0", "0", values[0]), "b64", word
+
+
+def _complete(body: Body, _instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
+    return _step(body, word, "0", "0", body.code.value(f"sub i64 0, {values[0]}")), "b64", word
+
+
+def _test(body: Body, instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
+    """The phase that a state or a parity names is over when the present one is the other."""
+    code = body.code
+    now = code.value(f"lshr i64 {word}, 63")
+    if "parity" in instruction.modifiers:
+        then = code.value(f"and i64 {values[0]}, 1")
+    else:
+        then = code.value(f"lshr i64 {values[0]}, 63")
+    return word, "pred", code.value(f"icmp ne i64 {now}, {then}")
+
+
+_OPERATIONS = {
+    "init": _initial,
+    "inval": _invalid,
+    "arrive": _arrive,
+    "arrive_drop": _arrive,
+    "expect_tx": _expect,
+    "complete_tx": _complete,
+    "test_wait": _test,
+    "try_wait": _test,
+}
+
+
+# Fences, waits and traps.
+
+
+@opcode("membar", "fence")
+def _fence(body: Body, instruction: Instruction) -> None:
+    if "proxy" not in instruction.modifiers:
+        body.code.do("fence seq_cst")
+
+
+@opcode("nanosleep", "pmevent", "griddepcontrol", "setmaxnreg")
+def _nothing(body: Body, instruction: Instruction) -> None:
+    """Hints to a scheduler that the host does not have."""
+
+
+@opcode("bar", "barrier")
+def _arrive_at_barrier(body: Body, instruction: Instruction) -> None:
+    """Count this thread at a barrier where it does not wait; all other forms are waits."""
+    if not any(is_point(item) for item in body.function.instructions):
+        return  # nobody waits
+    code, line = body.code, instruction.line
+    number, count = (body.read(operand, "b32", line) for operand in instruction.operands[:2])
+    index = code.value(f"and i32 {number}, 15")
+    counters = code.value(f"getelementptr i8, ptr %scratch, i64 {ARRIVED}")
+    place = code.value(f"getelementptr i32, ptr {counters}, i32 {index}")
+    arrived = code.value(f"add i32 {code.value(f'load i32, ptr {place}')}, 1")
+    # A barrier that only arrivals complete begins anew.
+    complete = code.value(f"icmp uge i32 {arrived}, {count}")
+    rest = code.value(f"select i1 {complete}, i32 0, i32 {arrived}")
+    code.do(f"store i32 {rest}, ptr {place}")
+
+
+@opcode("brkpt")
+def _breakpoint(body: Body, instruction: Instruction) -> None:
+    """There is no debugger to stop for."""
+
+
+@opcode("trap")
+def _trap(body: Body, instruction: Instruction) -> None:
+    report(body, abi.TRAP, instruction.line, "0")
+    body.code.jump(body.exit_label)

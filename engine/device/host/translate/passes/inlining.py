@@ -1,0 +1,244 @@
+"""Inlining of the device functions that wait for other threads: only a kernel's own body can be suspended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from engine.device.host.translate.analysis.call_graph import candidates, target_of
+from engine.device.host.translate.analysis.suspension_points import is_point
+from engine.diagnostics import KernelError
+from engine.ptx.tree import (
+    Address,
+    Function,
+    Group,
+    Guard,
+    Instruction,
+    Label,
+    Negated,
+    Operand,
+    Pair,
+    Part,
+    Register,
+    Statement,
+    Symbol,
+    Variable,
+    Vector,
+)
+
+
+def inline_suspending(kernel: Function, functions: Mapping[str, Function]) -> tuple[Function, dict[str, Function]]:
+    """Return the kernel with calls of functions that may wait replaced by those functions' bodies, and all functions.
+
+    Guards of waiting instructions and of inlined calls become branches around them. A call through a pointer compares
+    it with each function that may wait first. Those functions then have empty bodies: nothing else calls them.
+    """
+    waiting = _waiting({name: item for name, item in functions.items() if not item.is_entry})
+    inlined = _Inliner(kernel, functions, waiting).run()
+    empty = {name: replace(functions[name], body=()) for name in waiting}
+    return inlined, {**functions, **empty, kernel.name: inlined}
+
+
+def _waiting(functions: Mapping[str, Function]) -> set[str]:
+    """Return the names of the functions that wait, themselves or in a function that they call."""
+    found = {name for name, item in functions.items() if any(_waits(entry) for entry in item.instructions)}
+    changed = bool(found)
+    while changed:
+        changed = False
+        for name, item in functions.items():
+            if name not in found and any(_reaches(entry, item, functions, found) for entry in item.instructions):
+                found.add(name)
+                changed = True
+    return found
+
+
+def _reaches(call: Instruction, caller: Function, functions: Mapping[str, Function], found: set[str]) -> bool:
+    if target_of(call) is None:
+        return _callee(call) in found
+    return not found.isdisjoint(candidates(call, caller.prototypes, caller.targets, functions))
+
+
+def _waits(instruction: Instruction) -> bool:
+    return is_point(instruction) or instruction.opcode in ("bar", "barrier")  # also those that only arrive
+
+
+def _callee(instruction: Instruction) -> str | None:
+    if instruction.opcode != "call":
+        return None
+    for operand in instruction.operands[:2]:
+        if isinstance(operand, Symbol):
+            return operand.name
+    return None
+
+
+class _Inliner:
+    def __init__(self, kernel: Function, functions: Mapping[str, Function], waiting: set[str]) -> None:
+        self._kernel = kernel
+        self._functions = functions
+        self._waiting = waiting
+        self._registers = dict(kernel.registers)
+        self._variables = list(kernel.variables)
+        self._prototypes = dict(kernel.prototypes)
+        self._targets = dict(kernel.targets)
+        self._count = 0
+        self._shared_params: set[str] = set()
+
+    def run(self) -> Function:
+        body = self._expand(list(self._kernel.body or ()), (self._kernel.name,))
+        variables = [
+            replace(item, space="local") if item.name in self._shared_params else item for item in self._variables
+        ]
+        return replace(
+            self._kernel,
+            body=tuple(body),
+            registers=self._registers,
+            variables=tuple(variables),
+            prototypes=self._prototypes,
+            targets=self._targets,
+        )
+
+    def _expand(self, body: list[Statement], chain: tuple[str, ...]) -> list[Statement]:
+        done: list[Statement] = []
+        for item in body:
+            if isinstance(item, Label):
+                done.append(item)
+                continue
+            names = self._inlined(item)
+            if item.guard is None or not (names or is_point(item)):
+                done.extend(self._calls(item, names, chain) if names else [item])
+                continue
+            after = self._fresh("skip")
+            opposite = Guard(item.guard.register, not item.guard.negated)
+            done.append(Instruction("bra", (), (Symbol(after),), opposite, item.line, item.source))
+            plain = replace(item, guard=None)
+            done.extend(self._calls(plain, names, chain) if names else [plain])
+            done.append(Label(after, item.line))
+        return done
+
+    def _inlined(self, call: Instruction) -> list[str]:
+        """Return the functions that may wait and that a call may reach."""
+        if target_of(call) is None:
+            name = _callee(call)
+            return [name] if name in self._waiting and name is not None else []
+        reached = candidates(call, self._prototypes, self._targets, self._functions)
+        return [name for name in reached if name in self._waiting]
+
+    def _calls(self, call: Instruction, names: list[str], chain: tuple[str, ...]) -> list[Statement]:
+        """Return what stands for a call; one through a pointer tries each function in turn, and others last."""
+        pointer = target_of(call)
+        if pointer is None:
+            return self._call(call, names[0], chain)
+        if set(candidates(call, self._prototypes, self._targets, self._functions)) <= set(chain):
+            raise _recursive(call, names[0])
+        done: list[Statement] = []
+        address, differs = (Register(self._fresh(hint)) for hint in ("function", "other"))
+        self._registers |= {address.name: "b64", differs.name: "pred"}
+        end = self._fresh("called")
+
+        def write(opcode: str, modifiers: tuple[str, ...], *operands: Operand, guard: Guard | None = None) -> None:
+            done.append(Instruction(opcode, modifiers, operands, guard, call.line, call.source))
+
+        for name in (name for name in names if name not in chain):
+            following = self._fresh("next")
+            direct = tuple(Symbol(name) if item is pointer else item for item in call.operands[:-1])
+            write("mov", ("b64",), address, Symbol(name))
+            write("setp", ("ne", "u64"), differs, pointer, address)
+            write("bra", (), Symbol(following), guard=Guard(differs, False))
+            done += self._call(replace(call, operands=direct), name, chain)
+            write("bra", (), Symbol(end))
+            done.append(Label(following, call.line))
+        return [*done, call, Label(end, call.line)]
+
+    def _fresh(self, hint: str) -> str:
+        self._count += 1
+        return f"~{hint}~{self._count}"  # no name of PTX has a tilde
+
+    def _call(self, call: Instruction, name: str, chain: tuple[str, ...]) -> list[Statement]:
+        callee = self._functions[name]
+        if name in chain:
+            raise _recursive(call, name)
+        groups = [operand for operand in call.operands if isinstance(operand, Group)]
+        given = [operand for group in groups for operand in group.elements]
+        formal = [*callee.results, *callee.parameters]
+        if len(given) != len(formal):
+            raise KernelError(
+                f"PTX line {call.line}: call of {name} must pass {len(formal)} values, got {len(given)}", line=call.line
+            )
+        suffix = self._fresh(name)
+        before, after = self._pass_registers(call, given, formal, len(callee.results), suffix)
+        names = {variable.name: str(operand.name) for variable, operand in zip(formal, given, strict=True)}  # type: ignore[union-attr]  # all are symbols
+        self._shared_params.update(names.values())
+        for variable in callee.variables:
+            if variable.space in ("local", "param"):
+                names[variable.name] = variable.name + suffix
+                self._variables.append(replace(variable, name=variable.name + suffix))
+            elif variable.space == "shared" and variable not in self._variables:
+                self._variables.append(variable)
+        for register, kind in callee.registers.items():
+            self._registers[register + suffix] = kind
+        labels = {item.name for item in callee.body or () if isinstance(item, Label)}
+        names.update((label, label + suffix) for label in labels)
+        names.update((table, table + suffix) for table in (*callee.targets, *callee.prototypes))
+        for table, entries in callee.targets.items():
+            self._targets[table + suffix] = tuple(names.get(entry, entry) for entry in entries)
+        for prototype, shape in callee.prototypes.items():
+            self._prototypes[prototype + suffix] = shape
+        end = self._fresh("return")
+        renamed = [_renamed(item, names, callee.registers, suffix, end) for item in callee.body or ()]
+        return [*before, *self._expand(renamed, (*chain, name)), Label(end, call.line), *after]
+
+    def _pass_registers(
+        self, call: Instruction, given: list[Operand], formal: list[Variable], results: int, suffix: str
+    ) -> tuple[list[Statement], list[Statement]]:
+        """Replace registers and numbers among `given` by new variables; return stores and loads around."""
+        before: list[Statement] = []
+        after: list[Statement] = []
+        for index, (operand, variable) in enumerate(zip(given, formal, strict=True)):
+            if isinstance(operand, Symbol):
+                continue
+            name = f"passed{index}{suffix}"
+            self._variables.append(replace(variable, name=name, space="param"))
+            given[index] = Symbol(name)
+            place = Address(Symbol(name))
+            kind = ("param", variable.ptx_type)
+            if index < results:
+                after.append(Instruction("ld", kind, (operand, place), None, call.line, call.source))
+            else:
+                before.append(Instruction("st", kind, (place, operand), None, call.line, call.source))
+        return before, after
+
+
+def _recursive(call: Instruction, name: str) -> KernelError:
+    return KernelError(
+        f"PTX line {call.line}: function {name} must not call itself, because it waits for other threads; use a loop",
+        line=call.line,
+    )
+
+
+def _renamed(item: Statement, names: dict[str, str], registers: dict[str, str], suffix: str, end: str) -> Statement:
+    if isinstance(item, Label):
+        return Label(names[item.name], item.line)
+
+    def operand(value: Operand) -> Operand:
+        if isinstance(value, Register):
+            return Register(value.name + suffix) if value.name in registers else value
+        if isinstance(value, Symbol):
+            return Symbol(names.get(value.name, value.name), value.offset)
+        if isinstance(value, Part):
+            return replace(value, register=Register(value.register.name + suffix))
+        if isinstance(value, Negated):
+            return Negated(Register(value.register.name + suffix))
+        if isinstance(value, Address):
+            return Address(operand(value.base), value.offset, tuple(map(operand, value.coordinates)))  # type: ignore[arg-type]  # a base stays a base
+        if isinstance(value, Vector):
+            return Vector(tuple(map(operand, value.elements)))
+        if isinstance(value, Group):
+            return Group(tuple(map(operand, value.elements)))
+        if isinstance(value, Pair):
+            return Pair(operand(value.first), operand(value.second))
+        return value
+
+    guard = item.guard and Guard(Register(item.guard.register.name + suffix), item.guard.negated)
+    if item.opcode == "ret":
+        return Instruction("bra", (), (Symbol(end),), guard, item.line, item.source)
+    return replace(item, operands=tuple(map(operand, item.operands)), guard=guard)

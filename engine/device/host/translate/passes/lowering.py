@@ -1,0 +1,156 @@
+"""Writes PTX instructions in place of others: the tool of everything in this package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import replace
+
+from engine.device.host.translate.passes.addressed_parameters import with_own_parameters
+from engine.device.host.translate.passes.spin_loops import racy_functions, with_yields
+from engine.device.host.translate.passes.warp_synchronous import generic_functions, in_lockstep
+from engine.diagnostics import KernelError
+from engine.ptx.tree import (
+    Address,
+    Function,
+    Guard,
+    Instruction,
+    Integer,
+    Label,
+    Operand,
+    Register,
+    Statement,
+    Symbol,
+    Variable,
+)
+
+
+class Writer:
+    """Collects what replaces one instruction; registers and labels are fresh in the function being rewritten.
+
+    `prologue` is done before anything else in the function, which is also given `variables`.
+    """
+
+    def __init__(self, registers: dict[str, str]) -> None:
+        self.registers = registers
+        self.variables: list[Variable] = []
+        self.prologue: list[Statement] = []
+        self.done: list[Statement] = []
+        self._count = 0
+        self._at: Instruction | None = None
+
+    def begin(self, instruction: Instruction) -> None:
+        """Take line and source location from the instruction that is being replaced."""
+        self._at = instruction
+
+    @property
+    def line(self) -> int:
+        """The line of the instruction that is being replaced."""
+        assert self._at is not None
+        return self._at.line
+
+    def register(self, ptx_type: str) -> Register:
+        """Return a new register."""
+        self._count += 1
+        name = f"%wl${self._count}"
+        self.registers[name] = ptx_type
+        return Register(name)
+
+    def emit(self, text: str, *operands: Operand | int, guard: Guard | None = None) -> None:
+        """Write an instruction given as `opcode.modifiers`; numbers become immediates."""
+        assert self._at is not None
+        opcode, *modifiers = text.split(".")
+        items = tuple(Integer(item) if isinstance(item, int) else item for item in operands)
+        self.done.append(Instruction(opcode, tuple(modifiers), items, guard, self._at.line, self._at.source))
+
+    def value(self, text: str, *operands: Operand | int) -> Register:
+        """Write an instruction whose result is a new register of its type, and return that register."""
+        opcode, *modifiers = text.split(".")
+        kind = {"setp": "pred", "cvt": modifiers[0]}.get(opcode, modifiers[-1])
+        target = self.register(kind)
+        self.emit(text, target, *operands)
+        return target
+
+    def label(self, hint: str) -> str:
+        """Return a new label, which `place` puts somewhere."""
+        self._count += 1
+        return f"$wl${hint}${self._count}"
+
+    def place(self, label: str) -> None:
+        """Put a label here."""
+        self.done.append(Label(label, self.line))
+
+    def jump(self, label: str, guard: Guard | None = None) -> None:
+        """Write a branch."""
+        self.emit("bra", Symbol(label), guard=guard)
+
+
+#: Writes what stands for an instruction, whose guard has been taken off.
+Lower = Callable[[Writer, Instruction], None]
+
+LOWERED: dict[str, Lower] = {}
+
+
+def lowers(*opcodes: str) -> Callable[[Lower], Lower]:
+    """Enter a function in the table under each opcode."""
+
+    def enter(lower: Lower) -> Lower:
+        for name in opcodes:
+            LOWERED[name] = lower
+        return lower
+
+    return enter
+
+
+def refused(instruction: Instruction, instead: str) -> KernelError:
+    """Return the error for an instruction, or a form of it, that the host does not run."""
+    return KernelError(
+        f"PTX line {instruction.line}: {instruction.text} must not be used on the host device; {instead}",
+        line=instruction.line,
+    )
+
+
+def moved(address: Operand, offset: int) -> Address:
+    """Return an address some bytes further on."""
+    assert isinstance(address, Address)
+    return Address(address.base, address.offset + offset, address.coordinates)
+
+
+# Rewriting of whole functions.
+
+
+def lowered(functions: Mapping[str, Function]) -> dict[str, Function]:
+    """Return functions in which nothing is left that a table of this package rewrites, and spin loops yield."""
+    racy, generic = racy_functions(functions), generic_functions(functions)
+    return {name: _lowered(function, racy, generic=name in generic) for name, function in functions.items()}
+
+
+def _lowered(function: Function, racy: Set[str], *, generic: bool) -> Function:
+    if function.body is None:
+        return function
+    if max(function.directives.get("reqnctapercluster", ()), default=1) > 1:
+        raise KernelError(
+            f"PTX line {function.line}: kernel {function.name} must run in clusters of one thread block on the host "
+            "device; use global memory between thread blocks",
+            line=function.line,
+        )
+    function = with_own_parameters(function)
+    writer = Writer(dict(function.registers))
+    for item in function.body or ():
+        lower = None if isinstance(item, Label) else LOWERED.get(item.opcode)
+        if lower is None or isinstance(item, Label):
+            writer.done.append(item)
+            continue
+        writer.begin(item)
+        after = writer.label("after")
+        if item.guard is not None:
+            writer.jump(after, Guard(item.guard.register, not item.guard.negated))
+        lower(writer, replace(item, guard=None))
+        if item.guard is not None:
+            writer.place(after)
+    rewritten = replace(
+        function,
+        body=(*writer.prologue, *writer.done),
+        registers=writer.registers,
+        variables=(*function.variables, *writer.variables),
+    )
+    return with_yields(in_lockstep(rewritten, generic=generic), racy)

@@ -1,0 +1,205 @@
+"""Loops that wait for a value which another thread writes.
+
+The threads of a thread block take turns on one core, so a thread that spins must let the others run. A back edge gets
+a `wl.yield` when a branch in its loop depends on a value that other threads may change: the result of an atomic, of a
+volatile, relaxed or acquire load, of a test of an mbarrier, or of a function that does such a thing, or what a thread
+has made of it in shared memory. None is needed by a retry loop around compare-and-swap whose compared value is made in
+the loop, which fails only when another thread has got on, nor by a loop that such values do not end and that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import replace
+
+from engine.device.host.translate.analysis.control_flow import Flow, Loop, build, defined, loops, registers, used
+from engine.ptx.tree import Address, Function, Group, Guard, Instruction, Integer, Label, Register, Statement, Symbol
+
+# Loops that count: they end whatever other threads do.
+
+
+_STEPS = frozenset(("add", "sub"))
+#: Opcodes that compute a register from others, or load what no other thread is expected to write.
+_STEADY = frozenset(
+    ("mov", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "min", "max", "setp", "ld")
+)
+_ORDERED = frozenset(("volatile", "relaxed", "acquire", "mmio"))
+
+Makers = dict[str, list[tuple[int, Instruction]]]
+"""The instructions of a loop that write a register, with their blocks."""
+
+
+def counts(loop: Loop, flow: Flow) -> bool:
+    """Whether every round comes to an exit whose condition steps on, made by arithmetic and plain loads alone."""
+    always = {index for index in loop.blocks if _is_on_every_way(loop, flow, index)}
+    makers: Makers = {}
+    for index in loop.blocks:
+        for item in flow.blocks[index].instructions:
+            for name in defined(item):
+                makers.setdefault(name, []).append((index, item))
+    ends = (flow.blocks[index].instructions[-1] for index, _ in loop.exits(flow) if index in always)
+    return any(item.guard is not None and _steps_on(item.guard.register.name, makers, always) for item in ends)
+
+
+def _steps_on(condition: str, makers: Makers, always: set[int]) -> bool:
+    """Whether a condition is made from a register that a number is added to in every round, and nothing unsteady."""
+    names = _origins(condition, makers) | {condition}
+    steps = False
+    for name in names & makers.keys():
+        (index, item), *others = makers[name]
+        if others or index not in always or item.guard is not None or not _is_steady(item):
+            return False
+        steps |= item.opcode in _STEPS and name in _origins(name, makers)
+    return steps
+
+
+def is_ordered(instruction: Instruction) -> bool:
+    """Whether a load asks for what other threads have written."""
+    return instruction.opcode == "ld" and bool(_ORDERED.intersection(instruction.modifiers))
+
+
+def _is_steady(instruction: Instruction) -> bool:
+    return instruction.opcode in _STEADY and not is_ordered(instruction)
+
+
+def _origins(name: str, makers: Makers) -> set[str]:
+    """Return the registers that a register is made from in the loop, over all rounds."""
+    found: set[str] = set()
+    pending = [name]
+    while pending:
+        for _, item in makers.get(pending.pop(), ()):
+            pending += used(item) - found
+            found |= used(item)
+    return found
+
+
+def _is_on_every_way(loop: Loop, flow: Flow, index: int) -> bool:
+    """Whether every way from the loop's header to its latch goes through a block."""
+    if index in (loop.header, loop.latch):
+        return True
+    found, pending = {loop.header}, [loop.header]
+    while pending:
+        for following in flow.blocks[pending.pop()].successors:
+            if following in loop.blocks and following != index and following not in found:
+                if following == loop.latch:
+                    return False
+                found.add(following)
+                pending.append(following)
+    return True
+
+
+#: How often a thread goes round before it lets others run: most loops that might spin do not.
+ROUNDS = 32
+_OTHER_SPACES = frozenset(("global", "local", "const", "param", "param::entry", "param::func"))
+_SHARED = "shared memory"
+
+
+def racy_functions(functions: Mapping[str, Function]) -> frozenset[str]:
+    """Return the functions that read what other threads may change, themselves or in a function that they call."""
+    found: frozenset[str] = frozenset()
+    while True:
+        more = {name for name, item in functions.items() if any(_is_racy(entry, found) for entry in item.instructions)}
+        if more <= found:
+            return found
+        found |= more
+
+
+def with_yields(function: Function, racy: Set[str]) -> Function:
+    """Return the function with a `wl.yield` at the back edges of loops that may spin; `racy` are `racy_functions`."""
+    assert function.body is not None
+    if not any(_is_racy(item, racy) for item in function.instructions):
+        return function
+    flow = build(function, lambda _instruction: False)
+    found = [loop.latch for loop in loops(flow) if _may_spin(loop, flow, racy)]
+    if not found:
+        return function
+    branches = {id(flow.blocks[source].instructions[-1]) for source in found}
+    known = dict(function.registers)
+    count, ready = Register("%wl$rounds"), Register("%wl$ready")
+    low = Register("%wl$low")
+    known |= {count.name: "b32", low.name: "b32", ready.name: "pred"}
+    body: list[Statement] = []
+    for item in function.body:
+        if not isinstance(item, Label) and id(item) in branches:
+            at = (item.line, item.source)
+            body += [
+                Instruction("add", ("u32",), (count, count, Integer(1)), None, *at),
+                Instruction("and", ("b32",), (low, count, Integer(ROUNDS - 1)), None, *at),
+                Instruction("setp", ("eq", "u32"), (ready, low, Integer(0)), None, *at),
+                Instruction("wl", ("yield",), (), Guard(ready, False), *at),
+            ]
+        body.append(item)
+    return replace(function, body=tuple(body), registers=known)
+
+
+def _is_racy(instruction: Instruction, racy: Set[str]) -> bool:
+    if instruction.opcode == "atom":
+        return True
+    if instruction.opcode == "mbarrier":
+        return instruction.modifiers[0] in ("test_wait", "try_wait")
+    if instruction.opcode == "call":
+        return any(isinstance(item, Symbol) and item.name in racy for item in instruction.operands[:2])
+    return is_ordered(instruction)
+
+
+def _may_spin(loop: Loop, flow: Flow, racy: Set[str]) -> bool:
+    body = [item for index in sorted(loop.blocks) for item in flow.blocks[index].instructions]
+    made = {name for item in body if not _is_constant(item) for name in defined(item)}
+    tainted: set[str] = set()
+    for item in body:
+        is_retry = item.opcode == "atom" and "cas" in item.modifiers and _retries(item, made)
+        if _is_racy(item, racy) and not is_retry:
+            tainted |= _results(item)
+    changed = True
+    while changed:
+        changed = False
+        for item in body:
+            names = _targets(item)
+            if not names <= tainted and _sources(item) & tainted:
+                tainted |= names
+                changed = True
+    decided = [item for item in body if item.guard is not None and item.guard.register.name in tainted]
+    leaving = {id(flow.blocks[index].instructions[-1]) for index, _ in loop.exits(flow)}
+    ends = any(id(item) in leaving or item.opcode in ("ret", "exit") for item in decided)
+    return bool(decided) and (ends or not counts(loop, flow))
+
+
+def _results(instruction: Instruction) -> set[str]:
+    """Return the registers that an instruction writes, or the variables that take a call's results."""
+    first = instruction.operands[0] if instruction.operands else None
+    if instruction.opcode == "call" and isinstance(first, Group):
+        return {item.name for item in first.elements if isinstance(item, Symbol | Register)}
+    return defined(instruction)
+
+
+def _targets(instruction: Instruction) -> set[str]:
+    """Return the registers that an instruction writes, or shared memory as a whole."""
+    return {_SHARED} if instruction.opcode == "st" and _may_be_shared(instruction) else defined(instruction)
+
+
+def _sources(instruction: Instruction) -> set[str]:
+    """Return the registers whose values an instruction passes on, and the variable that it loads from."""
+    if instruction.opcode == "st":
+        return {name for operand in instruction.operands[1:] for name in registers(operand)}
+    found = used(instruction)
+    if instruction.opcode == "ld":
+        if _may_be_shared(instruction):
+            found.add(_SHARED)
+        for operand in instruction.operands[1:]:
+            if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+                found.add(operand.base.name)
+    return found
+
+
+def _may_be_shared(instruction: Instruction) -> bool:
+    return not _OTHER_SPACES.intersection(instruction.modifiers)
+
+
+def _is_constant(instruction: Instruction) -> bool:
+    return instruction.opcode == "mov" and isinstance(instruction.operands[1], Integer)
+
+
+def _retries(instruction: Instruction, made: set[str]) -> bool:
+    """Whether a compare-and-swap compares with a value that the loop reads or computes anew."""
+    compared = instruction.operands[2]
+    return not isinstance(compared, Symbol) and bool(set(registers(compared)) & made)

@@ -1,0 +1,102 @@
+"""Warp-synchronous code of before Volta: threads of a warp that talk through volatile shared memory, with no barrier.
+
+Such code takes it that the threads of a warp run in step, so that one's store is there before another's next load. The
+accesses are volatile, or the compiler would keep values in registers. A `bar.warp.sync` for whoever is there goes
+between two volatile accesses of which one is a store, unless each thread stays at the address it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from engine.device.host.translate.analysis.control_flow import Flow, build, defined
+from engine.ptx.tree import Address, Function, Instruction, Integer, Label, Register, Statement, Symbol
+
+_EVERYONE = Integer(0)
+_SPACES = frozenset(("shared", "global", "local", "param", "const"))
+_SYNCHRONISE = frozenset(("bar", "barrier", "shfl", "vote", "match", "redux"))
+
+Access = tuple[str, object]
+"""Opcode and address of a volatile access; the address is unique where it may not be the same every time."""
+
+
+def in_lockstep(function: Function, *, generic: bool) -> Function:
+    """Return the function with its warps together at volatile accesses to shared memory that follow each other.
+
+    `generic` says whether addresses without a space may be shared memory.
+    """
+    assert function.body is not None
+    volatile = _accesses(function, generic=generic)
+    if {opcode for opcode, _ in volatile.values()} != {"ld", "st"}:
+        return function
+    places = _places(build(function, lambda _instruction: False), volatile)
+    body: list[Statement] = []
+    for item in function.body:
+        if not isinstance(item, Label) and id(item) in places:
+            body.append(Instruction("bar", ("warp", "sync"), (_EVERYONE,), None, item.line, item.source))
+        body.append(item)
+    return replace(function, body=tuple(body))
+
+
+def generic_functions(functions: Mapping[str, Function]) -> set[str]:
+    """Return the functions whose generic addresses may be shared memory and whose threads may wait.
+
+    Threads cannot wait in functions that are called through pointers.
+    """
+    instructions = [item for function in functions.values() for item in function.instructions]
+    if not any(
+        item.opcode == "cvta" and "shared" in item.modifiers and "to" not in item.modifiers for item in instructions
+    ):
+        return set()
+    called, taken = set[str](), set[str]()
+    for item in instructions:
+        names = {operand.name for operand in item.operands if isinstance(operand, Symbol)}
+        (called if item.opcode == "call" else taken).update(names)
+    return {name for name, item in functions.items() if item.is_entry or name in called - taken}
+
+
+def _accesses(function: Function, *, generic: bool) -> dict[int, Access]:
+    """Return the volatile accesses that may be to shared memory, by the id of their instructions."""
+    written: dict[str, int] = {}
+    for item in function.instructions:
+        for name in defined(item):
+            written[name] = written.get(name, 0) + 1
+    found: dict[int, Access] = {}
+    for item in function.instructions:
+        if item.opcode not in ("ld", "st") or "volatile" not in item.modifiers:
+            continue
+        space = next((word.split("::")[0] for word in item.modifiers if word.split("::")[0] in _SPACES), "")
+        if space != "shared" and (space or not generic):
+            continue
+        address = next(operand for operand in item.operands if isinstance(operand, Address))
+        is_fixed = not isinstance(address.base, Register) or written.get(address.base.name) == 1
+        found[id(item)] = (item.opcode, address if is_fixed else id(item))
+    return found
+
+
+def _places(flow: Flow, volatile: Mapping[int, Access]) -> set[int]:
+    """Return the ids of the accesses before which the threads must be together."""
+    before: list[frozenset[Access]] = [frozenset() for _ in flow.blocks]
+    places: set[int] = set()
+    pending = list(range(len(flow.blocks)))
+    while pending:
+        index = pending.pop()
+        state = before[index]
+        for item in flow.blocks[index].instructions:
+            access = volatile.get(id(item))
+            if access is not None:
+                if any(_conflict(access, other) for other in state):
+                    places.add(id(item))
+                state = frozenset((access,)) if id(item) in places else state | {access}
+            elif item.opcode in _SYNCHRONISE and "arrive" not in item.modifiers:
+                state = frozenset()
+        for following in flow.blocks[index].successors:
+            if not state <= before[following]:
+                before[following] |= state
+                pending.append(following)
+    return places
+
+
+def _conflict(one: Access, other: Access) -> bool:
+    return "st" in (one[0], other[0]) and (one[1] != other[1] or isinstance(one[1], int))

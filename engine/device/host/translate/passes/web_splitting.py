@@ -1,0 +1,152 @@
+"""Registers that are written several times, given a name of their own for each write.
+
+`add %r1, %r1, 4` becomes `add %t, %r1, 4; mov %r1, %t`, and wherever no other write of `%r1` can be the last one, `%t`
+is read in its place. So most registers are written once, and what they hold can be told from that one instruction:
+the start value of a loop's index, a pointer before the loop moves it on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.device.host.translate.analysis.control_flow import Block, Flow, defined, writes
+from engine.device.host.translate.analysis.uniformity import PURE
+from engine.device.host.translate.types import TYPES
+from engine.ptx.tree import Address, Function, Guard, Instruction, Integer, Negated, Operand, Register, Statement
+
+
+def renamed(function: Function, flow: Flow) -> Function:
+    """Return a function with its integer registers and predicates renamed."""
+    assert function.body is not None
+    several = {name for name, items in writes(function).items() if len(items) > 1}
+    if not several:
+        return function
+    fresh = _fresh_names(function, several)
+    reaching = _Reaching(flow, several)
+    registers = dict(function.registers)
+    registers |= {name: function.registers[item.operands[0].name] for item, name in fresh.values()}  # type: ignore[union-attr]
+    written: dict[int, list[Instruction]] = {}
+    for block in flow.blocks:
+        last = reaching.at_start(block)
+        for item in block.instructions:
+            names: dict[str, str] = {}
+            for name, definitions in last.items():
+                if len(definitions) == 1:
+                    (only,) = definitions
+                    if only in fresh:
+                        names[name] = fresh[only][1]
+            written[id(item)] = _instruction(item, names, fresh.get(id(item)), registers)
+            reaching.step(last, item)
+    body: list[Statement] = []
+    for statement in function.body:
+        body += written.get(id(statement), [statement])
+    return replace(function, body=tuple(body), registers=registers)
+
+
+def without_repeats(function: Function, flow: Flow) -> Function:
+    """Return a function without the moves that give a register what it has already.
+
+    CUDA compilers write such a move on each way to a loop; where threads part there, it would look as if they had
+    different values.
+    """
+    assert function.body is not None
+    written = writes(function)
+    moves = {id(item): item for items in written.values() if len(items) > 1 for item in items if item.opcode == "mov"}
+    reaching = _Reaching(flow, {name for name, items in written.items() if len(items) > 1})
+    repeated: set[int] = set()
+    for block in flow.blocks:
+        last = reaching.at_start(block)
+        for item in block.instructions:
+            target = item.operands[0] if item.operands else None
+            if id(item) in moves and isinstance(target, Register) and item.guard is None:
+                before = last.get(target.name, frozenset())
+                source = item.operands[1]
+                is_settled = isinstance(source, Integer) or (
+                    isinstance(source, Register) and len(written.get(source.name, ())) == 1
+                )
+                if is_settled and before and all(_is_same(moves.get(definition), item) for definition in before):
+                    repeated.add(id(item))
+                    continue
+            reaching.step(last, item)
+    if not repeated:
+        return function
+    return replace(function, body=tuple(item for item in function.body if id(item) not in repeated))
+
+
+def _is_same(before: Instruction | None, item: Instruction) -> bool:
+    return before is not None and before.guard is None and before.operands == item.operands
+
+
+def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instruction, str]]:
+    """Return the writes that get a name of their own, with it, by the identity of the instruction."""
+    found: dict[int, tuple[Instruction, str]] = {}
+    for item in function.instructions:
+        target = item.operands[0] if item.operands else None
+        if isinstance(target, Register) and target.name in defined(item) & several:
+            kind = function.registers.get(target.name, "")
+            may_be = kind == "pred" or (kind[:1] in ("b", "u", "s") and TYPES[kind] in (32, 64))
+            is_pure = item.guard is None and item.opcode in PURE and "cc" not in item.modifiers
+            if may_be and is_pure:
+                found[id(item)] = (item, f"{target.name}${len(found)}")
+    return found
+
+
+class _Reaching:
+    """Which writes of some registers may be the last ones before a place; 0 stands for none."""
+
+    def __init__(self, flow: Flow, names: set[str]) -> None:
+        self._names = names
+        self._starts: dict[int, dict[str, frozenset[int]]] = {0: dict.fromkeys(names, frozenset((0,)))}
+        pending = [0]
+        while pending:
+            index = pending.pop()
+            last = dict(self._starts[index])
+            for item in flow.blocks[index].instructions:
+                self.step(last, item)
+            for following in flow.blocks[index].successors:
+                before = self._starts.get(following)
+                after = last if before is None else {name: before[name] | last[name] for name in names}
+                if before != after:
+                    self._starts[following] = dict(after)
+                    pending.append(following)
+
+    def at_start(self, block: Block) -> dict[str, frozenset[int]]:
+        """Return the writes that reach a block, by register."""
+        return dict(self._starts.get(block.index, {}))
+
+    def step(self, last: dict[str, frozenset[int]], item: Instruction) -> None:
+        """Go on behind an instruction."""
+        for name in defined(item) & self._names:
+            kept = frozenset[int]() if item.guard is None else last.get(name, frozenset())
+            last[name] = kept | {id(item)}
+
+
+def _instruction(
+    item: Instruction, names: dict[str, str], fresh: tuple[Instruction, str] | None, registers: dict[str, str]
+) -> list[Instruction]:
+    """Return what stands for an instruction when registers are read by other names and its result has a fresh one."""
+    written = defined(item)
+    operands = tuple(
+        operand if index == 0 and written else _read(operand, names) for index, operand in enumerate(item.operands)
+    )
+    guard = item.guard
+    if guard is not None and guard.register.name in names:
+        guard = Guard(Register(names[guard.register.name]), guard.negated)
+    if operands != item.operands or guard != item.guard:
+        item = replace(item, operands=operands, guard=guard)
+    if fresh is None:
+        return [item]
+    target, result = item.operands[0], Register(fresh[1])
+    copy = Instruction("mov", (registers[result.name],), (target, result), None, item.line, item.source)
+    return [replace(item, operands=(result, *item.operands[1:])), copy]
+
+
+def _read(operand: Operand, names: dict[str, str]) -> Operand:
+    """Return an operand with other names of its registers; only forms that address and integer code has."""
+    if isinstance(operand, Register):
+        return Register(names.get(operand.name, operand.name))
+    if isinstance(operand, Negated):
+        return Negated(Register(names.get(operand.register.name, operand.register.name)))
+    if isinstance(operand, Address) and isinstance(operand.base, Register):
+        return replace(operand, base=Register(names.get(operand.base.name, operand.base.name)))
+    return operand

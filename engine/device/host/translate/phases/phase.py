@@ -1,0 +1,246 @@
+"""One phase of a waiting kernel, as LLVM functions.
+
+A phase without loops has two: one whose accesses are checked for all threads before they run, and its twin, which
+checks each and runs when one of them may be outside. Either returns the number of the point that all threads have
+come to, -1 when all have ended, or 0 when each thread's state says where it is. A phase that is a loop's whole round
+runs until the threads leave the loop.
+"""
+
+from __future__ import annotations
+
+from engine.device.host.translate import abi, blocks, parallel
+from engine.device.host.translate.accesses import Accesses
+from engine.device.host.translate.analysis.control_flow import Flow
+from engine.device.host.translate.analysis.guards import Guards
+from engine.device.host.translate.analysis.phase_values import phase_values
+from engine.device.host.translate.analysis.ranges import Ranges
+from engine.device.host.translate.analysis.suspension_points import BARRIER, Point, is_point, result
+from engine.device.host.translate.analysis.uniformity import PURE, Uniform
+from engine.device.host.translate.body import Body, Layout, quoted
+from engine.device.host.translate.phases.phase_ends import Ends, Writer
+from engine.device.host.translate.phases.spills import element
+from engine.device.host.translate.phases.waiting_kernel import WaitingKernel
+from engine.device.host.translate.runtime import collectives, scheduler
+from engine.device.host.translate.runtime.phase_plan import EXITED, PhasePlan
+from engine.device.host.translate.runtime.thread_loops import memory_prologue, thread_loop
+from engine.ptx.tree import Function, Instruction
+
+#: A loop over threads, one after the other, is unrolled when its body has no more instructions than this.
+SHORT = 48
+
+
+class Phase:
+    """A phase of a kernel: number 0 runs from the start, any other from after the point of that number."""
+
+    def __init__(self, shared: WaitingKernel, number: int) -> None:
+        self._shared, self._number = shared, number
+        self._start = 0
+        self._point: Point | None = None
+        self._restored = frozenset[str]()
+        if number:
+            waited = shared.waiting[number - 1].index
+            self._start, self._point = waited + 1, shared.points[waited]
+            self._restored = shared.flow.blocks[waited + 1].live_in - self._point.registers
+        self._ends = Ends(shared.flow, shared.points, shared.saves, self._start, self._restored)
+
+    def plan(self) -> PhasePlan:
+        """Return what the scheduler must know."""
+        saves, body = self._shared.saves, self._shared.body()
+        waiting = self._shared.waiting
+        common = [saves.array(body, name) for name in self._ends.shared()]
+        return PhasePlan(
+            self._name(),
+            self._point,
+            waiting[self._number - 1].instructions[-1].line if self._number else 0,
+            [saves.array(body, name) for name in saves.uniform(self._restored)],
+            common if self._ends.is_single else [],
+            [] if self._ends.is_single else common,
+        )
+
+    def text(self) -> str:
+        """Return the phase's functions."""
+        shared, pieces = self._shared, self._ends.pieces
+        if parallel.has_loop(shared.flow, pieces):
+            return self._function(is_parallel=False)[0]
+        plain = Accesses(shared.body(), shared.roots, branch_free=False)
+        is_parallel = parallel.is_parallel(shared.flow, pieces, plain)
+        text, is_hoisted = self._function(is_parallel=is_parallel, is_hoisted=True)
+        return text + (self._function(is_parallel=False, suffix="|checked")[0] if is_hoisted else "")
+
+    def _name(self, suffix: str = "") -> str:
+        return f"@{quoted(f'{self._shared.kernel.name}|phase.{self._number}{suffix}')}"
+
+    def _function(self, *, is_parallel: bool, is_hoisted: bool = False, suffix: str = "") -> tuple[str, bool]:
+        """Return one function, and whether it needs the checked twin."""
+        shared, ends = self._shared, self._ends
+        body = shared.body()
+        body.callees = shared.callees
+        body.accesses = Accesses(body, shared.roots, branch_free=is_parallel, limits=shared.limit)
+        lines, restored = shared.saves.restore(body, self._restored)
+        if self._point is not None:
+            _take(body, self._point)
+        ranges, guards = None, None
+        if is_hoisted:
+            values = phase_values(shared.kernel, shared.flow, ends.pieces, self._start, restored)
+            guards = Guards(shared.kernel, shared.flow, self._start, ends.pieces, values.is_fresh)
+            ranges = Ranges(body, values)
+            body.accesses.hoist(ranges, guards.of_blocks(), values)
+        writer = Writer(ends, body, shared.saves, shared.points)
+        settled = self._settled(writer, ranges, guards)
+        writer.notes_states = not settled
+        body.code.jump(blocks.label(self._start))
+        blocks.translate(body, shared.flow, self._start, "thread.exit", writer)
+        bounds = self._bounds(body, ranges, guards) if ranges is not None and guards is not None and settled else ""
+        fold = parallel.fault_fold(body, "phase.ran") if is_parallel else parallel.FaultFold(done="phase.ran")
+        choice = parallel.choice(body, self._name("|checked"), "phase.done") if is_hoisted else ""
+        edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
+        after = "" if settled else f"  store i32 {EXITED}, ptr %state.at{body.accesses.suffix}\n"
+        count = sum(len(shared.flow.blocks[index].instructions) for index in ends.pieces)
+        kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if is_hoisted and count <= SHORT else ""
+        loop = thread_loop(body, self._thread() + fold.begin, after, edges, fold.done, fold.finish, kind, bounds)
+        entry = "\n".join(body.code.entry)
+        prologue = memory_prologue(shared.layout) + _FIRST_THREAD + "\n".join([*lines, *body.accesses.prologue])
+        settle = settled + "  store i32 %settled.now, ptr %settled\n" if settled else ""
+        rarity = parallel.TWIN if suffix else "noinline"
+        text = (
+            f"define internal i32 {self._name(suffix)}({parallel.FRAME}) #0 {rarity} {{\nentry:\n"
+            f"  %settled = alloca i32\n  store i32 0, ptr %settled\n{fold.slots}{entry}\n"
+            f"  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loop}{fold.judge}"
+            f"phase.ran:\n{writer.after}{settle}{self._repeat() if settled else '  br label %phase.done'}\n"
+            "phase.done:\n  %settled.last = load i32, ptr %settled\n  ret i32 %settled.last\n}\n"
+        )
+        return text, bool(choice)
+
+    def _settled(self, writer: Writer, ranges: Ranges | None, guards: Guards | None) -> str:
+        """Return the text that says where all threads are after the phase; nothing when that may differ."""
+        shared, ends = self._shared, self._ends
+        if ends.is_last:
+            return f"  %settled.now = add i32 {EXITED}, 0\n"
+        if not ends.is_single or shared.parts_at_barriers:
+            return ""
+        (site,) = ends.sites
+        points = [shared.points[block.index] for block in ends.points(site)]
+        if any(point.kind == BARRIER and point.resolver for point in points):  # reductions look at the states
+            return ""
+        branch = ends.branch(site)
+        if branch is None or branch.guard is None:
+            return writer.uniform_state(site)
+        if shared.kinds.get(branch.guard.register.name) == Uniform():
+            return writer.uniform_state(site)
+        comparison = guards.comparison(branch.guard) if guards is not None else None
+        always = ranges.decided(comparison) if ranges is not None and comparison is not None else None
+        return writer.decided_state(site, always) if always is not None else ""
+
+    def _repeat(self) -> str:
+        """Return the text that runs the phase again when all threads have come to where it starts: a loop's next round.
+
+        Only as long as the threads are together, since the scheduler looks after them otherwise.
+        """
+        if not any(
+            block is self._shared.waiting[self._number - 1]
+            for site in self._ends.sites
+            for block in self._ends.points(site)
+            if self._number
+        ):
+            return "  br label %phase.done"
+        return f"""  %round.same = icmp eq i32 %settled.now, {self._number}
+  %round.next = and i1 %round.same, %together
+  br i1 %round.next, label %round, label %phase.done
+round:
+  %round.fault.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_KIND}
+  %round.fault = load i64, ptr %round.fault.at
+  %round.stop.at = getelementptr i64, ptr %launch, i64 {abi.STOP}
+  %round.flag = load ptr, ptr %round.stop.at, !invariant.load !0
+  %round.stop = load volatile i64, ptr %round.flag, align 8
+  %round.any = or i64 %round.fault, %round.stop
+  %round.fine = icmp eq i64 %round.any, 0
+  br i1 %round.fine, label %start, label %phase.done"""
+
+    def _bounds(self, body: Body, ranges: Ranges, guards: Guards) -> str:
+        """Return the text that leaves out the threads which a comparison keeps from doing anything.
+
+        In `if (t < 8) { ... }` before a barrier only eight threads have work.
+        """
+        shared, ends = self._shared, self._ends
+        if not all(
+            ends.branch(site) is None and not ends.saved(site) and shared.points[site.index].is_idle
+            for site in ends.sites
+        ):
+            return ""
+        known = guards.of_blocks()
+        busy = [index for index in ends.pieces if any(_acts(item) for item in shared.flow.blocks[index].instructions)]
+        common = set(known[busy[0]]).intersection(*(known[index] for index in busy)) if busy else set()
+        rows = body.accesses.rows
+        first, end = rows.value("sext i32 %x0 to i64"), rows.value("sext i32 %x1 to i64")
+        before = first, end
+        for comparison in sorted(common, key=str):
+            found = rows.clipped(comparison, first, end)
+            if found is not None:
+                ranges.order(comparison)
+                first, end = found
+        if (first, end) == before:
+            return ""
+        return f"  %x.first = trunc i64 {first} to i32\n  %x.end = trunc i64 {end} to i32\n"
+
+    def _thread(self) -> str:
+        """Return the text that runs at the start of each thread: its places."""
+        return f"""  %linear.row = mul i32 %tid.z, %ny
+  %linear.row2 = add i32 %linear.row, %tid.y
+  %linear.start = mul i32 %linear.row2, %nx
+  %linear = add i32 %linear.start, %tid.x
+  %local.index = mul i32 %linear, {self._shared.local_bytes}
+  %local.all = getelementptr i8, ptr %scratch, i64 {self._shared.local_at}
+  %local = getelementptr i8, ptr %local.all, i32 %local.index
+{collectives.element("state.at", collectives.STATE, "%linear")}"""
+
+
+def _acts(instruction: Instruction) -> bool:
+    """Whether an instruction does more than compute registers."""
+    return not (
+        instruction.opcode in PURE
+        or instruction.opcode in ("bra", "ret", "exit")
+        or (instruction.opcode == "ld" and "param" in instruction.modifiers)
+        or is_point(instruction)
+    )
+
+
+_FIRST_THREAD = """  %first.row = mul i32 %z0, %ny
+  %first.row2 = add i32 %first.row, %y0
+  %first.start = mul i32 %first.row2, %nx
+  %first.thread = add i32 %first.start, %x0
+"""
+
+
+def _take(body: Body, point: Point) -> None:
+    """Write the results of the point that the thread waited at."""
+    code = body.code
+    for index, operand, kind in point.results:
+        value = code.value(f"load i32, ptr {element(body, result(index), 'i32')}{body.accesses.suffix}")
+        if kind == "pred":
+            value = code.value(f"icmp ne i32 {value}, 0")
+        if kind == "b64":
+            high = code.value(f"load i32, ptr {element(body, result(index + 1), 'i32')}{body.accesses.suffix}")
+            high = code.value(f"shl i64 {code.value(f'zext i32 {high} to i64')}, 32")
+            value = code.value(f"or i64 {code.value(f'zext i32 {value} to i64')}, {high}")
+        body.write(operand, kind, value)
+
+
+# Kernels whose threads wait for each other.
+#
+# The kernel is cut at the points where a thread waits. Each piece, a *phase*, runs from the start or from one point to
+# the next points, for all threads of a thread block in a plain loop. What a thread needs later is kept in arrays with
+# one element for each thread. The scheduler then runs the phase that follows the point all threads have reached.
+
+
+suspends = is_point
+
+
+def translate(kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> tuple[str, int]:
+    """Return a waiting kernel's LLVM text and the scratch bytes that a worker needs to run it."""
+    shared = WaitingKernel(kernel, layout, callees, flow)
+    phases = [Phase(shared, number) for number in range(len(shared.waiting) + 1)]
+    text = [phase.text() for phase in phases]
+    plan = [phase.plan() for phase in phases]
+    text += shared.definitions
+    text.append(scheduler.text(kernel.name, plan, shared.limits_text(), parts_at_barriers=shared.parts_at_barriers))
+    return "\n".join(text), shared.saves.size + 64

@@ -1,0 +1,142 @@
+"""What a thread keeps while it waits: arrays with one element for each thread, a register's array at its own place.
+
+A register that can be computed again is not kept. Of one that is uniform, or drifts from a base, the uniform part is
+kept, and threads that go on together read it from the first of them: so the optimiser sees one number. Where all come
+to one end of a phase, only the first one's is written as well; the scheduler hands it on to the others when they part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from engine.device.host.translate import abi
+from engine.device.host.translate.analysis.control_flow import used
+from engine.device.host.translate.analysis.phase_values import Restored
+from engine.device.host.translate.analysis.rematerialise import recomputable
+from engine.device.host.translate.analysis.uniformity import Uniform
+from engine.device.host.translate.body import Body, width
+from engine.device.host.translate.opcodes.table import OPCODES
+from engine.device.host.translate.runtime import collectives
+from engine.ptx.tree import Function
+
+
+class Saves:
+    """The places of one kernel's saved registers in a worker's scratch memory; `size` is the memory used so far."""
+
+    def __init__(self, kernel: Function, kinds: Mapping[str, Uniform]) -> None:
+        self._kernel = kernel
+        self._kinds = kinds
+        self._recomputed = recomputable(kernel)
+        self._places: dict[str, int] = {}
+        self.size = collectives.SCRATCH_START
+
+    def reserve(self, size: int) -> int:
+        """Return where the next `size` bytes lie, at a multiple of 16."""
+        self.size = -(-self.size // 16) * 16 + size
+        return self.size - size
+
+    def place(self, name: str, size: int) -> int:
+        """Return where an array of elements of `size` bytes lies."""
+        if name not in self._places:
+            self._places[name] = self.reserve(size * abi.MAX_THREADS)
+        return self._places[name]
+
+    def kept(self, live: Iterable[str]) -> list[str]:
+        """Return those of the live registers that are kept, in order."""
+        return sorted(name for name in live if name in self._kernel.registers and name not in self._recomputed)
+
+    def uniform(self, live: Iterable[str]) -> list[str]:
+        """Return those of the live registers that are read from the first thread."""
+        return [name for name in self.kept(live) if name in self._kinds]
+
+    def is_uniform(self, name: str) -> bool:
+        """Whether threads have a kept register's uniform part in common."""
+        return name in self._kinds
+
+    def array(self, body: Body, name: str) -> tuple[int, str]:
+        """Return a kept register's place and the LLVM type of its elements."""
+        kind = body.register_type(name)
+        stored = "i8" if kind == "i1" else kind
+        return self.place(name, max(width(kind), 8) // 8), stored
+
+    def save(self, body: Body, name: str) -> None:
+        """Write one thread's part of a register to its element."""
+        offset, stored = self.array(body, name)
+        value = self._part(body, name)
+        body.code.do(f"store {stored} {value}, ptr {element(body, offset, stored)}{body.accesses.suffix}")
+
+    def save_once(self, body: Body, name: str) -> str:
+        """Write the uniform part of a register; return the text that takes it from the last thread to the first's."""
+        offset, stored = self.array(body, name)
+        slot = body.code.slot(stored, "shared")
+        body.code.do(f"store {stored} {self._part(body, name)}, ptr {slot}")
+        return (
+            f"  {slot}.value = load {stored}, ptr {slot}\n"
+            f"  {slot}.all = getelementptr i8, ptr %scratch, i64 {offset}\n"
+            f"  {slot}.at = getelementptr {stored}, ptr {slot}.all, i32 %first.thread\n"
+            f"  store {stored} {slot}.value, ptr {slot}.at\n"
+        )
+
+    def _part(self, body: Body, name: str) -> str:
+        code = body.code
+        slot, kind = body.register_slot(name, 0)
+        value = code.value(f"load {kind}, ptr {slot}")
+        base = self._base(name)
+        if base:
+            start, _ = body.register_slot(base, 0)
+            value = code.value(f"sub {kind} {value}, {code.value(f'load {kind}, ptr {start}')}")
+        return code.value(f"zext i1 {value} to i8") if kind == "i1" else value
+
+    def restore(self, body: Body, live: Iterable[str]) -> tuple[list[str], dict[str, Restored]]:
+        """Write the registers again; return the lines that must run before all threads, and the uniform parts."""
+        names = self.kept(live)
+        self._recompute(body, {*live, *(self._base(name) for name in names)})
+        lines: list[str] = []
+        restored: dict[str, Restored] = {}
+        for index, name in enumerate(names):
+            offset, stored = self.array(body, name)
+            slot, kind = body.register_slot(name, 0)
+            if name not in self._kinds:
+                value = body.code.value(f"load {stored}, ptr {element(body, offset, stored)}{body.accesses.suffix}")
+                if kind == "i1":
+                    value = body.code.value(f"trunc i8 {value} to i1")
+            else:
+                value = f"%uniform.{index}"
+                lines += [
+                    f"  {value}.all = getelementptr i8, ptr %scratch, i64 {offset}",
+                    f"  {value}.at = getelementptr {stored}, ptr {value}.all, i32 %first.thread",
+                    f"  {value}{'.byte' if kind == 'i1' else ''} = load {stored}, ptr {value}.at",
+                ]
+                if kind == "i1":
+                    lines.append(f"  {value} = trunc i8 {value}.byte to i1")
+                if kind == "i32":
+                    lines.append(f"  {value}.wide = sext i32 {value} to i64")
+                if kind in ("i32", "i64"):
+                    restored[name] = Restored(self._base(name), value + (".wide" if kind == "i32" else ""))
+                if self._base(name):
+                    start, _ = body.register_slot(self._base(name), 0)
+                    value = body.code.value(f"add {kind} {body.code.value(f'load {kind}, ptr {start}')}, {value}")
+            body.code.do(f"store {kind} {value}, ptr {slot}")
+        return lines, restored
+
+    def _base(self, name: str) -> str:
+        kind = self._kinds.get(name)
+        return kind.base if kind is not None else ""
+
+    def _recompute(self, body: Body, wanted: set[str]) -> None:
+        """Compute the wanted registers again that can be, with those that they are made from."""
+        needed, pending = set[str](), [name for name in wanted if name in self._recomputed]
+        while pending:
+            name = pending.pop()
+            if name not in needed:
+                needed.add(name)
+                pending += [item for item in used(self._recomputed[name]) if item in self._recomputed]
+        for name, instruction in self._recomputed.items():
+            if name in needed:
+                OPCODES[instruction.opcode](body, instruction)
+
+
+def element(body: Body, offset: int, kind: str) -> str:
+    """Return the address of this thread's element of an array."""
+    base = body.code.value(f"getelementptr i8, ptr %scratch, i64 {offset}")
+    return body.code.value(f"getelementptr {kind}, ptr {base}, i32 %linear")
