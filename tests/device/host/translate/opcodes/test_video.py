@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.diagnostics import KernelError
-from tests.device.elements import evaluate
+from tests.device.host.translate.elements import evaluate
 
 WORD = (1 << 32) - 1
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.device.fragments import HEAD
+from tests.device.host.translate.fragments import HEAD
 
 RNG = np.random.default_rng(12)
 #: Registers of A, B and C, by shape and type.

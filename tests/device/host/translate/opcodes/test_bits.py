@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.device.elements import evaluate
+from tests.device.host.translate.elements import evaluate
 
 WORD = (1 << 32) - 1
 EDGES = [0, 1, 2, 0x80000000, 0x7FFFFFFF, 0xFFFFFFFF, 0x80FF7F01, 0xAAAAAAAA, 0x55555555, 0x12345678, 0xFEDCBA98]

@@ -8,7 +8,7 @@ from engine.device.host.translate.analysis.suspension_points import is_point
 from engine.device.host.translate.analysis.uniformity import uniformity
 from engine.diagnostics import KernelFault
 from engine.ptx import parse
-from tests.device.control_programs import Program
+from tests.device.host.translate.control_programs import Program
 
 
 @pytest.mark.parametrize("group", range(6))

@@ -6,7 +6,7 @@ import operator
 import numpy as np
 import pytest
 
-from tests.device.elements import evaluate
+from tests.device.host.translate.elements import evaluate
 
 EDGES = {
     8: [0, 1, 0x7F, 0x80, 0xFF],

@@ -11,8 +11,8 @@ import pytest
 
 from engine.device.host.translate.analysis import canonical_floats
 from engine.ptx import parse
-from tests.device import exact_floats as exact
-from tests.device.elements import evaluate
+from tests.device.host.translate import exact_floats as exact
+from tests.device.host.translate.elements import evaluate
 
 LEAST = {"f32": Fraction(1, 2**126), "f16": Fraction(1, 2**14)}
 EDGES = {

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.device.elements import evaluate
+from tests.device.host.translate.elements import evaluate
 
 VALUES = {
     "f32": np.array(

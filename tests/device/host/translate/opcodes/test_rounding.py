@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.device import exact_floats as exact
-from tests.device.elements import evaluate
+from tests.device.host.translate import exact_floats as exact
+from tests.device.host.translate.elements import evaluate
 
 MODES = ("rn", "rz", "rm", "rp")
 EDGES = {

@@ -7,8 +7,8 @@ import pytest
 
 from engine.device.host import HostDevice
 from engine.device.host.modules import native
-from tests.device import exact_floats as exact
-from tests.device.elements import evaluate
+from tests.device.host.translate import exact_floats as exact
+from tests.device.host.translate.elements import evaluate
 
 EDGES = {
     "f16": [0x0000, 0x8000, 0x0001, 0x8001, 0x03FF, 0x0400, 0x8400, 0x3C00, 0xBC00, 0x3C01, 0x3BFF, 0x1400, 0x1001,

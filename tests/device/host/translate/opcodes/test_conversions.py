@@ -6,8 +6,8 @@ from math import ceil, floor, trunc
 import numpy as np
 import pytest
 
-from tests.device import exact_floats as exact
-from tests.device.elements import evaluate
+from tests.device.host.translate import exact_floats as exact
+from tests.device.host.translate.elements import evaluate
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 INTEGERS = tuple(f"{sign}{bits}" for bits in (8, 16, 32, 64) for sign in "su")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.device.elements import evaluate
+from tests.device.host.translate.elements import evaluate
 
 RNG = np.random.default_rng(31)
 WORDS = np.concatenate(

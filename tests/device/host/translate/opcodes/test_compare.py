@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.device.elements import evaluate
+from tests.device.host.translate.elements import evaluate
 
 WORDS = np.array([0, 1, 2, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF], np.uint32)
 A, B = (np.ascontiguousarray(x).ravel() for x in np.meshgrid(WORDS, WORDS))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.device.fragments import (
+from tests.device.host.translate.fragments import (
     accumulator,
     kernel,
     multiplicand_a,
