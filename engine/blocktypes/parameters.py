@@ -17,11 +17,17 @@ import numpy as np
 from engine.diagnostics import PatchError
 
 
-@dataclass(frozen=True, eq=False)
 class UserArray:
     """An array of any library whose memory a patch uses as it is; None stands for none. It is equal to itself only."""
 
-    array: object = None
+    # Not a dataclass: msgspec would encode its fields, and so the memory.
+    __slots__ = ("array",)
+
+    def __init__(self, array: object = None) -> None:
+        self.array = array
+
+    def __repr__(self) -> str:
+        return f"UserArray({self.array!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UserArray) and self.array is other.array
