@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 import numpy as np
@@ -23,6 +23,11 @@ CostedEdit = Change | KernelFilesChanged | SetProfiling
 
 class Question(msgspec.Struct, Generic[Answer], frozen=True):
     """Something that an engine answers with a value of one type, or refuses with a WarploomError."""
+
+    @classmethod
+    def answer_type(cls) -> Any:
+        """Return the type of the answer."""
+        return get_args(cls.__orig_bases__[0])[0]
 
 
 class Open(Question[DeviceInfo], frozen=True, tag=True):

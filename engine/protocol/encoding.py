@@ -1,0 +1,124 @@
+"""How messages, questions and answers become bytes: msgpack, with one extension for each type that it lacks.
+
+Extensions say their type themselves, so a parameter's value, which may be anything, comes back as what it was.
+"""
+
+from __future__ import annotations
+
+import os
+from ast import literal_eval
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+import numpy as np
+
+from engine.blocktypes.parameters import UserArray
+from engine.diagnostics import Diagnostic, WarploomError
+from engine.patch.changes import ParameterChanged
+from engine.protocol.messages import FrameReport, Message, Preview, Saved, UpdateRecord
+from engine.protocol.questions import AnyQuestion
+
+_PATH, _ARRAY, _DTYPE, _USER_ARRAY = range(4)  # codes of the extensions
+
+
+# What goes through a pipe besides messages.
+
+
+class Asked(msgspec.Struct, frozen=True, tag=True):
+    """A question that waits for the `Answered` or the `Refused` of the same number."""
+
+    number: int
+    question: AnyQuestion
+
+
+class UseFolder(msgspec.Struct, frozen=True, tag=True):
+    """Relative paths of the patch start at another folder."""
+
+    folder: Path
+
+
+class Answered(msgspec.Struct, frozen=True, tag=True):
+    """The answer to a question, encoded for itself: its type is the question's."""
+
+    number: int
+    answer: msgspec.Raw
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """Why a question has no answer; `kind` names the exception."""
+
+    number: int
+    kind: str
+    message: str
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """Something that was asked for could not be done."""
+
+    diagnostic: Diagnostic
+
+
+ToEngine = Message | Asked | UseFolder
+FromEngine = FrameReport | Preview | Saved | UpdateRecord | Failed | Answered | Refused
+
+
+class ElsewhereArray:
+    """Stands for memory of the user's own that is in another process; whoever asks for the memory is told so."""
+
+    @property
+    def __array_interface__(self) -> NoReturn:
+        """Refuses."""
+        raise TypeError("one in another process than the engine; use io.array for a copy of it")
+
+
+def encode(message: object) -> bytes:
+    """Return a message, a question or an answer as bytes; WarploomError when a value in it can't be encoded."""
+    try:
+        return _encoder.encode(message)
+    except (TypeError, OverflowError, NotImplementedError) as problem:
+        where = f"{message.parameter} of {message.node}" if isinstance(message, ParameterChanged) else "message"
+        raise WarploomError(f"{where} must be encodable for an engine in another process, got {problem}") from problem
+
+
+def make_decoder(expected: Any) -> msgspec.msgpack.Decoder[Any]:
+    """Return what decodes one type, such as `ToEngine`; it raises msgspec.DecodeError for anything else."""
+    return msgspec.msgpack.Decoder(expected, ext_hook=_decode_extension, dec_hook=_check)
+
+
+def _encode_extension(value: object) -> msgspec.msgpack.Ext:
+    match value:
+        case Path():
+            return msgspec.msgpack.Ext(_PATH, os.fsencode(value))
+        case np.ndarray():
+            header = repr((np.lib.format.dtype_to_descr(value.dtype), value.shape)).encode()
+            elements = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            return msgspec.msgpack.Ext(_ARRAY, b"".join((len(header).to_bytes(4, "big"), header, elements.data)))
+        case np.dtype():
+            return msgspec.msgpack.Ext(_DTYPE, repr(np.lib.format.dtype_to_descr(value)).encode())
+        case UserArray():
+            return msgspec.msgpack.Ext(_USER_ARRAY, b"" if value.array is None else b"elsewhere")
+    raise NotImplementedError(type(value).__name__)
+
+
+def _decode_extension(code: int, data: memoryview) -> object:
+    if code == _PATH:
+        return Path(os.fsdecode(bytes(data)))
+    if code == _ARRAY:
+        start = 4 + int.from_bytes(data[:4], "big")
+        descr, shape = literal_eval(bytes(data[4:start]).decode())
+        # A copy: in the message the elements lie at any address, and can't be written.
+        return np.frombuffer(data[start:], np.lib.format.descr_to_dtype(descr)).reshape(shape).copy()
+    if code == _DTYPE:
+        return np.lib.format.descr_to_dtype(literal_eval(bytes(data).decode()))
+    if code == _USER_ARRAY:
+        return UserArray(ElsewhereArray() if data else None)
+    raise ValueError(f"extension must be a known one, got {code}")
+
+
+def _check(expected: type, value: object) -> object:
+    """Return what an extension gave, in the place of a field of that type; msgspec refuses another type."""
+    return value
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_encode_extension)

@@ -1,0 +1,174 @@
+"""Everything that crosses a pipe comes back as it was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as st_numpy
+
+from engine.blocktypes.parameters import UserArray
+from engine.device.external import describe_external
+from engine.diagnostics import DeviceError, WarploomError
+from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged
+from engine.profiling.trace import Slice
+from engine.protocol.encoding import FromEngine, ToEngine, encode, make_decoder
+from engine.protocol.messages import Message, Viewing
+from engine.protocol.pacing import Pacing, PacingMode
+from engine.protocol.questions import AnyQuestion, Question
+
+ARRAYS = st_numpy.arrays(
+    st.sampled_from(["?", "i1", "u1", "<i4", "<u8", "<f2", "<f4", "<f8", "<c8", [("at", "<f4", (3,)), ("id", "<i8")]]),
+    st_numpy.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+)
+DTYPES = st.sampled_from([np.dtype("<f4"), np.dtype("?"), np.dtype([("at", "<f4", (3,)), ("id", "<i8")])])
+INTEGERS = st.integers(-(2**63), 2**64 - 1)  # msgpack's
+PATHS = st.lists(st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=1), max_size=3).map(
+    lambda parts: Path(*parts)
+)
+#: What a parameter may hold: a number, a switch, a text, a path, an array, none of the user's memory.
+VALUES = st.one_of(st.none(), st.booleans(), INTEGERS, st.floats(), st.text(), PATHS, ARRAYS, st.just(UserArray()))
+RATES = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+
+st.register_type_strategy(int, INTEGERS)
+st.register_type_strategy(Path, PATHS)
+st.register_type_strategy(np.ndarray, ARRAYS)
+st.register_type_strategy(msgspec.Raw, st.builds(lambda value: msgspec.Raw(encode(value)), VALUES))
+st.register_type_strategy(
+    Pacing, st.just(Pacing.free()) | st.builds(Pacing, st.sampled_from([PacingMode.FIXED, PacingMode.DISPLAY]), RATES)
+)
+PIXELS = st.none() | st.tuples(INTEGERS, INTEGERS)
+st.register_type_strategy(Viewing, st.builds(Viewing, PIXELS, st.none() | RATES, PIXELS))
+
+
+def of_type(kind: Any) -> st.SearchStrategy[Any]:
+    """Return values of a field's type; `Any` stands for the values of parameters."""
+    if kind is Any:
+        return VALUES
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in (Pacing, Viewing):
+        return st.builds(kind, **{field.name: of_type(field.type) for field in msgspec.structs.fields(kind)})
+    if is_dataclass(kind):
+        return st.builds(kind, **{name: of_type(hint) for name, hint in get_type_hints(kind).items()})
+    arguments = get_args(kind)
+    origin = getattr(kind, "__origin__", None)
+    if origin is dict or origin is Mapping:
+        return st.dictionaries(of_type(arguments[0]), of_type(arguments[1]), max_size=3)
+    if origin is tuple and arguments[-1] is ...:
+        return st.lists(of_type(arguments[0]), max_size=3).map(tuple)
+    if origin is tuple:
+        return st.tuples(*map(of_type, arguments))
+    if origin in (list, frozenset):
+        return st.lists(of_type(arguments[0]), max_size=3).map(origin)
+    if arguments and origin is None:  # a union
+        return st.one_of(*map(of_type, arguments))
+    return st.from_type(origin or kind)
+
+
+def same(a: Any, b: Any) -> bool:
+    """True when two values are equal and of one type, arrays and what is no number included."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, float):
+        return a == b or (math.isnan(a) and math.isnan(b))
+    if isinstance(a, msgspec.Struct):
+        return all(same(getattr(a, name), getattr(b, name)) for name in a.__struct_fields__)
+    if is_dataclass(a):
+        return all(same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, UserArray):
+        return a.array is b.array is None
+    return bool(a == b)
+
+
+def every(union: Any) -> list[type]:
+    """Return the members of a union."""
+    return list(get_args(union))
+
+
+@pytest.mark.parametrize("kind", every(ToEngine), ids=lambda kind: kind.__name__)
+@given(data=st.data())
+def test_what_goes_to_the_engine_comes_back_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+    """Every message and question, with every value that its fields may hold."""
+    message = data.draw(of_type(kind))
+    assert same(make_decoder(ToEngine).decode(encode(message)), message)
+
+
+@pytest.mark.parametrize("kind", every(FromEngine), ids=lambda kind: kind.__name__)
+@given(data=st.data())
+def test_what_comes_from_the_engine_comes_back_as_it_was(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+    """Reports, pictures, events and answers."""
+    message = data.draw(of_type(kind))
+    decoded = make_decoder(FromEngine).decode(encode(message))
+    if hasattr(message, "answer"):  # a copy of the bytes, encoded as it is
+        assert bytes(decoded.answer) == bytes(message.answer)
+    else:
+        assert same(decoded, message)
+
+
+@pytest.mark.parametrize("kind", every(AnyQuestion), ids=lambda kind: kind.__name__)
+@given(data=st.data())
+def test_an_answer_comes_back_as_the_type_that_its_question_names(
+    kind: type[Question[Any]], data: st.DataObject
+) -> None:
+    """An array, a report, slices of a trace, a cost, a device, saved files or nothing."""
+    answer_type = kind.answer_type()
+    answer = data.draw(st.none() if answer_type is type(None) else of_type(answer_type))
+    assert same(make_decoder(answer_type).decode(encode(answer)), answer)
+
+
+def test_every_message_has_a_tag_of_its_own() -> None:
+    """Messages, questions and reports can be told apart by their tag alone."""
+    kinds = [*every(ToEngine), *every(FromEngine), *every(AnyQuestion)]
+    tags = [kind.__struct_config__.tag for kind in kinds]
+    assert None not in tags
+    assert len(set(tags)) == len(set(kinds))
+    assert set(every(Change)) < set(every(Message)) < set(every(ToEngine))
+
+
+def test_a_dtype_has_an_encoding() -> None:
+    """Padding inside a struct included."""
+    padded = np.dtype({"names": ["a", "b"], "formats": ["u1", "<f8"], "offsets": [0, 8], "itemsize": 24})
+    decoded = make_decoder(np.dtype).decode(encode(padded))
+    assert decoded == padded
+    assert (decoded.itemsize, decoded.fields["b"][1]) == (24, 8)
+
+
+def test_memory_of_the_users_own_stays_where_it_is() -> None:
+    """The block hears that the memory is in another process when it asks for it, and not before."""
+    change = ParameterChanged("mine", "array", UserArray(np.zeros(3)), None)
+    decoded = make_decoder(ToEngine).decode(encode(change))
+    assert isinstance(decoded, ParameterChanged)
+    with pytest.raises(DeviceError, match=r"must give its memory away, got one in another process .*use io\.array"):
+        describe_external(decoded.value.array)
+
+
+@pytest.mark.parametrize("value", [object(), 2**64, np.array([object()])])
+def test_a_value_without_an_encoding_is_refused_by_name(value: object) -> None:
+    """The message names the parameter."""
+    with pytest.raises(WarploomError, match="gain of amp must be encodable for an engine in another process"):
+        encode(ParameterChanged("amp", "gain", value, None))
+    with pytest.raises(WarploomError, match="must be encodable"):
+        encode(NodeAdded(Node(id="amp", type="a", parameters={"gain": value})))
+
+
+def test_what_is_no_message_is_refused() -> None:
+    """Unknown tags, wrong types and broken bytes, with msgspec's own error."""
+    decoder = make_decoder(ToEngine)
+    for wrong in ({"type": "Nothing"}, {"type": "SetInput", "name": 3, "value": 1.0}, [1, 2]):
+        with pytest.raises(msgspec.ValidationError):
+            decoder.decode(encode(wrong))
+    with pytest.raises(msgspec.DecodeError):
+        decoder.decode(encode(Slice("a", "b", 0, 1))[:-1])
