@@ -52,7 +52,7 @@ def edit(
     trust: Trust = False,
 ) -> None:
     """Open the editor."""
-    from app.qt_check import require_qt
+    from app.qt.qt_check import require_qt
 
     require_qt()
     from app.editor import run_editor
@@ -176,7 +176,7 @@ def main() -> None:
     except Exception as problem:  # noqa: BLE001 - a person gets one line; the details go to a file
         from platformdirs import user_state_path
 
-        from app.faults import record_fault
+        from app.qt.faults import record_fault
 
         typer.echo(f"error: {record_fault(problem, user_state_path('warploom'))}", err=True)
         sys.exit(PATCH_WRONG)

@@ -12,9 +12,9 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
-from app.faults import install_fault_handler
-from app.qt_check import has_display
-from app.window import MainWindow
+from app.qt.faults import install_fault_handler
+from app.qt.qt_check import has_display
+from app.window.main_window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
 from engine.catalogue.catalogue import folder_beside
 from engine.diagnostics import WarploomError

@@ -18,3 +18,29 @@ def format_bytes(size: int) -> str:
         if value < 1000 or unit == "TB":
             break
     return f"{three_digits(value)} {unit}"
+
+
+# How numbers are written for people: rounded to what is known, with their unit.
+
+
+def format_time(time_ns: float) -> str:
+    """Return a time with three digits in the unit that fits, such as "4.70 µs" or "16.6 ms"."""
+    for unit, size in (("µs", 1e3), ("ms", 1e6)):
+        if time_ns < size * 999.5:
+            return f"{three_digits(time_ns / size)} {unit}"
+    return f"{three_digits(time_ns / 1e9)} s"
+
+
+def format_rate(per_second: float) -> str:
+    """Return frames per second as "60 fps", and few of them as "0.5 fps"."""
+    return f"{round(per_second, 0 if per_second >= 9.95 else 1):g} fps"
+
+
+def format_shape(shape: tuple[int, ...]) -> str:
+    """Return a shape as "1080 × 1920", and "scalar" for the empty one."""
+    return " × ".join(f"{size:,}" if len(shape) == 1 else str(size) for size in shape) or "scalar"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return "1 block", "3 blocks"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.window import MainWindow
+from app.window.main_window import MainWindow
 from engine import Engine
 
 ROOT = Path(__file__).parents[1]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.canvas import editing
-from app.canvas.connecting import best_end, end_of, is_exact
-from app.canvas.node_layout import HEADER, ROW, snapped
+from app.canvas.drawing.node_layout import HEADER, ROW, snapped
 from app.canvas.search_popup import SearchPopup
+from app.edits import nodes as editing
+from app.edits.compatible import best_end, end_of, is_exact
 from engine.blocktypes.block import Block
 from engine.blocktypes.ports import PortSpec
 from engine.diagnostics import PatchError

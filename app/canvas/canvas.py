@@ -8,22 +8,23 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.canvas import editing, region_edits
 from app.canvas.block_search import BlockSearch, Goal
 from app.canvas.canvas_keys import CanvasKeys
-from app.canvas.connection_drag import Drop
 from app.canvas.connection_edits import ConnectionEdits
-from app.canvas.cost_text import Costing
-from app.canvas.graph_scene import GraphScene
+from app.canvas.gestures.connection_drag import Drop
+from app.canvas.gestures.node_drag import NodeDrop
+from app.canvas.gestures.slider_drag import Slide
+from app.canvas.graph_view import GraphView, Hit
+from app.canvas.items.scene import GraphScene
 from app.canvas.mirror import Mirror
-from app.canvas.node_drag import NodeDrop
 from app.canvas.notice import Notice
 from app.canvas.report_display import ReportDisplay, Sight
 from app.canvas.selection_edits import SelectionEdits
-from app.canvas.slider_drag import Slide
-from app.canvas.tooltips import connection_tooltip, node_tooltip, port_tooltip
-from app.canvas.view import GraphView, Hit
-from app.safe_overrides import safe_overrides
+from app.edits import nodes as editing
+from app.edits import regions as region_edits
+from app.qt.safe_overrides import safe_overrides
+from app.view_models.connection_preview import Costing
+from app.view_models.tooltips import connection_tooltip, node_tooltip, port_tooltip
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch

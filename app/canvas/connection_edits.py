@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.canvas import editing
-from app.canvas.connecting import ends, fitting_ports, refusal
-from app.canvas.connection_drag import Drop
-from app.canvas.cost_text import Costing, cost_text
-from app.canvas.offers import Offer, parameter_offers
+from app.canvas.gestures.connection_drag import Drop
+from app.edits import nodes as editing
+from app.edits.compatible import ends, fitting_ports, refusal
+from app.view_models.connection_preview import Costing, cost_text
+from app.view_models.drive_candidates import Offer, parameter_offers
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
 from engine.patch.document import Patch

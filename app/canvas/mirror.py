@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from app.canvas.faces import node_face
-from app.canvas.graph_scene import GraphScene
-from app.canvas.region_faces import region_face
+from app.canvas.items.scene import GraphScene
+from app.view_models.node_view_model import node_face
+from app.view_models.region_view_model import region_face
 from engine.patch.changes import (
     BlockTypesChanged,
     Change,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QRectF
 
-from app.canvas.graph_scene import GraphScene
-from app.canvas.node_painter import NEAR
-from app.canvas.tooltips import badge_text
-from app.paced import Paced
+from app.canvas.drawing.node_painter import NEAR
+from app.canvas.items.scene import GraphScene
+from app.qt.throttle import Paced
+from app.view_models.tooltips import badge_text
 from engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.painting import qcolor
-from app.safe_overrides import safe_overrides
+from app.canvas.drawing.shapes import qcolor
+from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import BODY, SMALL, ui_font
 from engine.blocktypes.block import Block

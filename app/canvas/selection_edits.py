@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtGui import QGuiApplication
 
-from app.canvas import clipboard, editing, region_edits
-from app.canvas.graph_scene import GraphScene
-from app.canvas.node_layout import STEP, snapped
+from app.canvas.drawing.node_layout import STEP, snapped
+from app.canvas.items.scene import GraphScene
+from app.edits import nodes as clipboard
+from app.edits import nodes as editing
+from app.edits import regions as region_edits
 from engine.diagnostics import PatchError
 from engine.patch.changes import Position
 from engine.patch.document import Patch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QTextBrowser, QWidget
 
-from app.block_help import help_html
 from app.theme import colours
 from app.theme.fonts import SMALL
+from app.view_models.block_help import help_html
 from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 

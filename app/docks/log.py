@@ -10,11 +10,11 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableView, QVBoxLayout, QWidget
 
-from app.format import format_shape
-from app.safe_overrides import safe_overrides
+from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.widgets.empty_state import EmptyState
 from engine.diagnostics import Diagnostic, Severity
+from engine.figures import format_shape
 from engine.protocol.messages import Saved
 
 _LIMIT = 2000

@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
-from app.canvas.tooltips import as_html
 from app.theme import colours
 from app.theme.icons import icon
+from app.view_models.tooltips import as_html
 from app.widgets.empty_state import EmptyState
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Change, NodeRenamed

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
-from app.format import format_time
-from app.safe_overrides import safe_overrides
+from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
+from engine.figures import format_time
 from engine.protocol.messages import UpdateLevel, UpdateRecord
 
 #: So many rows are kept; the oldest then go, many at once, since a view lays itself out anew each time.

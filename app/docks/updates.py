@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.docks.update_rows import LEVELS, UpdateRows
-from app.paced import Paced
+from app.qt.throttle import Paced
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
 from engine.patch.document import Patch

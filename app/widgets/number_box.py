@@ -8,7 +8,7 @@ from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox, QWidget
 
-from app.safe_overrides import safe_overrides
+from app.qt.safe_overrides import safe_overrides
 
 _UNBOUNDED = 1e15
 

@@ -14,9 +14,9 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app import dialogs
-from app.dialogs import Answer
-from app.trust import Trust
+from app.documents import dialogs
+from app.documents.dialogs import Answer
+from app.documents.trust import Trust
 from engine.patch.document import Patch
 from tests.app.app_support import FakeEngine
 
@@ -59,7 +59,7 @@ def patch() -> Patch:
 @pytest.fixture
 def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
     """The editor's window with fake engines; nothing of it may be left afterwards."""
-    from app.window import MainWindow
+    from app.window.main_window import MainWindow
 
     threads = set(threading.enumerate())
     window = MainWindow(FakeEngine, tmp_path / "state")  # type: ignore[arg-type]  # it stands in for an Engine
@@ -77,7 +77,7 @@ def window(qtbot: QtBot, tmp_path: Path, asked: Asked) -> Iterator[Any]:
 @pytest.fixture
 def real_window(tmp_path: Path, asked: Asked) -> Iterator[Any]:
     """The editor's window with engines on the host."""
-    from app.window import MainWindow
+    from app.window.main_window import MainWindow
     from engine import Engine, ProfilingLevel
 
     def make_engine(patch: Patch, profiling: ProfilingLevel) -> Engine:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.faults import install_fault_handler
-from app.gallery import find_examples
-from app.kernel_files import kernel_files
-from app.qt_check import explain
-from app.welcome import ExampleCard, Welcome
+from app.documents.gallery import find_examples
+from app.qt.faults import install_fault_handler
+from app.qt.qt_check import explain
+from app.view_models.block_help import kernel_files
+from app.window.welcome import ExampleCard, Welcome
 from engine.diagnostics import PatchError
 from engine.patch.document import Patch
 
@@ -55,9 +55,8 @@ def test_a_missing_qt_library_is_told_with_its_remedy() -> None:
 
 def test_qt_is_not_loaded_before_it_is_needed() -> None:
     """The command line can tell of a missing library because its modules load without Qt."""
-    code = (
-        "import app.qt_check, app.gallery, app.state, sys; sys.exit(any(m.startswith('PySide6') for m in sys.modules))"
-    )
+    modules = "app.qt.qt_check, app.documents.gallery, app.documents.editor_state"
+    code = f"import {modules}, sys; sys.exit(any(m.startswith('PySide6') for m in sys.modules))"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 

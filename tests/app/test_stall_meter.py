@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.window import MainWindow
+from app.window.main_window import MainWindow
 from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
 from tests.benchmarks.stall_meter import StallMeter
 

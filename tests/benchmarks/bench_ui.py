@@ -29,10 +29,10 @@ os.environ["QT_NO_GLIB"] = "1"  # the same event loop on every machine
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app import dialogs
-from app.dialogs import Answer
-from app.faults import install_fault_handler
-from app.window import MainWindow
+from app.documents import dialogs
+from app.documents.dialogs import Answer
+from app.qt.faults import install_fault_handler
+from app.window.main_window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
 from engine.device.host.graph.executable import HostExecutable
 from engine.device.nodes import EventWork

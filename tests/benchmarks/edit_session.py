@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QObject, Qt, QTimer
 
-from app.docks.parameter_editors import NumberEditor
-from app.window import MainWindow
+from app.inspector.parameter_editors import NumberEditor
+from app.window.main_window import MainWindow
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch

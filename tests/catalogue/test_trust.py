@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import cli
-from app.trust import Trust, TrustedFolders
+from app.documents.trust import Trust, TrustedFolders
 from engine import Patch, forget_blocks, trust_blocks
 from engine.catalogue.block_folders import block_folders
 from engine.patch.files import load_patch, save_patch

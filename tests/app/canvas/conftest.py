@@ -8,22 +8,17 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.canvas import Canvas
-from app.theme import apply_theme
-from engine.catalogue.catalogue import Catalogue
+from app.canvas.canvas import Canvas
+from app.theme.apply import apply_theme
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand
+from tests.app.sample_blocks import make_patch
 
 
 @pytest.fixture
 def patch() -> Patch:
     """A patch with two connected nodes and a free one."""
-    patch = Patch(Catalogue())
-    source = patch.add("test_canvas.source", node_id="source", position=(-240, 0))
-    scale = patch.add("test_canvas.scale", node_id="scale", position=(0, 0))
-    patch.add("test_canvas.count", node_id="count", position=(0, 160))
-    patch.connect(source["out"], scale["x"])
-    return patch
+    return make_patch()
 
 
 @pytest.fixture

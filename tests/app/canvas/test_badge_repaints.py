@@ -8,7 +8,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from engine.protocol.messages import NodeState
-from tests.app.canvas.canvas_support import Hand, make_node_report, make_report
+from tests.app.canvas.canvas_support import Hand
+from tests.app.sample_blocks import make_node_report, make_report
 
 
 @pytest.mark.parametrize(("zoom", "is_repainted"), [(1.0, True), (0.3, False)])

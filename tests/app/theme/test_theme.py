@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
-from app.theme import DARK, LIGHT, Colours, apply_theme, current
-from app.theme.colours import category_tint, contrast
+from app.theme.apply import apply_theme
+from app.theme.colours import DARK, LIGHT, Colours, category_tint, contrast, current
 from app.theme.fonts import BODY, code_font, ui_font
 from app.theme.icons import ACTIONS, CATEGORIES, category_icon, icon
 from app.theme.type_colours import FLOWS

@@ -1,0 +1,54 @@
+"""Paints what is not a node or a connection: the ground with its dots, a cut, and what to do on an empty canvas."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QPen, QPolygonF
+
+from app.canvas.drawing.shapes import qcolor
+from app.theme.colours import Colours
+from app.theme.fonts import BODY, SMALL, ui_font
+
+_DISTANCE = 32
+#: Below this zoom the dots would crowd.
+_DOTS_FROM = 0.5
+
+
+def paint_ground(painter: QPainter, rect: QRectF, theme: Colours, zoom: float) -> None:
+    """Paint the ground in a rectangle of the scene."""
+    painter.fillRect(rect, qcolor(theme.canvas))
+    if zoom < _DOTS_FROM:
+        return
+    left, top = int(rect.left()) // _DISTANCE * _DISTANCE, int(rect.top()) // _DISTANCE * _DISTANCE
+    dots = [
+        QPointF(x, y)
+        for x in range(left, int(rect.right()) + 1, _DISTANCE)
+        for y in range(top, int(rect.bottom()) + 1, _DISTANCE)
+    ]
+    painter.setPen(_line(theme.canvas_grid, 2.0))
+    painter.drawPoints(QPolygonF(dots))
+
+
+def paint_cut(painter: QPainter, line: QPolygonF, theme: Colours) -> None:
+    """Paint the line along which connections are cut."""
+    pen = _line(theme.accent, 1.5)
+    pen.setStyle(Qt.PenStyle.DashLine)
+    painter.setPen(pen)
+    painter.drawPolyline(line)
+
+
+def paint_hint(painter: QPainter, view: QRectF, theme: Colours) -> None:
+    """Say on an empty canvas what to do; `view` is in pixels."""
+    painter.resetTransform()
+    painter.setFont(ui_font(BODY, strong=True))
+    painter.setPen(qcolor(theme.text_dim))
+    painter.drawText(view.translated(0, -12), Qt.AlignmentFlag.AlignCenter, "Press Tab to add a block")
+    painter.setFont(ui_font(SMALL))
+    painter.setPen(qcolor(theme.text_faint))
+    painter.drawText(view.translated(0, 12), Qt.AlignmentFlag.AlignCenter, "or double-click the canvas")
+
+
+def _line(colour: str, width: float) -> QPen:
+    pen = QPen(qcolor(colour), width)
+    pen.setCosmetic(True)
+    return pen

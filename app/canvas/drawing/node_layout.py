@@ -1,0 +1,115 @@
+"""Where everything lies in a node: sizes and port positions in scene units (pixels at 100 %)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QFontMetricsF
+
+from app.theme.fonts import BODY, SMALL, ui_font
+from app.view_models.live_values import WIDEST
+from app.view_models.node_view_model import NodeFace, PortFace
+
+#: Positions and sizes are multiples of this, so that nodes line up.
+STEP = 8
+HEADER = 24
+#: Of a node that has no time to show.
+SLIM_HEADER = 20
+ROW = 16
+PADDING = 8
+#: From a port's centre, which is on the node's edge, to its name.
+PORT_TEXT = 10
+#: Between a port's name and its value.
+VALUE_GAP = 6
+#: Kept free right of the title, so that a node does not change its size when a time appears.
+BADGE = 64
+_MINIMUM_WIDTH = 112
+_SLIM_MINIMUM_WIDTH = 96
+_MINIMUM_TRACK = 96
+_MAXIMUM_TITLE = 240
+
+
+@dataclass(frozen=True)
+class NodeLayout:
+    """A node's size, the centres of its ports in the order of its face, and where its slider is, if it has one.
+
+    `names` is the width of the longest name of a driven parameter: the numbers beside all of them stand in one column.
+    """
+
+    width: float
+    height: float
+    inputs: tuple[QPointF, ...]
+    outputs: tuple[QPointF, ...]
+    header: float = HEADER
+    track: QRectF | None = None
+    names: float = 0.0
+
+    @property
+    def body(self) -> QRectF:
+        """The node's outline."""
+        return QRectF(0, 0, self.width, self.height)
+
+
+def layout(face: NodeFace) -> NodeLayout:
+    """Return the layout of a face: inputs on the left edge, outputs on the right, sharing rows.
+
+    A slider takes the first row, left of the first output's number.
+    """
+    title = min(_text_width(face.title, BODY, True), _MAXIMUM_TITLE)
+    inputs = max((_port_width(port) for port in face.inputs), default=0.0)
+    outputs = max((_port_width(port) for port in face.outputs), default=0.0)
+    gap = 2 * PADDING if inputs and outputs else PADDING
+    header, badge, minimum = HEADER, BADGE, float(_MINIMUM_WIDTH)
+    if face.is_value:
+        header, badge, minimum = SLIM_HEADER, PADDING, float(_SLIM_MINIMUM_WIDTH)
+    numbers = PORT_TEXT + value_width()
+    if face.slider is not None:
+        minimum = PADDING + _MINIMUM_TRACK + PADDING + numbers
+    width = _up(max(PADDING + title + badge, inputs + gap + outputs, minimum))
+    below = 1 if face.slider is not None else 0
+    rows = max(len(face.inputs) + below, len(face.outputs), 1)
+    height = _up(header + PADDING / 2 + rows * ROW + PADDING / 2)
+    first = header + PADDING / 2 + ROW / 2
+    track = QRectF(PADDING, first - ROW / 2, width - numbers - 2 * PADDING, ROW) if below else None
+    return NodeLayout(
+        width,
+        height,
+        tuple(QPointF(0, first + ROW * (row + below)) for row in range(len(face.inputs))),
+        tuple(QPointF(width, first + ROW * row) for row in range(len(face.outputs))),
+        header,
+        track,
+        max((_text_width(port.name, SMALL, False) for port in face.inputs if port.live is not None), default=0.0),
+    )
+
+
+def value_area(port: PortFace, centre: QPointF, placed: NodeLayout) -> QRectF:
+    """Return where a port's number stands: right of all parameters' names, or between an output's name and its port."""
+    width = value_width()
+    left = centre.x() + PORT_TEXT + placed.names + VALUE_GAP if port.is_input else centre.x() - PORT_TEXT - width
+    return QRectF(left, centre.y() - ROW / 2, width, ROW)
+
+
+def value_width() -> float:
+    """Width that is kept for a number."""
+    return _text_width(WIDEST, SMALL, False)
+
+
+def snapped(x: float, y: float) -> tuple[float, float]:
+    """Return the nearest position on the canvas grid."""
+    return round(x / STEP) * STEP, round(y / STEP) * STEP
+
+
+def _port_width(port: PortFace) -> float:
+    number = VALUE_GAP + value_width() if port.live is not None else 0.0
+    return PORT_TEXT + _text_width(port.name, SMALL, False) + number
+
+
+@lru_cache(maxsize=4096)
+def _text_width(text: str, size: int, strong: bool) -> float:
+    return QFontMetricsF(ui_font(size, strong=strong)).horizontalAdvance(text)
+
+
+def _up(value: float) -> float:
+    return -(-value // STEP) * STEP

@@ -1,0 +1,263 @@
+"""Paints a node. What is shown depends on the zoom: everything, a large title, or a block of its category's colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPolygonF
+
+from app.canvas.drawing.node_layout import PADDING, PORT_TEXT, ROW, VALUE_GAP, NodeLayout, value_area, value_width
+from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, qcolor
+from app.theme.colours import Colours, category_tint, mix
+from app.theme.fonts import BODY, FAR, SMALL, ui_font
+from app.theme.type_colours import FLOWS, Flow, Shape
+from app.view_models.node_view_model import NodeFace, PortFace, SliderFace
+from engine.protocol.messages import NodeState
+
+# Paints the numbers beside value outputs and driven parameters, and the slider on a node.
+
+
+_TRACK, _HANDLE = 4.0, 5.0
+
+
+def paint_values(
+    painter: QPainter, face: NodeFace, layout: NodeLayout, texts: Mapping[tuple[str, bool], str], ink: str
+) -> None:
+    """Paint the numbers, by the name and side of their ports; they end where their area does, so the point stays."""
+    painter.setFont(ui_font(SMALL))
+    painter.setPen(qcolor(ink))
+    flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+    for ports, centres in ((face.inputs, layout.inputs), (face.outputs, layout.outputs)):
+        for port, centre in zip(ports, centres, strict=True):
+            text = texts.get((port.name, port.is_input))
+            if text is not None:
+                painter.drawText(value_area(port, centre, layout), flags | Qt.TextFlag.TextDontClip, text)
+
+
+def paint_slider(painter: QPainter, slider: SliderFace, track: QRectF, theme: Colours, *, held: bool) -> None:
+    """Paint a node's slider: how full it is, and the handle."""
+    colour = FLOWS[Flow.NUMBER].colour(theme)
+    middle = track.center().y()
+    line = QRectF(track.left(), middle - _TRACK / 2, track.width(), _TRACK)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(qcolor(mix(theme.canvas, theme.text, 0.12)))
+    painter.drawRoundedRect(line, _TRACK / 2, _TRACK / 2)
+    at = handle_at(slider, track)
+    painter.setBrush(qcolor(colour))
+    painter.drawRoundedRect(QRectF(line.topLeft(), QPointF(at, line.bottom())), _TRACK / 2, _TRACK / 2)
+    painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
+    radius = _HANDLE + (1.0 if held else 0.0)
+    painter.drawEllipse(QPointF(at, middle), radius, radius)
+
+
+def handle_at(slider: SliderFace, track: QRectF) -> float:
+    """Return where the middle of the slider's handle is; it never leaves the track."""
+    return track.left() + _HANDLE + slider.share * (track.width() - 2 * _HANDLE)
+
+
+def share_at(x: float, track: QRectF) -> float:
+    """Return how far along the slider a place is, from 0 to 1."""
+    return min(max((x - track.left() - _HANDLE) / (track.width() - 2 * _HANDLE), 0.0), 1.0)
+
+
+#: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
+NEAR, MIDDLE = 0.65, 0.28
+#: Of large titles on nodes that are too narrow for the usual size.
+FAR_NARROW = 16
+_RADIUS = 4.0
+#: Value blocks are rounder, so that they are told apart without their colour.
+_VALUE_RADIUS = 10.0
+#: How much of their category's colour is in their body.
+_VALUE_TINT = 0.4
+
+
+@dataclass(frozen=True)
+class NodeLook:
+    """What changes about a node while its face stays."""
+
+    state: NodeState = NodeState.OK
+    badge: str = ""
+    selected: bool = False
+    #: (name, is_input) of the ports that something is connected to, and of the one under the pointer.
+    connected: frozenset[tuple[str, bool]] = frozenset()
+    hovered: tuple[str, bool] | None = None
+    #: While a connection is dragged: the ports it may end at. None at other times.
+    fitting: Set[tuple[str, bool]] | None = None
+    #: The numbers beside value outputs and driven parameters, by the port's name and side.
+    values: Mapping[tuple[str, bool], str] = field(default_factory=dict)
+    #: The slider on the node is being dragged.
+    held: bool = False
+
+
+def paint_node(
+    painter: QPainter, face: NodeFace, layout: NodeLayout, look: NodeLook, theme: Colours, scale: float
+) -> None:
+    """Paint a node at the origin; `scale` is the zoom, 1 at 100 %."""
+    is_out = look.fitting is not None and not look.fitting
+    fade = 0.65 if is_out else 0.45 if look.state is NodeState.IDLE else 0.0
+    _paint_body(painter, face, layout, theme, scale, fade)
+    _paint_border(painter, face, layout, look, theme, scale)
+    if scale >= MIDDLE:
+        ink = mix(theme.text, theme.canvas, fade)
+        if scale < NEAR:
+            _paint_far_title(painter, face, layout, ink)
+        else:
+            _paint_header(painter, face, layout, look, theme, ink)
+        _paint_ports(painter, face, layout, look, theme, scale)
+        if scale >= NEAR:
+            paint_values(painter, face, layout, look.values, ink)
+            if face.slider is not None and layout.track is not None:
+                paint_slider(painter, face.slider, layout.track, theme, held=look.held)
+        _paint_state_mark(painter, QPointF(layout.width - 1, 1), look.state, theme, max(1.0, 0.8 / scale))
+
+
+def _paint_body(
+    painter: QPainter, face: NodeFace, layout: NodeLayout, theme: Colours, scale: float, fade: float
+) -> None:
+    tint = theme.control if face.missing else category_tint(face.category, theme)
+    tint, body = mix(tint, theme.canvas, fade), mix(body_colour(face, theme), theme.canvas, fade)
+    radius = _radius(face)
+    painter.setPen(Qt.PenStyle.NoPen)
+    if scale < NEAR:
+        painter.setBrush(qcolor(mix(tint, theme.text, 0.06)))
+        painter.drawRoundedRect(layout.body, radius, radius)
+        return
+    painter.setBrush(qcolor(body))
+    painter.drawRoundedRect(layout.body, radius, radius)
+    painter.setBrush(qcolor(tint))
+    painter.drawRoundedRect(QRectF(0, 0, layout.width, layout.header), radius, radius)
+    painter.drawRect(QRectF(0, layout.header - radius, layout.width, radius))
+
+
+def _paint_border(
+    painter: QPainter, face: NodeFace, layout: NodeLayout, look: NodeLook, theme: Colours, scale: float
+) -> None:
+    colour = {NodeState.ERROR: theme.error, NodeState.WARNING: theme.warning}.get(look.state)
+    pen = QPen(qcolor(colour or theme.node_border), 1.6 if colour else 1.0)
+    if face.missing:
+        pen = QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
+    # A state stays visible however far away the node is.
+    pen.setCosmetic(scale < NEAR)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(pen)
+    radius = _radius(face)
+    painter.drawRoundedRect(layout.body, radius, radius)
+    if look.selected:
+        pen = QPen(qcolor(theme.accent), 2.0)
+        pen.setCosmetic(scale < 1)
+        distance = 2.5 / min(scale, 1.0)
+        painter.setPen(pen)
+        around = layout.body.adjusted(-distance, -distance, distance, distance)
+        painter.drawRoundedRect(around, radius + distance, radius + distance)
+
+
+def body_colour(face: NodeFace, theme: Colours) -> str:
+    """Return the colour of a node below its title: neutral, or tinted for a value block."""
+    return mix(theme.node, category_tint(face.category, theme), _VALUE_TINT) if face.is_value else theme.node
+
+
+def _radius(face: NodeFace) -> float:
+    return _VALUE_RADIUS if face.is_value else _RADIUS
+
+
+def _paint_header(
+    painter: QPainter, face: NodeFace, layout: NodeLayout, look: NodeLook, theme: Colours, ink: str
+) -> None:
+    right = layout.width - PADDING
+    if look.badge:
+        font = ui_font(SMALL)
+        width = QFontMetricsF(font).horizontalAdvance(look.badge)
+        painter.setFont(font)
+        painter.setPen(qcolor(mix(ink, category_tint(face.category, theme), 0.25)))
+        painter.drawText(QRectF(right - width, 0, width + 1, layout.header), Qt.AlignmentFlag.AlignVCenter, look.badge)
+        right -= width + PADDING
+    font = ui_font(BODY, strong=True)
+    painter.setFont(font)
+    painter.setPen(qcolor(ink))
+    title = QFontMetricsF(font).elidedText(face.title, Qt.TextElideMode.ElideRight, right - PADDING)
+    painter.drawText(QRectF(PADDING, 0, layout.width, layout.header), Qt.AlignmentFlag.AlignVCenter, title)
+
+
+def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme: Colours, size: float) -> None:
+    """Paint a disc for an error and a triangle for a warning on the node's corner, where it covers no text."""
+    if state not in (NodeState.ERROR, NodeState.WARNING):
+        return
+    painter.save()
+    painter.translate(corner)
+    painter.scale(size, size)
+    painter.setPen(QPen(qcolor(theme.canvas), 1.5))
+    if state is NodeState.ERROR:
+        painter.setBrush(qcolor(theme.error))
+        painter.drawEllipse(QPointF(0, 0), 7, 7)
+    else:
+        painter.setBrush(qcolor(theme.warning))
+        painter.drawPolygon(QPolygonF([QPointF(0, -8.5), QPointF(8.5, 6), QPointF(-8.5, 6)]))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(qcolor(theme.canvas if theme.is_dark else theme.control_hover))
+    painter.drawRect(QRectF(-0.9, -3.8, 1.8, 5))
+    painter.drawRect(QRectF(-0.9, 2.4, 1.8, 1.8))
+    painter.restore()
+
+
+def _paint_far_title(painter: QPainter, face: NodeFace, layout: NodeLayout, ink: str) -> None:
+    area = layout.body.adjusted(PADDING, 2, -PADDING, -2)
+    longest = max(face.title.split(" ", 1), key=len)
+    for size in (FAR, FAR_NARROW):
+        painter.setFont(ui_font(size, strong=True))
+        metrics = QFontMetricsF(painter.font())
+        if metrics.horizontalAdvance(longest) <= area.width():
+            break
+    painter.setPen(qcolor(ink))
+    flags = Qt.AlignmentFlag.AlignCenter
+    lines = face.title.split(" ", 1) if metrics.horizontalAdvance(face.title) > area.width() else [face.title]
+    if len(lines) * metrics.height() > area.height():
+        lines = [face.title]
+    elided = (metrics.elidedText(line, Qt.TextElideMode.ElideRight, area.width()) for line in lines)
+    painter.drawText(area, flags, "\n".join(elided))
+
+
+def _paint_ports(
+    painter: QPainter, face: NodeFace, layout: NodeLayout, look: NodeLook, theme: Colours, scale: float
+) -> None:
+    for ports, centres in ((face.inputs, layout.inputs), (face.outputs, layout.outputs)):
+        for port, centre in zip(ports, centres, strict=True):
+            fits = look.fitting is None or (port.name, port.is_input) in look.fitting
+            painter.setOpacity(1.0 if fits else 0.25)
+            if scale >= NEAR and not (face.slider is not None and port is face.outputs[0]):
+                _paint_port_name(painter, port, centre, theme)
+            _paint_port(painter, port, centre, look, theme)
+    painter.setOpacity(1.0)
+
+
+def _paint_port_name(painter: QPainter, port: PortFace, centre: QPointF, theme: Colours) -> None:
+    font = ui_font(SMALL)
+    painter.setFont(font)
+    painter.setPen(qcolor(theme.warning if port.dangling else theme.text_faint if port.optional else theme.text_dim))
+    width = QFontMetricsF(font).horizontalAdvance(port.name) + 1
+    left = centre.x() + PORT_TEXT if port.is_input else centre.x() - PORT_TEXT - width + 1
+    if port.live is not None and not port.is_input:
+        left -= value_width() + VALUE_GAP
+    painter.drawText(QRectF(left, centre.y() - ROW / 2, width, ROW), Qt.AlignmentFlag.AlignVCenter, port.name)
+
+
+def _paint_port(painter: QPainter, port: PortFace, centre: QPointF, look: NodeLook, theme: Colours) -> None:
+    key = (port.name, port.is_input)
+    style = FLOWS[port.flow]
+    colour = theme.warning if port.dangling else style.colour(theme)
+    is_filled = key in look.connected or key == look.hovered
+    painter.setPen(QPen(qcolor(colour), 1.4))
+    painter.setBrush(qcolor(colour if is_filled else theme.canvas))
+    painter.save()
+    painter.translate(centre)
+    if key == look.hovered:
+        painter.scale(1.35, 1.35)
+    if port.dangling:
+        painter.drawLine(QPointF(-3.5, -3.5), QPointF(3.5, 3.5))
+        painter.drawLine(QPointF(-3.5, 3.5), QPointF(3.5, -3.5))
+    elif style.shape is Shape.CIRCLE:
+        painter.drawEllipse(QPointF(0, 0), CIRCLE_RADIUS, CIRCLE_RADIUS)
+    else:
+        painter.drawPolygon(OUTLINES[style.shape])
+    painter.restore()

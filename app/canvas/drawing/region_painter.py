@@ -1,0 +1,153 @@
+"""Paints a region's box: a tinted ground with a title strip, its branches, and where to drop the first block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
+
+from app.canvas.drawing.node_painter import NEAR
+from app.canvas.drawing.region_layout import GAP, INNER_MARGIN, STRIP, RegionLayout, Slot
+from app.canvas.drawing.shapes import qcolor
+from app.theme.colours import Colours
+from app.theme.fonts import BODY, SMALL, ui_font
+from app.theme.region_colours import RegionColours, region_colours
+from app.view_models.region_view_model import RegionFace, branch_title
+
+_RADIUS = 6.0
+#: Titles keep this height on the screen when the view is zoomed out, up to a height on the canvas.
+_FAR_PIXELS = 11.0
+FAR_LIMIT = 64
+#: The title of a nested box would cover that of the box around it sooner.
+_NO_NESTED_TITLE_BELOW, _NO_TITLE_BELOW = 0.38, 0.15
+
+
+@dataclass(frozen=True)
+class RegionLook:
+    """What changes about a box while its face stays: `target` is the branch that blocks are dragged over."""
+
+    selected: bool = False
+    target: str | None = None
+    refused: bool = False
+
+
+def paint_region(
+    painter: QPainter,
+    face: RegionFace,
+    layout: RegionLayout,
+    look: RegionLook,
+    theme: Colours,
+    scale: float,
+    *,
+    nested: bool,
+) -> None:
+    """Paint a box in scene coordinates; `scale` is the zoom, 1 at 100 %, `nested` that it lies in another box."""
+    colours = region_colours(face.kind, theme)
+    _paint_ground(painter, layout.box, colours, colours.fill_opacity)
+    _paint_strip(painter, layout.box, colours, colours.strip_opacity)
+    is_whole = look.target is not None and len(layout.slots) == 1
+    _paint_outline(painter, layout.box, _pen(colours, look, theme, scale, is_target=is_whole))
+    if len(layout.slots) > 1:
+        for slot in layout.slots:
+            is_target = look.target == slot.branch
+            _paint_ground(painter, slot.rect, colours, colours.fill_opacity)
+            pen = _pen(colours, RegionLook(refused=look.refused), theme, scale, is_target=is_target)
+            if slot.branch and not is_target:
+                pen.setStyle(Qt.PenStyle.DashLine)
+            _paint_outline(painter, slot.rect, pen)
+            if scale >= NEAR:
+                _paint_branch_title(painter, slot, theme)
+    for slot in layout.slots:
+        if slot.is_empty and scale >= NEAR:
+            _paint_invitation(painter, slot, colours, theme, framed=len(layout.slots) == 1)
+    if scale >= NEAR:
+        _paint_title(painter, face, layout, theme)
+    elif scale >= (_NO_NESTED_TITLE_BELOW if nested else _NO_TITLE_BELOW):
+        _paint_far_title(painter, face, layout, theme, scale)
+
+
+def _pen(colours: RegionColours, look: RegionLook, theme: Colours, scale: float, *, is_target: bool) -> QPen:
+    if is_target:
+        pen = QPen(qcolor(theme.warning if look.refused else theme.accent), 2.0)
+        pen.setStyle(Qt.PenStyle.DashLine if look.refused else Qt.PenStyle.SolidLine)
+    else:
+        pen = QPen(qcolor(theme.accent if look.selected else colours.line), 2.0 if look.selected else 1.0)
+    pen.setCosmetic(scale < 1)
+    return pen
+
+
+def _paint_ground(painter: QPainter, rect: QRectF, colours: RegionColours, opacity: float) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(_laid_over(colours.fill, opacity))
+    painter.drawRoundedRect(rect, _RADIUS, _RADIUS)
+
+
+def _paint_strip(painter: QPainter, box: QRectF, colours: RegionColours, opacity: float) -> None:
+    whole, below = QPainterPath(), QPainterPath()
+    whole.addRoundedRect(box, _RADIUS, _RADIUS)
+    below.addRect(box.adjusted(0, STRIP, 0, 0))
+    painter.fillPath(whole.subtracted(below), _laid_over(colours.strip, opacity))
+
+
+def _paint_outline(painter: QPainter, rect: QRectF, pen: QPen) -> None:
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(pen)
+    painter.drawRoundedRect(rect, _RADIUS, _RADIUS)
+
+
+def _paint_title(painter: QPainter, face: RegionFace, layout: RegionLayout, theme: Colours) -> None:
+    area = layout.strip.adjusted(GAP + 4, 0, -GAP - 4, 0)
+    font = ui_font(BODY, strong=True)
+    metrics = QFontMetricsF(font)
+    title = metrics.elidedText(face.title, Qt.TextElideMode.ElideRight, area.width())
+    painter.setFont(font)
+    painter.setPen(qcolor(theme.text))
+    painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, title)
+    left = metrics.horizontalAdvance(title) + GAP
+    if face.kind_title not in ("", face.title):
+        _paint_small(painter, area.adjusted(left, 0, 0, 0), face.kind_title, theme.text_dim)
+
+
+def _paint_branch_title(painter: QPainter, slot: Slot, theme: Colours) -> None:
+    area = QRectF(slot.rect.left() + GAP + 4, slot.rect.top(), slot.rect.width() - 2 * GAP - 8, STRIP)
+    _paint_small(painter, area, branch_title(slot.branch), theme.text_dim, strong=True)
+
+
+def _paint_invitation(painter: QPainter, slot: Slot, colours: RegionColours, theme: Colours, *, framed: bool) -> None:
+    if framed:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(qcolor(colours.line), 1.0, Qt.PenStyle.DashLine))
+        painter.drawRoundedRect(slot.rect, _RADIUS, _RADIUS)
+    area = slot.rect if framed else slot.rect.adjusted(0, INNER_MARGIN, 0, 0)
+    _paint_small(painter, area, "Drop blocks here", theme.text_dim, centred=True)
+
+
+def _paint_far_title(painter: QPainter, face: RegionFace, layout: RegionLayout, theme: Colours, scale: float) -> None:
+    """Paint the title larger, and above the box when it is too large for the strip."""
+    size = min(round(max(_FAR_PIXELS / scale, BODY)), FAR_LIMIT)
+    font = ui_font(size, strong=True)
+    area = layout.strip.adjusted(GAP, 0, -GAP, 0)
+    if size > STRIP:
+        area.translate(0, -STRIP)
+        area.setTop(area.bottom() - 1.35 * size)
+    painter.setFont(font)
+    painter.setPen(qcolor(theme.text))
+    title = QFontMetricsF(font).elidedText(face.title, Qt.TextElideMode.ElideRight, area.width())
+    painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, title)
+
+
+def _paint_small(
+    painter: QPainter, area: QRectF, text: str, colour: str, *, strong: bool = False, centred: bool = False
+) -> None:
+    font = ui_font(SMALL, strong=strong)
+    painter.setFont(font)
+    painter.setPen(qcolor(colour))
+    elided = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+    painter.drawText(area, Qt.AlignmentFlag.AlignCenter if centred else Qt.AlignmentFlag.AlignVCenter, elided)
+
+
+def _laid_over(colour: str, opacity: float) -> QColor:
+    laid = QColor(colour)
+    laid.setAlphaF(opacity)
+    return laid

@@ -1,0 +1,52 @@
+"""The curve of a connection, from an output to an input."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QColor, QPainterPath, QPolygonF
+
+from app.theme.type_colours import Shape
+
+_SHORTEST, _LONGEST = 24.0, 160.0
+
+
+def connection_path(source: QPointF, target: QPointF) -> QPainterPath:
+    """Return a curve that leaves `source` to the right and reaches `target` from the left."""
+    dx, dy = target.x() - source.x(), target.y() - source.y()
+    reach = abs(dx) / 2 if dx >= 0 else abs(dx) / 2 + abs(dy) / 4
+    # Ends that are close together need no detour to be told apart.
+    reach = min(max(reach, min(_SHORTEST, (abs(dx) + abs(dy)) / 2)), _LONGEST)
+    path = QPainterPath(source)
+    path.cubicTo(QPointF(source.x() + reach, source.y()), QPointF(target.x() - reach, target.y()), target)
+    return path
+
+
+# Small things that every painter of the canvas needs: colours as QColor, port outlines.
+
+
+@cache
+def qcolor(colour: str) -> QColor:
+    """Return a token of the theme as a QColor."""
+    return QColor(colour)
+
+
+def _polygon(*points: tuple[float, float]) -> QPolygonF:
+    return QPolygonF([QPointF(x, y) for x, y in points])
+
+
+#: Port outlines around the origin, of about the same area; a circle is not a polygon and is drawn as an ellipse.
+OUTLINES: dict[Shape, QPolygonF] = {
+    Shape.SQUARE: _polygon((-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)),
+    Shape.DIAMOND: _polygon((0, -5), (5, 0), (0, 5), (-5, 0)),
+    Shape.HEXAGON: _polygon((-4.6, 0), (-2.3, -4), (2.3, -4), (4.6, 0), (2.3, 4), (-2.3, 4)),
+    Shape.BAR: _polygon((-3, -5.5), (3, -5.5), (3, 5.5), (-3, 5.5)),
+    Shape.TRIANGLE: _polygon((-3.5, -4.5), (4.5, 0), (-3.5, 4.5)),
+    Shape.CHEVRON: _polygon((-4.5, -4.8), (0, -4.8), (4.8, 0), (0, 4.8), (-4.5, 4.8), (-1, 0)),
+    Shape.PLUS: _polygon(
+        *((-1.7, -4.6), (1.7, -4.6), (1.7, -1.7), (4.6, -1.7), (4.6, 1.7), (1.7, 1.7)),
+        *((1.7, 4.6), (-1.7, 4.6), (-1.7, 1.7), (-4.6, 1.7), (-4.6, -1.7), (-1.7, -1.7)),
+    ),
+}
+CIRCLE_RADIUS = 4.0

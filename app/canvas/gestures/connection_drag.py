@@ -1,0 +1,248 @@
+"""Dragging a connection: from a port, or with the end of an existing one in hand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QPointF, QRectF, Signal
+from PySide6.QtGui import QMouseEvent
+
+from app.canvas.gestures.mouse_events import adds_to_selection
+from app.canvas.gestures.zoomable_view import ZoomableView
+from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
+from app.canvas.items.parameter_tray import ParameterTray
+from app.canvas.items.scene import GraphScene
+from app.view_models.drive_candidates import Offer
+from engine.patch.changes import Connection, PortRef
+
+#: Returns the ports and parameters of the patch that a connection from a port may end at.
+Fitting = Callable[[PortRef], Set[PortRef]]
+#: Returns what a node offers to a connection from a port besides its ports.
+Offering = Callable[[PortRef, str], Sequence[Offer]]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a drop would mean: an end and where it is, or a node that offers several; neither over empty canvas."""
+
+    end: PortRef | None = None
+    at: QPointF | None = None
+    node: str | None = None
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Where a dragged connection was let go: at a port or parameter, on a node that offers several, or on nothing."""
+
+    start: PortRef
+    end: PortRef | None
+    point: QPointF
+    picked_up: Connection | None
+    node: str | None = None
+
+
+class ConnectionDrag:
+    """One drag, from press to release: the loose line, which ports are dimmed meanwhile, and what a node offers."""
+
+    def __init__(
+        self, scene: GraphScene, start: PortView, point: QPointF, fitting: Fitting, offering: Offering
+    ) -> None:
+        self._scene = scene
+        self._start = start
+        self._offering = offering
+        self._tray: ParameterTray | None = None
+        self._over: NodeView | None = None
+        self.picked_up: Connection | None = None
+        self._line = ConnectionView()
+        scene.addItem(self._line)
+        self._attach(start)
+        self.fitting = fitting(start.ref)
+        keys: dict[str, set[tuple[str, bool]]] = defaultdict(set)
+        for ref in self.fitting:
+            keys[ref.node].add((ref.port, not start.face.is_input))
+        for node_id, node in scene.nodes.items():
+            node.show_look(fitting=keys[node_id] | ({start.key} if node is start.owner else set()))
+        self._line.draw_path(None, cursor_pos=point)
+
+    def pick_up(self, connection: Connection) -> None:
+        """Take an existing connection's other end off its port for as long as the drag lasts."""
+        self.picked_up = connection
+        self._scene.connections[connection].hide()
+
+    @property
+    def start(self) -> PortRef:
+        """The port that the drag began at."""
+        return self._start.ref
+
+    @property
+    def tray_area(self) -> QRectF | None:
+        """Where the tray is in the scene, if a node offers one."""
+        return self._tray.area if self._tray is not None else None
+
+    def move(self, point: QPointF, reach: float, seen: QRectF, zoom: float) -> Aim:
+        """Let the loose end follow the pointer, or rest where a drop would connect it; return what that is.
+
+        `seen` is the part of the scene in view, where a node under the pointer shows what it offers.
+        """
+        if self._tray is None or not self._tray.area.contains(point):
+            self._enter(self._scene.node_at(point), seen, zoom)
+        aim = self.aim(point, reach)
+        self._line.draw_path(None, cursor_pos=point if aim.at is None else aim.at)
+        return aim
+
+    def aim(self, point: QPointF, reach: float) -> Aim:
+        """Return what a drop at a point means: a row of the tray, a port there, or the first of the node that fits."""
+        if self._tray is not None and self._tray.area.contains(point):
+            offer = self._tray.offer_at(point)
+            self._tray.hover(offer)
+            if offer is not None:
+                return Aim(offer.ref, self._tray.port_of(offer))
+            return Aim(node=self._tray.node)
+        port = self._scene.port_at(point, reach)
+        if port is not None and port is not self._start:
+            return Aim(port.ref, port.scenePos())
+        node = self._scene.node_at(point)
+        if port is not None or node is None or node is self._start.owner:
+            return Aim()
+        if self._tray is not None:
+            return Aim(node=self._tray.node)
+        found = [port for port in node.ports.values() if port.ref in self.fitting]
+        free_first = sorted(found, key=lambda port: bool(port.connected_pipes))
+        return Aim(free_first[0].ref, free_first[0].scenePos()) if free_first else Aim()
+
+    def end(self) -> None:
+        """Take the line away and show everything as before."""
+        self._enter(None, QRectF(), 1.0)
+        self._scene.removeItem(self._line)
+        for node in self._scene.nodes.values():
+            node.show_look(fitting=None)
+        if self.picked_up in self._scene.connections:
+            self._scene.connections[self.picked_up].show()
+
+    def _enter(self, node: NodeView | None, seen: QRectF, zoom: float) -> None:
+        """Unfold the tray of the node under the pointer, in place of another's."""
+        if node is self._over:
+            return
+        self._over = node
+        if self._tray is not None:
+            self._scene.removeItem(self._tray)
+            self._tray = None
+        offers = self._offering(self.start, node.id) if node is not None else ()
+        if node is not None and offers:
+            self._tray = ParameterTray(node.id, offers, node.place, seen, zoom)
+            self._scene.addItem(self._tray)
+
+    def _attach(self, port: PortView) -> None:
+        # Set by hand: the port must not count the loose line among its connections.
+        if port.face.is_input:
+            self._line.input_port = port
+        else:
+            self._line.output_port = port
+
+
+# What the mouse does to connections in the view: dragging them from ports, taking their ends off, selecting them.
+
+
+#: Pixels from a port's centre that count as the port.
+REACH = 10.0
+_END_REACH = 28.0  # pixels from a connection's end in which a drag takes the end off
+
+
+class ConnectionGestures(QObject):
+    """At most one drag of a connection at a time, told where the mouse is by the view."""
+
+    dropped = Signal(Drop)
+    #: A connection dragged from the first port is over the second; the third is the one that was picked up, or None.
+    hovering = Signal(PortRef, PortRef, object)
+    hovering_node = Signal(PortRef, str)  # it is over a node that offers several parameters
+    hovering_ended = Signal()
+
+    def __init__(self, view: ZoomableView, scene: GraphScene, fitting: Fitting, offering: Offering) -> None:
+        super().__init__(view)
+        self._view = view
+        self._scene = scene
+        self._fitting = fitting
+        self._offering = offering
+        self._drag: ConnectionDrag | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """True during a drag."""
+        return self._drag is not None
+
+    @property
+    def tray_area(self) -> QRectF | None:
+        """Where a node's tray is in the scene, if one offers its parameters to the dragged connection."""
+        return self._drag.tray_area if self._drag is not None else None
+
+    def press(self, event: QMouseEvent) -> bool:
+        """Begin a drag or select a connection; False when the press is about something else."""
+        point = self._view.mapToScene(event.position().toPoint())
+        port = self._scene.port_at(point, REACH / self._view.zoom)
+        if port is not None:
+            pipes = port.connected_pipes
+            if port.face.is_input and pipes:
+                self._begin(pipes[0].output_port, point, pipes[0].connection)
+            else:
+                self._begin(port, point, None)
+            return True
+        connection = self._scene.connection_at(point)
+        if connection is None:
+            return False
+        far_end = self._far_end(connection, point)
+        if far_end is not None:
+            self._begin(far_end, point, connection.connection)
+        else:
+            if not adds_to_selection(event):
+                self._scene.select([])
+            connection.select()
+        return True
+
+    def follow(self, point: QPointF) -> None:
+        """The pointer is at this point of the scene."""
+        if self._drag is None:
+            return
+        aim = self._drag.move(point, REACH / self._view.zoom, self._view.seen(), self._view.zoom)
+        if aim.end is not None:
+            # Told at every move: what is said follows the pointer.
+            self.hovering.emit(self._drag.start, aim.end, self._drag.picked_up)
+        elif aim.node is not None:
+            self.hovering_node.emit(self._drag.start, aim.node)
+        else:
+            self.hovering_ended.emit()
+
+    def release(self, point: QPointF, *, moved: bool) -> None:
+        """Let go at a point; without a movement it was a click."""
+        drag = self._drag
+        if drag is None:
+            return
+        aim = drag.aim(point, REACH / self._view.zoom)
+        drop = Drop(drag.start, aim.end, point, drag.picked_up, aim.node)
+        self.cancel()
+        if moved:
+            self.dropped.emit(drop)
+        elif drag.picked_up is not None:
+            self._scene.select_connection(drag.picked_up)
+
+    def cancel(self) -> None:
+        """End a drag as if it had not begun."""
+        drag, self._drag = self._drag, None
+        if drag is not None:
+            drag.end()
+            self.hovering_ended.emit()
+
+    def _begin(self, start: PortView, point: QPointF, picked_up: Connection | None) -> None:
+        self._drag = ConnectionDrag(self._scene, start, point, self._fitting, self._offering)
+        if picked_up is not None:
+            self._drag.pick_up(picked_up)
+
+    def _far_end(self, connection: ConnectionView, point: QPointF) -> PortView | None:
+        """The end that stays when the nearer one is taken off; None in the middle of the connection."""
+        reach = min(_END_REACH / self._view.zoom, connection.path().length() / 3)
+        ends: tuple[PortView, PortView] = (connection.input_port, connection.output_port)
+        for near, far in (ends, ends[::-1]):
+            if (near.scenePos() - point).manhattanLength() <= reach:
+                return far
+        return None

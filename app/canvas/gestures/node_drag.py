@@ -1,0 +1,157 @@
+"""Dragging nodes: they move at once on the screen, and the patch hears of it when they are let go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF
+
+from app.canvas.drawing.node_layout import snapped
+from app.canvas.items.region_boxes import scope_at
+from app.canvas.items.scene import GraphScene
+from engine.patch.changes import Position
+from engine.patch.regions import branch_of, region_of
+
+# Which region dragged nodes would be put into, and what is shown of it while they are dragged.
+
+
+#: Says why blocks can't be put into a scope, or None when they can.
+Refusal = Callable[[Sequence[str], str], str | None]
+
+
+class RegionTarget:
+    """Follows one drag. `nodes` are those that change their region, without what lies in regions among them."""
+
+    def __init__(self, scene: GraphScene, anchor: str, held: Sequence[str], refusal: Refusal) -> None:
+        regions = scene.regions
+        self._scene = scene
+        self._refusal = refusal
+        inside = set(regions.contents(held))
+        self.nodes = tuple(node for node in held if node not in inside)
+        # The block under the pointer decides for all, or the dragged region that it lies in.
+        around = (anchor, *regions.regions_around(regions.scope_of(anchor)))
+        self._deciding = next(node for node in around if node in self.nodes)
+        self._home = self._scope = regions.scope_of(self._deciding)
+        self._reason: str | None = None
+        # Where the boxes lay at first: one that follows its blocks could not be left.
+        carried = inside.union(held)
+        self._layouts = {region: layout for region, layout in regions.layouts().items() if region not in carried}
+
+    @property
+    def scope(self) -> str | None:
+        """The scope that the nodes go to, or None when they stay where they are."""
+        return None if self._scope == self._home else self._scope
+
+    def follow(self, point: QPointF) -> str | None:
+        """Show what a drop at a point means, and return why it would be refused, or None."""
+        scope = self._meant_at(point)
+        if scope != self._scope:
+            self._scope = scope
+            self._reason = self._refusal(self.nodes, scope) if scope != self._home else None
+            self._show()
+        return self._reason
+
+    def end(self) -> None:
+        """Show the boxes as they are in the patch."""
+        self._scene.regions.leave_out(())
+        self._scene.regions.show_target("")
+
+    def _show(self) -> None:
+        regions = self._scene.regions
+        refused = self._reason is not None
+        # The boxes are shown as they would be after the drop.
+        regions.leave_out(self.nodes if self.scope is not None and not refused else ())
+        marked = "" if self.scope is None else self.scope
+        if refused and not marked:
+            marked = self._home
+        regions.show_target(marked, refused=refused)
+
+    def _meant_at(self, point: QPointF) -> str:
+        """Return the scope at a point; a node that still overlaps its own box widens it instead of leaving it."""
+        scope = scope_at(self._layouts, point)
+        home = self._layouts.get(region_of(self._home))
+        if home is None or scope == self._home:
+            return scope
+        outer = list(self._scene.regions.regions_around(self._home))[1:]
+        node = self._scene.nodes.get(self._deciding)
+        if node is not None and (not scope or region_of(scope) in outer):
+            slot = next((slot for slot in home.slots if slot.branch == branch_of(self._home)), None)
+            if slot is not None and slot.rect.intersects(node.place):
+                return self._home
+        return scope
+
+
+@dataclass(frozen=True)
+class NodeDrop:
+    """Where dragged nodes were let go; `scope` is what `nodes` are put into, None when they stay in their regions."""
+
+    positions: dict[str, Position]
+    nodes: tuple[str, ...] = ()
+    scope: str | None = None
+
+
+class NodeDrag:
+    """The nodes while a person drags them, with those that lie in dragged regions; without a drag there are none."""
+
+    def __init__(self, scene: GraphScene, refusal: Refusal) -> None:
+        self._scene = scene
+        self._refusal = refusal
+        self._anchor = ""
+        self._grasped_at = QPointF()
+        self._before: dict[str, QPointF] = {}
+        self._offset = QPointF()
+        self._target: RegionTarget | None = None
+        #: False as long as the drag may still be a click.
+        self.has_moved = False
+
+    @property
+    def is_on(self) -> bool:
+        """True during a drag."""
+        return self._target is not None
+
+    def begin(self, anchor: str, point: QPointF) -> None:
+        """Take hold of the selected nodes at a point, by the one that is there or whose box's title strip is there."""
+        held = list(dict.fromkeys([anchor, *self._scene.selected_nodes()]))
+        carried = dict.fromkeys([*held, *self._scene.regions.contents(held)])
+        self._anchor, self._grasped_at = anchor, point
+        self._before = {node_id: self._scene.nodes[node_id].pos() for node_id in carried}
+        self._offset = QPointF()
+        self._target = RegionTarget(self._scene, anchor, held, self._refusal)
+
+    def follow(self, point: QPointF) -> str | None:
+        """Let the nodes follow the pointer, and show which region a drop there puts them into.
+
+        The grasped node moves in steps of the canvas grid, and the others keep their places around it. Return why the
+        drop would be refused, or None.
+        """
+        if self._target is None:
+            return None
+        self.has_moved = True
+        before = self._before[self._anchor]
+        moved = before + point - self._grasped_at
+        offset = QPointF(*snapped(moved.x(), moved.y())) - before
+        if offset != self._offset:
+            self._offset = offset
+            for node_id, place in self._before.items():
+                self._scene.nodes[node_id].setPos(place + offset)
+        reason = self._target.follow(point)
+        self._scene.regions.settle()
+        return reason
+
+    def end(self) -> NodeDrop:
+        """Let go, and return the new positions of the nodes that moved."""
+        before, self._before = self._before, {}
+        target, self._target, self.has_moved = self._target, None, False
+        places = {node_id: self._scene.nodes[node_id].pos() for node_id in before}
+        positions = {node_id: (p.x(), p.y()) for node_id, p in places.items() if p != before[node_id]}
+        if target is None:
+            return NodeDrop(positions)
+        target.end()
+        return NodeDrop(positions, target.nodes, target.scope)
+
+    def cancel(self) -> None:
+        """Let go with everything where it was."""
+        before = self._before
+        for node_id in self.end().positions:
+            self._scene.nodes[node_id].setPos(before[node_id])

@@ -1,0 +1,61 @@
+"""Dragging the slider on a node: a number that a person sets without going to the inspector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF
+
+from app.canvas.drawing.node_painter import NEAR, share_at
+from app.canvas.gestures.zoomable_view import ZoomableView
+from app.canvas.items.nodegraph_adapter import NodeView
+from app.canvas.items.scene import GraphScene
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A parameter of a node and the value that its slider is moved to; one drag is one `gesture`."""
+
+    node: str
+    parameter: str
+    value: float
+    gesture: object
+
+
+class SliderDrag:
+    """The slider in a person's hand, if one is. It moves when the patch has the new value, as all that is shown."""
+
+    def __init__(self, view: ZoomableView, scene: GraphScene) -> None:
+        self._view = view
+        self._scene = scene
+        self._node: NodeView | None = None
+        self._gesture: object = None
+
+    @property
+    def is_on(self) -> bool:
+        """True during a drag."""
+        return self._node is not None
+
+    def press(self, point: QPointF) -> Slide | None:
+        """Take hold of the slider at a point of the scene, which comes to the pointer; None when there is none."""
+        node = self._scene.node_at(point) if self._view.zoom >= NEAR else None
+        track = node.layout.track if node is not None else None
+        if node is None or track is None or not track.contains(node.mapFromScene(point)):
+            return None
+        self._node, self._gesture = node, object()
+        node.show_look(held=True)
+        return self.follow(point)
+
+    def follow(self, point: QPointF) -> Slide:
+        """Return where the pointer moves the slider to."""
+        node = self._node
+        assert node is not None and node.face.slider is not None and node.layout.track is not None
+        share = share_at(node.mapFromScene(point).x(), node.layout.track)
+        slider = node.face.slider
+        return Slide(node.id, slider.parameter, slider.value_at(share), self._gesture)
+
+    def end(self) -> None:
+        """Let go."""
+        if self._node is not None:
+            self._node.show_look(held=False)
+            self._node = None

@@ -1,0 +1,116 @@
+"""A view of a scene that can be zoomed and moved freely; it has no scroll bars to show for it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QPainter, QWheelEvent
+from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget
+
+from app.qt.safe_overrides import safe_overrides
+
+_PER_EIGHTH_DEGREE = 1.0015
+_RANGE = (0.05, 2.5)
+_MARGIN = 24
+
+
+@safe_overrides
+class ZoomableView(QGraphicsView):
+    """The wheel zooms about the pointer; `zoom` is pixels per scene unit, 1 at 100 %."""
+
+    def __init__(self, scene: QGraphicsScene, parent: QWidget) -> None:
+        super().__init__(scene, parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
+        self.setResizeAnchor(QGraphicsView.ViewportAnchor.AnchorViewCenter)
+        self.centerOn(0, 0)
+
+    @property
+    def zoom(self) -> float:
+        """Pixels per scene unit."""
+        return self.transform().m11()
+
+    def seen(self) -> QRectF:
+        """Return the part of the scene in view."""
+        return self.mapToScene(self.viewport().rect()).boundingRect()
+
+    def set_zoom(self, zoom: float) -> None:
+        """Zoom about the middle of the view."""
+        self._zoom_about(self.viewport().rect().center(), zoom)
+
+    def show_rect(self, rect: QRectF) -> None:
+        """Bring a part of the scene into view, as large as it goes up to 100 %."""
+        if rect.isEmpty():
+            return
+        rect = rect.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
+        view = self.viewport().rect()
+        self.set_zoom(min(view.width() / rect.width(), view.height() / rect.height(), 1.0))
+        self.centerOn(rect.center())
+
+    def scroll_by(self, delta: QPoint) -> None:
+        """Move the view over the scene by pixels."""
+        self.horizontalScrollBar().setValue(self.horizontalScrollBar().value() + delta.x())
+        self.verticalScrollBar().setValue(self.verticalScrollBar().value() + delta.y())
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom about the pointer."""
+        self._zoom_about(event.position().toPoint(), self.zoom * _PER_EIGHTH_DEGREE ** event.angleDelta().y())
+
+    def _zoom_about(self, position: QPoint, zoom: float) -> None:
+        point = self.mapToScene(position)
+        factor = min(max(zoom, _RANGE[0]), _RANGE[1]) / self.zoom
+        self.scale(factor, factor)
+        self.scroll_by(self.mapFromScene(point) - position)
+
+
+# Moves the view while a drag is held at its edge, so that a drag can reach what is out of sight.
+
+
+_REACH = 16  # pixels from the edge in which the view moves
+_FASTEST = 24  # pixels a turn
+_TURN_MS = 16
+
+
+class EdgeScroll(QObject):
+    """Told where a drag is; `scrolled` says that the same place on the screen is now another one on the canvas."""
+
+    scrolled = Signal()
+
+    def __init__(self, view: ZoomableView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._step = QPoint()
+        self._timer = QTimer(self, interval=_TURN_MS)
+        self._timer.timeout.connect(self._turn)
+
+    def follow(self, position: QPoint) -> None:
+        """The drag is at this position of the viewport."""
+        self._step = edge_step(self._view.viewport().rect(), position)
+        if self._step.isNull():
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def stop(self) -> None:
+        """The drag is over."""
+        self._timer.stop()
+
+    def _turn(self) -> None:
+        self._view.scroll_by(self._step)
+        self.scrolled.emit()
+
+
+def edge_step(area: QRect, position: QPoint) -> QPoint:
+    """Return by how many pixels to scroll for a drag at a position; it grows with how far out the drag is."""
+    inner = area.adjusted(_REACH, _REACH, -_REACH, -_REACH)
+    return QPoint(
+        _step(position.x(), inner.left(), inner.right()),
+        _step(position.y(), inner.top(), inner.bottom()),
+    )
+
+
+def _step(at: int, low: int, high: int) -> int:
+    beyond = min(at - low, 0) + max(at - high, 0)
+    return max(-_FASTEST, min(_FASTEST, beyond))

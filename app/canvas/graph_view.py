@@ -1,0 +1,297 @@
+"""The view of the scene: selection, tooltips, and the gestures that ask for an edit. It edits nothing itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
+
+from app.canvas.drawing.ground_painter import paint_cut, paint_ground, paint_hint
+from app.canvas.gestures.connection_drag import REACH, ConnectionGestures, Drop, Fitting, Offering
+from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, left_move, shift_as_control
+from app.canvas.gestures.node_drag import NodeDrag, NodeDrop, Refusal
+from app.canvas.gestures.slider_drag import Slide, SliderDrag
+from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
+from app.canvas.items.nodegraph_adapter import NodeView
+from app.canvas.items.scene import GraphScene
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+from app.view_models.tooltips import as_html
+from engine.patch.changes import Connection, PortRef
+
+#: What lies under the pointer: a port, a connection, or a node's id.
+Hit = PortRef | Connection | str
+
+
+@safe_overrides
+class GraphView(ZoomableView):
+    """Shows a `GraphScene`.
+
+    Left drag moves nodes and the sliders on them, starts connections or draws a rubber band; middle or right drag pans;
+    a right click asks for the menu; the wheel zooms; Alt with left drag cuts connections. A drag at the edge moves the
+    view. The title strip of a region's box stands for its region block.
+    """
+
+    nodes_dropped = Signal(NodeDrop)
+    move_refused = Signal(str)  # why nodes that are dragged can't be dropped where the pointer is
+    slider_moved = Signal(Slide)
+    connection_dropped = Signal(Drop)
+    connections_cut = Signal(list)  # Connections
+    #: A connection dragged from the first port is over the second; the third is the one that was picked up, or None.
+    hovering = Signal(PortRef, PortRef, object)
+    hovering_node = Signal(PortRef, str)  # it is over a node that offers several parameters
+    hovering_ended = Signal()
+    node_double_clicked = Signal(str)
+    connection_double_clicked = Signal(Connection)
+    canvas_double_clicked = Signal()
+    menu_requested = Signal(object, QPoint)  # for a Hit or None, at a position of the screen
+
+    def __init__(
+        self,
+        scene: GraphScene,
+        fitting: Fitting,
+        offering: Offering,
+        move_refusal: Refusal,
+        describe: Callable[[Hit], str],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(scene, parent)
+        self._graph = scene
+        self._describe = describe
+        self._connecting = ConnectionGestures(self, scene, fitting, offering)
+        self._connecting.dropped.connect(self.connection_dropped)
+        self._connecting.hovering.connect(self.hovering)
+        self._connecting.hovering_node.connect(self.hovering_node)
+        self._connecting.hovering_ended.connect(self.hovering_ended)
+        self._slider_drag = SliderDrag(self, scene)
+        self._knife: QPolygonF | None = None
+        self._pan_from: QPoint | None = None
+        self._pressed_at = QPoint()
+        self._node_drag = NodeDrag(scene, move_refusal)
+        self._edge_scroll = EdgeScroll(self)
+        self._edge_scroll.scrolled.connect(self._go_on_dragging)
+        self.paint_s = 0.0
+        self.cursor_position = QPoint(-1, -1)  # not known yet
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.SmartViewportUpdate)
+        self.setDragMode(QGraphicsView.DragMode.RubberBandDrag)
+        self.setOptimizationFlag(QGraphicsView.OptimizationFlag.DontSavePainterState)
+        self.setMouseTracking(True)
+
+    # Places
+
+    def cursor_point(self) -> QPointF:
+        """Where the pointer was last, in the scene; the middle of the view when it is elsewhere."""
+        viewport = self.viewport().rect()
+        position = self.cursor_position if viewport.contains(self.cursor_position) else viewport.center()
+        return self.mapToScene(position)
+
+    def hit(self, position: QPoint) -> Hit | None:
+        """Return what lies at a position of the viewport."""
+        point = self.mapToScene(position)
+        if port := self._graph.port_at(point, REACH / self.zoom):
+            return port.ref
+        if node := self._graph.node_at(point):
+            return str(node.id)
+        connection = self._graph.connection_at(point)
+        return connection.connection if connection else self._graph.regions.grasped_at(point)
+
+    def tray_area(self) -> QRect | None:
+        """Return where in the viewport a node offers its parameters to a dragged connection, if one does."""
+        area = self._connecting.tray_area
+        return self.mapFromScene(area).boundingRect() if area is not None else None
+
+    def cancel_drag(self) -> None:
+        """End a drag as if it had not begun."""
+        self._edge_scroll.stop()
+        if self._node_drag.is_on:
+            if (grabber := self._graph.mouseGrabberItem()) is not None:
+                grabber.ungrabMouse()
+            self._node_drag.cancel()
+            self.hovering_ended.emit()
+        self._connecting.cancel()
+        self._slider_drag.end()
+
+    # Mouse
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin what the button, the modifiers and the place mean."""
+        position = event.position().toPoint()
+        self._pressed_at = self.cursor_position = position
+        button = event.button()
+        if button in (Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton):
+            self._pan_from = position
+            self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
+        elif button == Qt.MouseButton.LeftButton:
+            self._press_left(event)
+
+    def _press_left(self, event: QMouseEvent) -> None:
+        position = event.position().toPoint()
+        if event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            self._knife = QPolygonF([self.mapToScene(position)])
+        elif not (self._connecting.press(event) or self._press_slider(position) or self._press_strip(event)):
+            super().mousePressEvent(shift_as_control(event))
+            grabber = self._graph.mouseGrabberItem()
+            if isinstance(grabber, NodeView):  # otherwise it begins a rubber band
+                self._node_drag.begin(grabber.id, self.mapToScene(position))
+
+    def _press_slider(self, position: QPoint) -> bool:
+        slide = self._slider_drag.press(self.mapToScene(position))
+        if slide is not None:
+            self.slider_moved.emit(slide)
+        return slide is not None
+
+    def _press_strip(self, event: QMouseEvent) -> bool:
+        """Select a region block, as a click on itself does, and take the region by its box's title strip."""
+        point = self.mapToScene(event.position().toPoint())
+        region = self._graph.regions.grasped_at(point) if self._graph.node_at(point) is None else None
+        if region is None:
+            return False
+        selected = self._graph.selected_nodes()
+        if adds_to_selection(event):
+            self._graph.select({region}.symmetric_difference(selected))
+        elif region not in selected:
+            self._graph.select([region])
+        if self._graph.nodes[region].isSelected():
+            self._node_drag.begin(region, point)
+        return True
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Go on with what the press began."""
+        position = event.position().toPoint()
+        self.cursor_position = position
+        point = self.mapToScene(position)
+        if event.buttons() & Qt.MouseButton.LeftButton and is_apart(position, self._pressed_at):
+            self._edge_scroll.follow(position)
+        if self._pan_from is not None:
+            self.scroll_by(self._pan_from - position)
+            self._pan_from = position
+        elif self._knife is not None:
+            self._knife.append(point)
+            self.viewport().update()
+        elif self._connecting.is_on:
+            self._connecting.follow(point)
+        elif self._slider_drag.is_on:
+            self.slider_moved.emit(self._slider_drag.follow(point))
+        else:
+            self._move_nodes(event, point)
+
+    def _move_nodes(self, event: QMouseEvent, point: QPointF) -> None:
+        if not self._node_drag.is_on:
+            super().mouseMoveEvent(event)
+        elif self._node_drag.has_moved or is_apart(self.cursor_position, self._pressed_at):
+            reason = self._node_drag.follow(point)
+            if reason is not None:
+                self.move_refused.emit(reason)
+            else:
+                self.hovering_ended.emit()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Finish what the press began, and ask for the edit it means."""
+        position = event.position().toPoint()
+        moved = is_apart(position, self._pressed_at)
+        self._edge_scroll.stop()
+        if self._pan_from is not None:
+            self._pan_from = None
+            self.viewport().unsetCursor()
+            if event.button() == Qt.MouseButton.RightButton and not moved:
+                self.menu_requested.emit(self.hit(position), event.globalPosition().toPoint())
+        elif self._knife is not None:
+            path = QPainterPath()
+            path.addPolygon(self._knife)
+            self._knife = None
+            self.viewport().update()
+            crossed = self._graph.connections_across(path) if moved else []
+            if crossed:
+                self.connections_cut.emit(crossed)
+        elif self._connecting.is_on:
+            self._connecting.release(self.mapToScene(position), moved=moved)
+        elif self._slider_drag.is_on:
+            self._slider_drag.end()
+        else:
+            super().mouseReleaseEvent(shift_as_control(event))
+            drop = self._node_drag.end()
+            if drop.positions:
+                self.nodes_dropped.emit(drop)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Report what was double-clicked."""
+        match self.hit(event.position().toPoint()):
+            case None:
+                self.canvas_double_clicked.emit()
+            case Connection() as connection:
+                self.connection_double_clicked.emit(connection)
+            case str(node_id):
+                self.node_double_clicked.emit(node_id)
+
+    def _go_on_dragging(self) -> None:
+        """The view moved under the pointer, which for a drag is as if the pointer had moved."""
+        self.mouseMoveEvent(left_move(self, self.cursor_position))
+
+    # Keys
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of the selection by keyboard; that of the mouse comes with the button's release."""
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            selected = self._graph.selected_nodes()
+            place = self.mapFromScene(self._graph.rect_of(selected).center()) if selected else self.rect().center()
+            self.cursor_position = place
+            self.menu_requested.emit(selected[0] if selected else None, self.viewport().mapToGlobal(place))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Cancel a drag; every other key is the canvas's."""
+        if event.key() == Qt.Key.Key_Escape and (self._connecting.is_on or self._node_drag.is_on):
+            self.cancel_drag()
+        else:
+            event.ignore()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Cancel a drag: its release may go to another window."""
+        self.cancel_drag()
+        super().focusOutEvent(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Keep Tab for the search; Shift+Tab leaves the canvas."""
+        return False if forward else super().focusNextPrevChild(forward)
+
+    # Tooltips and background
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Say what lies under the pointer, made when it is asked for."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            hit = self.hit(event.pos())
+            if hit is None or self._connecting.is_on:
+                QToolTip.hideText()
+            else:
+                QToolTip.showText(event.globalPos(), as_html(self._describe(hit)), self.viewport())
+            return True
+        return super().viewportEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint, and note how long it takes: what is only nice to see must not make the canvas slow."""
+        start_s = time.perf_counter()
+        super().paintEvent(event)
+        self.paint_s = time.perf_counter() - start_s
+
+    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        """Paint what lies behind the nodes."""
+        paint_ground(painter, QRectF(rect), colours.current(), self.zoom)
+
+    def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        """Paint the cut, and on an empty canvas what to do."""
+        if self._knife is not None:
+            paint_cut(painter, self._knife, colours.current())
+        if not self._graph.nodes:
+            paint_hint(painter, QRectF(self.viewport().rect()), colours.current())

@@ -1,0 +1,271 @@
+"""NodeGraphQt's node, port and connection items, made into views of the patch.
+
+The only file that imports NodeGraphQt. Its `NodeGraph` and `NodeViewer` are left out on purpose: they are a document
+of their own, with undo, menus, search and shortcuts. Its items bring the bookkeeping of who is connected to what and
+of what must be redrawn when something moves; how they look and lie is decided here. Ids are the patch's ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from app.canvas.drawing.node_layout import NodeLayout, layout, value_area
+from app.canvas.drawing.node_painter import NEAR, NodeLook, paint_node
+from app.canvas.drawing.shapes import connection_path, qcolor
+from app.canvas.items.nodegraph_import import nodegraph_environment
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+from app.theme.type_colours import FLOWS
+from app.view_models.node_view_model import NodeFace, PortFace
+from engine.patch.changes import Connection, PortRef
+
+with nodegraph_environment():
+    from NodeGraphQt.constants import PortTypeEnum
+    from NodeGraphQt.qgraphics.node_abstract import AbstractNodeItem
+    from NodeGraphQt.qgraphics.pipe import PipeItem
+    from NodeGraphQt.qgraphics.port import PortItem
+
+_PORT_REACH = 9.0
+_CONNECTION_REACH = 12.0
+
+
+@safe_overrides
+class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
+    """A port: the place where connections start and end. Its node paints it, in one go with the other ports."""
+
+    def __init__(self, node: NodeView, face: PortFace) -> None:
+        super().__init__(node)
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents)
+        self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
+        self.name = face.name
+        self.port_type = PortTypeEnum.IN.value if face.is_input else PortTypeEnum.OUT.value
+        self.face = face
+        self.owner = node
+
+    @property
+    def ref(self) -> PortRef:
+        """The port in the patch."""
+        return PortRef(self.owner.id, self.face.name)
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """Name and side, unique in the node."""
+        return self.face.name, self.face.is_input
+
+    def boundingRect(self) -> QRectF:
+        """The area that the pointer hits."""
+        return QRectF(-_PORT_REACH, -_PORT_REACH, 2 * _PORT_REACH, 2 * _PORT_REACH)
+
+    def hoverEnterEvent(self, event: Any) -> None:
+        """Mark the port."""
+        super().hoverEnterEvent(event)
+        self.owner.show_look(hovered=self.key)
+
+    def hoverLeaveEvent(self, event: Any) -> None:
+        """Take the mark away."""
+        super().hoverLeaveEvent(event)
+        self.owner.show_look(hovered=None)
+
+
+@safe_overrides
+class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
+    """A connection; while it is dragged it has one port and follows the pointer with its other end."""
+
+    def __init__(self, connection: Connection | None = None) -> None:
+        self._is_hovered = False
+        super().__init__()
+        self.connection = connection
+        self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
+        # A rubber band selects nodes; a connection is selected by a click, which sets the flag.
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable, False)
+        self.setPen(QPen(Qt.PenStyle.SolidLine))
+        self._widen()
+
+    @property
+    def is_dangling(self) -> bool:
+        """True when an end is a port that its block type does not have."""
+        return any(port is not None and port.face.dangling for port in (self.input_port, self.output_port))
+
+    def select(self) -> None:
+        """Select the connection."""
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable, True)
+        self.setSelected(True)
+
+    def draw_path(self, start_port: Any, end_port: Any = None, cursor_pos: QPointF | None = None) -> None:
+        """Lay the curve between the two ports, or between one and the pointer."""
+        source = self.output_port.scenePos() if self.output_port else cursor_pos
+        target = self.input_port.scenePos() if self.input_port else cursor_pos
+        if source is not None and target is not None:
+            self.setPath(connection_path(source, target))
+
+    def shape(self) -> QPainterPath:
+        """The area that the pointer hits; none while the connection is dragged."""
+        stroker = QPainterPathStroker()
+        stroker.setWidth(_CONNECTION_REACH)
+        return stroker.createStroke(self.path()) if self.connection else QPainterPath()
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        """Paint the line in the colour and width of what flows."""
+        theme = colours.current()
+        port = self.output_port or self.input_port
+        style = FLOWS[port.face.flow]
+        colour, width = style.colour(theme), style.width
+        if self.is_dangling:
+            colour = theme.warning
+        if self.isSelected():
+            colour = theme.accent
+        scale = option.levelOfDetailFromTransform(painter.worldTransform())
+        emphasised = self.isSelected() or self._is_hovered
+        width += 1.0 if emphasised else 0.0
+        pen = QPen(qcolor(colour), width)
+        if width * scale <= 1.0:
+            pen.setWidthF(1.0)
+            pen.setCosmetic(True)  # a line of one pixel, which Qt draws in a tenth of the time
+        if self.is_dangling or self.connection is None:
+            pen.setStyle(Qt.PenStyle.DashLine)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, scale >= NEAR / 4)
+        painter.setOpacity(1.0 if emphasised or self.connection is None else 0.85)
+        # Not `drawPath`: it gives Python's lock away, and each of a thousand connections would wait for a busy engine.
+        painter.strokePath(self.path(), pen)
+
+    def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
+        """Leave the reach of the rubber band when deselected."""
+        if change is QGraphicsItem.GraphicsItemChange.ItemSelectedHasChanged and not value:
+            self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable, False)
+        return QGraphicsItem.itemChange(self, change, value)
+
+    def hoverEnterEvent(self, event: Any) -> None:
+        """Mark the connection."""
+        self._is_hovered = True
+        self.update()
+
+    def hoverLeaveEvent(self, event: Any) -> None:
+        """Take the mark away."""
+        self._is_hovered = False
+        self.update()
+
+    def set_pipe_styling(self, color: Any, width: int = 2, style: int = 0) -> None:
+        """Keep NodeGraphQt's colours out: `paint` asks the theme."""
+        self._widen()
+
+    def _draw_direction_pointer(self) -> None:
+        self._dir_pointer.setVisible(False)  # all connections run from left to right
+
+    def _widen(self) -> None:
+        """Make the item's pen as wide as the area that the pointer hits; `paint` uses a pen of its own."""
+        pen = self.pen()
+        pen.setWidthF(_CONNECTION_REACH)
+        self.setPen(pen)
+
+
+@safe_overrides
+class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
+    """A node: one class for all block types, driven by a `NodeFace`."""
+
+    def __init__(self, node_id: str, face: NodeFace) -> None:
+        super().__init__(face.title)
+        self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemSendsGeometryChanges)
+        self.id = node_id
+        self.ports: dict[tuple[str, bool], PortView] = {}
+        self.look = NodeLook()
+        #: What value blocks put out as last reported, by "node.port"; the scene's own, shared by all nodes.
+        self.values: Mapping[str, float] = {}
+        #: True when the node shows numbers that the engine reports.
+        self.is_live = False
+        self._shown_values: dict[tuple[str, bool], str] = {}
+        #: Called with the node's id when it lies elsewhere or has another size.
+        self.moved: Callable[[str], None] | None = None
+        self.set_face(face)
+
+    @property
+    def layout(self) -> NodeLayout:
+        """Where things lie in the node."""
+        return self._layout
+
+    @property
+    def place(self) -> QRectF:
+        """The node's outline on the canvas."""
+        return self._layout.body.translated(self.pos())
+
+    def set_face(self, face: NodeFace) -> None:
+        """Show another face; ports that it shares with the old one keep their connections."""
+        self.prepareGeometryChange()
+        self.face, self._layout = face, layout(face)
+        self._width, self._height = self._layout.width, self._layout.height
+        wanted = {(port.name, port.is_input): port for port in (*face.inputs, *face.outputs)}
+        for key in [key for key in self.ports if key not in wanted]:
+            port = self.ports.pop(key)
+            port.setParentItem(None)
+            if port.scene():
+                port.scene().removeItem(port)
+        centres = (*self._layout.inputs, *self._layout.outputs)
+        for (key, port_face), centre in zip(wanted.items(), centres, strict=True):
+            view = self.ports.get(key)
+            if view is None:
+                view = self.ports[key] = PortView(self, port_face)
+            view.face = port_face
+            view.setPos(centre)
+        self.is_live = any(port.live is not None for port in wanted.values())
+        self.update()
+        if self.moved is not None:
+            self.moved(self.id)
+
+    def refresh_values(self) -> None:
+        """Repaint the numbers that are others than those shown; nothing else of the node."""
+        for key, port in self.ports.items():
+            live = port.face.live
+            if live is None:
+                continue
+            text = live.text(self.values)
+            if text != self._shown_values.get(key):
+                self._shown_values[key] = text
+                self.update(value_area(port.face, port.pos(), self._layout))
+
+    def _value_texts(self) -> dict[tuple[str, bool], str]:
+        found = ((key, port.face.live) for key, port in self.ports.items())
+        return {key: live.text(self.values) for key, live in found if live is not None}
+
+    def show_look(self, **changes: Any) -> None:
+        """Change fields of the look, and repaint when that changes anything."""
+        look = replace(self.look, **changes)
+        if look != self.look:
+            self.look = look
+            self.update()
+
+    def show_badge(self, badge: str, *, seen: bool) -> None:
+        """Change the time on the node; one that cannot be `seen` from so far away is painted when the zoom changes."""
+        self.look = replace(self.look, badge=badge)
+        if seen:
+            self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The node with its ports and the ring that marks a selection from far away."""
+        return QRectF(-14, -14, self._width + 28, self._height + 28)
+
+    def shape(self) -> QPainterPath:
+        """The area that the pointer hits."""
+        path = QPainterPath()
+        path.addRect(self._layout.body)
+        return path
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        """Paint the node and its ports."""
+        scale = option.levelOfDetailFromTransform(painter.worldTransform())
+        connected = frozenset(key for key, port in self.ports.items() if port.connected_pipes)
+        values = self._value_texts() if scale >= NEAR else {}
+        look = replace(self.look, selected=self.isSelected(), connected=connected, values=values)
+        paint_node(painter, self.face, self._layout, look, colours.current(), scale)
+
+    def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
+        """Tell of every movement."""
+        if change is QGraphicsItem.GraphicsItemChange.ItemPositionHasChanged and self.moved is not None:
+            self.moved(self.id)
+        return super().itemChange(change, value)

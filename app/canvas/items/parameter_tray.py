@@ -1,0 +1,133 @@
+"""The tray that unfolds at a node while a value is dragged over it: one row for each parameter, to drop onto."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from app.canvas.drawing.shapes import OUTLINES, qcolor
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+from app.theme.fonts import SMALL, ui_font
+from app.theme.type_colours import FLOWS
+from app.view_models.drive_candidates import Offer
+
+_ROW = 20.0
+#: Rows of a column; a node of more parameters gets more columns.
+_ROWS = 12
+_MARGIN = 4.0
+#: From the tray's left edge to a port, to a name; and between a name and what it is set to.
+_PORT, _NAME, _GAP = 12.0, 24.0, 16.0
+_WIDEST_STATE = 120.0
+_RADIUS = 6.0
+#: It hangs so far below the node.
+DISTANCE = 4.0
+
+
+@safe_overrides
+class ParameterTray(QGraphicsItem):
+    """The rows at a node. Zoomed out, it keeps the size of 100 %, so that its rows can be read and hit."""
+
+    def __init__(self, node: str, offers: Sequence[Offer], place: QRectF, seen: QRectF, zoom: float) -> None:
+        super().__init__()
+        self.node = node
+        self._offers = list(offers)
+        self._hovered: Offer | None = None
+        names = max(_width(offer.ref.port) for offer in offers)
+        states = max(min(_width(offer.state), _WIDEST_STATE) for offer in offers)
+        self._column = _NAME + names + _GAP + states + _MARGIN * 2
+        columns = -(-len(self._offers) // _ROWS)
+        rows = min(len(self._offers), _ROWS)
+        self._size = QRectF(0, 0, columns * self._column, rows * _ROW + 2 * _MARGIN)
+        self.setZValue(100)
+        self.setScale(1.0 / min(zoom, 1.0))
+        self._hang(place, seen)
+
+    @property
+    def area(self) -> QRectF:
+        """Where it lies in the scene, with what is between it and its node."""
+        reach = DISTANCE * self.scale()
+        return self.mapRectToScene(self._size).adjusted(0, -reach, 0, reach)
+
+    def offer_at(self, point: QPointF) -> Offer | None:
+        """Return the row at a point of the scene."""
+        place = self.mapFromScene(point)
+        if not self._size.contains(place):
+            return None
+        column, row = int(place.x() // self._column), int((place.y() - _MARGIN) // _ROW)
+        index = column * _ROWS + min(max(row, 0), _ROWS - 1)
+        return self._offers[index] if index < len(self._offers) else None
+
+    def port_of(self, offer: Offer) -> QPointF:
+        """Return where a dragged connection ends on a row, in the scene."""
+        row = self._row(self._offers.index(offer))
+        return self.mapToScene(QPointF(row.left() + _PORT, row.center().y()))
+
+    def hover(self, offer: Offer | None) -> None:
+        """Mark the row under the pointer."""
+        if offer != self._hovered:
+            self._hovered = offer
+            self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The panel."""
+        return self._size.adjusted(-1, -1, 1, 1)
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        """Paint the panel and its rows."""
+        theme = colours.current()
+        painter.setPen(QPen(qcolor(theme.border), 1.0))
+        painter.setBrush(qcolor(theme.dock))
+        painter.drawRoundedRect(self._size, _RADIUS, _RADIUS)
+        painter.setFont(ui_font(SMALL))
+        for index, offer in enumerate(self._offers):
+            self._paint_row(painter, self._row(index), offer)
+
+    def _paint_row(self, painter: QPainter, row: QRectF, offer: Offer) -> None:
+        theme = colours.current()
+        is_open = offer.reason is None
+        if offer == self._hovered:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(qcolor(theme.control_hover))
+            painter.drawRoundedRect(row.adjusted(_MARGIN, 0, -_MARGIN, 0), 3, 3)
+        style = FLOWS[offer.flow]
+        colour = style.colour(theme) if is_open else theme.text_faint
+        painter.setPen(QPen(qcolor(colour), 1.4))
+        painter.setBrush(qcolor(colour if offer.is_driven or (is_open and offer == self._hovered) else theme.canvas))
+        painter.save()
+        painter.translate(row.left() + _PORT, row.center().y())
+        if is_open:
+            painter.drawPolygon(OUTLINES[style.shape])
+        else:
+            painter.drawLine(QPointF(-3, 0), QPointF(3, 0))
+        painter.restore()
+        painter.setPen(qcolor(theme.text if is_open else theme.text_faint))
+        centred = Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(row.adjusted(_NAME, 0, 0, 0), centred | Qt.AlignmentFlag.AlignLeft, offer.ref.port)
+        painter.setPen(qcolor(theme.text_dim if is_open else theme.text_faint))
+        text = QFontMetricsF(painter.font()).elidedText(offer.state, Qt.TextElideMode.ElideRight, _WIDEST_STATE)
+        painter.drawText(row.adjusted(0, 0, -2 * _MARGIN, 0), centred | Qt.AlignmentFlag.AlignRight, text)
+
+    def _row(self, index: int) -> QRectF:
+        column, row = divmod(index, _ROWS)
+        return QRectF(column * self._column, _MARGIN + row * _ROW, self._column, _ROW)
+
+    def _hang(self, place: QRectF, seen: QRectF) -> None:
+        """Hang below the node, or stand on it where there is more room; never out of the view to the right."""
+        size = self.mapRectToScene(self._size).size()
+        reach = DISTANCE * self.scale()
+        below = place.bottom() + reach
+        above = place.top() - reach - size.height()
+        top = above if below + size.height() > seen.bottom() and above >= seen.top() else below
+        left = max(min(place.left(), seen.right() - size.width()), seen.left())
+        # It stays in reach of the node, from where the pointer comes.
+        self.setPos(min(max(left, place.left() - size.width() + _NAME), place.right() - _NAME), top)
+
+
+@lru_cache(maxsize=1024)
+def _width(text: str) -> float:
+    return QFontMetricsF(ui_font(SMALL)).horizontalAdvance(text)

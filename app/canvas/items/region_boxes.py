@@ -1,0 +1,269 @@
+"""The boxes of all regions: which blocks they hold, and where they lie after blocks moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer
+from PySide6.QtGui import QPainter, QPainterPath
+from PySide6.QtWidgets import QGraphicsItem, QGraphicsScene, QStyleOptionGraphicsItem, QWidget
+
+from app.canvas.drawing.region_layout import RegionLayout, region_layout
+from app.canvas.drawing.region_painter import FAR_LIMIT, RegionLook, paint_region
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+from app.view_models.region_view_model import RegionFace
+from engine.patch.regions import OTHERWISE, branch_of, region_of, scope_text
+
+# A region's box on the canvas: an item behind the blocks, of which only the title strip can be grasped.
+
+
+#: Boxes lie behind connections and blocks, a nested one over the one around it.
+_BACK = -1000.0
+
+
+@safe_overrides
+class RegionView(QGraphicsItem):
+    """The box of the region block `id`; hidden until it has a layout."""
+
+    def __init__(self, node_id: str, face: RegionFace) -> None:
+        super().__init__()
+        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+        self.setVisible(False)
+        self.id = node_id
+        self.face = face
+        self.look = RegionLook()
+        self.layout: RegionLayout | None = None
+        self._is_nested = False
+
+    def set_face(self, face: RegionFace) -> None:
+        """Show another title."""
+        self.face = face
+        self.update()
+
+    def set_layout(self, layout: RegionLayout | None, depth: int) -> None:
+        """Lie elsewhere, `depth` regions deep, itself counted; None hides the box."""
+        self.setZValue(_BACK + depth)
+        self._is_nested = depth > 1
+        if layout != self.layout:
+            self.prepareGeometryChange()
+            self.layout = layout
+            self.setVisible(layout is not None)
+            self.update()
+
+    def show_look(self, **changes: Any) -> None:
+        """Change fields of the look, and repaint when that changes anything."""
+        look = replace(self.look, **changes)
+        if look != self.look:
+            self.look = look
+            self.update()
+
+    def is_grasped_at(self, point: QPointF) -> bool:
+        """Return whether a point of the scene is on the title strip."""
+        return self.layout is not None and self.layout.strip.contains(point)
+
+    def boundingRect(self) -> QRectF:
+        """The box, its outline, and the title that grows over its top when it is seen from far away."""
+        if self.layout is None:
+            return QRectF()
+        return self.layout.box.adjusted(-4, -1.35 * FAR_LIMIT, 4, 4)
+
+    def shape(self) -> QPainterPath:
+        """The box."""
+        path = QPainterPath()
+        if self.layout is not None:
+            path.addRect(self.layout.box)
+        return path
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        """Paint the box."""
+        if self.layout is not None:
+            scale = option.levelOfDetailFromTransform(painter.worldTransform())
+            paint_region(painter, self.face, self.layout, self.look, colours.current(), scale, nested=self._is_nested)
+
+
+class RegionBoxes(QObject):
+    """Lays the boxes anew, only those of regions in which something moved, once for all that moved in one turn.
+
+    `place_of` returns the rectangle of a node, or None when there is no such node.
+    """
+
+    def __init__(self, scene: QGraphicsScene, place_of: Callable[[str], QRectF | None]) -> None:
+        super().__init__(scene)
+        self._scene = scene
+        self._place_of = place_of
+        self.views: dict[str, RegionView] = {}
+        self._scope_of: dict[str, str] = {}
+        self._members: dict[str, dict[str, None]] = {}
+        self._leaving: frozenset[str] = frozenset()
+        # A region is in here together with all regions around it.
+        self._moved: dict[str, None] = {}
+        self._timer = QTimer(self, singleShot=True, interval=0)
+        self._timer.timeout.connect(self.settle)
+
+    # What there is
+
+    def show(self, node_id: str, face: RegionFace) -> None:
+        """Show the box of a region block, or another face of it."""
+        view = self.views.get(node_id)
+        if view is None:
+            view = self.views[node_id] = RegionView(node_id, face)
+            self._scene.addItem(view)
+        else:
+            view.set_face(face)
+        self.touch(node_id)
+
+    def remove(self, node_id: str) -> None:
+        """Forget a block, and take its box away when it has one."""
+        self.set_scope(node_id, "")
+        view = self.views.pop(node_id, None)
+        if view is not None:
+            self._scene.removeItem(view)
+        self._moved.pop(node_id, None)
+
+    def clear(self) -> None:
+        """Forget everything; the items go with the scene's others."""
+        self._timer.stop()
+        self.views.clear()
+        self._scope_of.clear()
+        self._members.clear()
+        self._moved.clear()
+        self._leaving = frozenset()
+
+    def set_scope(self, node_id: str, scope: str) -> None:
+        """Let a block lie in a scope; its region may come later."""
+        before = self._scope_of.pop(node_id, "")
+        self._mark(before)
+        if before:
+            del self._members[before][node_id]
+        if scope:
+            self._scope_of[node_id] = scope
+            self._members.setdefault(scope, {})[node_id] = None
+        self._mark(scope)
+        for inner in self.contents([node_id]):  # what is nested deeper now lies further in front
+            if inner in self.views:
+                self._moved[inner] = None
+        self.touch(node_id)
+
+    def scope_of(self, node_id: str) -> str:
+        """Return the scope that a block lies in."""
+        return self._scope_of.get(node_id, "")
+
+    def contents(self, node_ids: Iterable[str]) -> list[str]:
+        """Return the blocks in these region blocks, and those in regions inside them."""
+        found: dict[str, None] = {}
+        waiting = list(node_ids)
+        while waiting:
+            for member in self._members_of(waiting.pop()):
+                if member not in found:
+                    found[member] = None
+                    waiting.append(member)
+        return list(found)
+
+    def regions_around(self, scope: str) -> Iterator[str]:
+        """Give the region of a scope and the regions around it, the innermost first."""
+        seen: set[str] = set()
+        while scope and region_of(scope) not in seen:
+            seen.add(region_of(scope))
+            yield region_of(scope)
+            scope = self.scope_of(region_of(scope))
+
+    # Where things lie
+
+    def touch(self, node_id: str) -> None:
+        """A node moved or has another size."""
+        if node_id in self.views:
+            self._mark(node_id)
+        else:
+            self._mark(self.scope_of(node_id))
+
+    def leave_out(self, node_ids: Collection[str]) -> None:
+        """Lay the boxes as if these blocks were in no region: they are being dragged out."""
+        leaving = frozenset(node_ids)
+        for node_id in leaving ^ self._leaving:
+            self._mark(self.scope_of(node_id))
+        self._leaving = leaving
+
+    def settle(self) -> None:
+        """Lay the boxes in which something moved, from the inside out."""
+        self._timer.stop()
+        moved, self._moved = self._moved, {}
+        depths = {region: sum(1 for _ in self.regions_around(region)) for region in moved}
+        for region in sorted(moved, key=depths.__getitem__, reverse=True):
+            view = self.views.get(region)
+            if view is not None:
+                view.set_layout(self._layout(view), depths[region])
+
+    def layouts(self) -> dict[str, RegionLayout]:
+        """Return where the boxes lie, the innermost first."""
+        self.settle()
+        shown = sorted(self.views.values(), key=lambda view: view.zValue(), reverse=True)
+        return {view.id: view.layout for view in shown if view.layout is not None}
+
+    def rect_of(self, node_id: str) -> QRectF:
+        """Return the box of a region block; an empty rectangle when it has none."""
+        self.settle()
+        view = self.views.get(node_id)
+        return view.layout.box if view is not None and view.layout is not None else QRectF()
+
+    def grasped_at(self, point: QPointF) -> str | None:
+        """Return the region block of the foremost box whose title strip is at a point of the scene."""
+        self.settle()
+        views = (item for item in self._scene.items(point) if isinstance(item, RegionView))
+        return next((view.id for view in views if view.is_grasped_at(point)), None)
+
+    def scope_at(self, point: QPointF) -> str:
+        """Return the scope whose box lies at a point of the scene, the innermost; "" outside all boxes."""
+        return scope_at(self.layouts(), point)
+
+    def show_selection(self) -> None:
+        """Mark the boxes whose region blocks are selected."""
+        selected = {getattr(item, "id", None) for item in self._scene.selectedItems()}
+        for node_id, view in self.views.items():
+            view.show_look(selected=node_id in selected)
+
+    def show_target(self, scope: str, *, refused: bool = False) -> None:
+        """Mark where dragged blocks would be put; "" marks nothing."""
+        for node_id, view in self.views.items():
+            target = branch_of(scope) if scope and node_id == region_of(scope) else None
+            view.show_look(target=target, refused=refused and target is not None)
+
+    def _members_of(self, region: str) -> list[str]:
+        return [*self._members.get(region, ()), *self._members.get(scope_text(region, OTHERWISE), ())]
+
+    def _mark(self, scope: str) -> None:
+        for region in self.regions_around(scope):
+            if region in self._moved:
+                break
+            self._moved[region] = None
+        if self._moved and not self._timer.isActive():
+            self._timer.start()
+
+    def _layout(self, view: RegionView) -> RegionLayout | None:
+        block = self._place_of(view.id)
+        contents = {branch: self._content(scope_text(view.id, branch)) for branch in ("", OTHERWISE)}
+        shown = {b: r for b, r in contents.items() if b in view.face.branches or not r.isEmpty()}
+        if block is None or not shown:
+            return None
+        return region_layout(block, shown)
+
+    def _content(self, scope: str) -> QRectF:
+        rect = QRectF()
+        for member in self._members.get(scope, ()):
+            if member not in self._leaving:
+                inner = self.views.get(member)
+                layout = inner.layout if inner is not None else None
+                place = layout.box if layout is not None else self._place_of(member)
+                if place is not None:
+                    rect = rect.united(place)
+        return rect
+
+
+def scope_at(layouts: dict[str, RegionLayout], point: QPointF) -> str:
+    """Return the scope that a drop at a point of the scene means; `layouts` has the innermost first."""
+    for region, layout in layouts.items():
+        if layout.box.contains(point):
+            return scope_text(region, layout.slot_at(point).branch)
+    return ""

@@ -1,0 +1,166 @@
+"""The canvas scene: nodes, connections and boxes by the patch's ids, and what lies under a point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QPainterPath
+from PySide6.QtWidgets import QGraphicsScene
+
+from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
+from app.canvas.items.region_boxes import RegionBoxes
+from app.view_models.node_view_model import NodeFace
+from engine.patch.changes import Connection, Position
+
+#: Far more than a patch takes; a fixed size keeps the view from jumping when nodes are added at the rim.
+_EXTENT = 200_000.0
+
+
+class GraphScene(QGraphicsScene):
+    """Views of nodes, connections and regions. It changes only when told to: gestures come back through the patch."""
+
+    #: The selection changed; one signal however many items changed with it.
+    selection_settled = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(-_EXTENT / 2, -_EXTENT / 2, _EXTENT, _EXTENT, parent)
+        self.nodes: dict[str, NodeView] = {}
+        self.connections: dict[Connection, ConnectionView] = {}
+        #: What value blocks put out as last reported, by "node.port".
+        self.values: dict[str, float] = {}
+        self.regions = RegionBoxes(self, self._place_of)
+        self._is_selecting = False
+        self.selectionChanged.connect(self._pass_on_selection)
+        self.selection_settled.connect(self.regions.show_selection)
+
+    # Contents
+
+    def add_node(self, node_id: str, face: NodeFace, position: Position) -> None:
+        """Show a node."""
+        view = NodeView(node_id, face)
+        view.setPos(*position)
+        view.moved = self.regions.touch
+        view.values = self.values
+        self.nodes[node_id] = view
+        self.addItem(view)
+
+    def remove_node(self, node_id: str) -> None:
+        """Take a node away; its connections are gone already."""
+        self.regions.remove(node_id)
+        self.removeItem(self.nodes.pop(node_id))
+
+    def add_connection(self, connection: Connection) -> None:
+        """Show a connection; both ports are there."""
+        view = ConnectionView(connection)
+        source, target = connection.source, connection.target
+        # Both ends are passed at once: the item reads which is which from the ports.
+        view.set_connections(
+            self.nodes[source.node].ports[source.port, False], self.nodes[target.node].ports[target.port, True]
+        )
+        self.connections[connection] = view
+        self.addItem(view)
+        view.setZValue(-1)
+        view.draw_path(None)
+        self._repaint_ends(connection)
+
+    def remove_connection(self, connection: Connection) -> None:
+        """Take a connection away."""
+        self.connections.pop(connection).delete()
+        self._repaint_ends(connection)
+
+    def empty(self) -> None:
+        """Take everything away."""
+        self.regions.clear()
+        self.nodes.clear()
+        self.connections.clear()
+        self.values.clear()
+        self.clear()
+
+    def _repaint_ends(self, connection: Connection) -> None:
+        for node_id in {connection.source.node, connection.target.node}:
+            self.nodes[node_id].update()
+
+    # Selection
+
+    def selected_nodes(self) -> list[str]:
+        """Ids of the selected nodes, in the order of the patch."""
+        return [node_id for node_id, view in self.nodes.items() if view.isSelected()]
+
+    def selected_connections(self) -> list[Connection]:
+        """The selected connections."""
+        return [connection for connection, view in self.connections.items() if view.isSelected()]
+
+    def select(self, node_ids: Iterable[str]) -> None:
+        """Select these nodes and nothing else."""
+        chosen = set(node_ids)
+        self._is_selecting = True
+        for node_id, node in self.nodes.items():
+            node.setSelected(node_id in chosen)
+        for connection in self.connections.values():
+            connection.setSelected(False)
+        self._is_selecting = False
+        self.selection_settled.emit()
+
+    def select_connection(self, connection: Connection) -> None:
+        """Select this connection and nothing else."""
+        self.select([])
+        self.connections[connection].select()
+
+    def _pass_on_selection(self) -> None:
+        if not self._is_selecting:
+            self.selection_settled.emit()
+
+    # Places
+
+    def rect_of(self, node_ids: Iterable[str]) -> QRectF:
+        """Return the rectangle around some nodes, and around the boxes of those that are region blocks."""
+        rect = QRectF()
+        for node_id in node_ids:
+            view = self.nodes[node_id]
+            rect = rect.united(view.place).united(self.regions.rect_of(node_id))
+        return rect
+
+    def _place_of(self, node_id: str) -> QRectF | None:
+        view = self.nodes.get(node_id)
+        return view.place if view is not None else None
+
+    def is_free(self, rect: QRectF, node_id: str) -> bool:
+        """Return whether no other node than this lies in a rectangle."""
+        return not any(isinstance(item, NodeView) and item.id != node_id for item in self.items(rect))
+
+    def live_nodes(self, area: QRectF) -> list[NodeView]:
+        """Return the nodes in a part of the scene that show numbers of the running engine."""
+        items = self.items(area, Qt.ItemSelectionMode.IntersectsItemBoundingRect)
+        return [item for item in items if isinstance(item, NodeView) and item.is_live]
+
+    def port_at(self, point: QPointF, reach: float) -> PortView | None:
+        """Return the nearest port within `reach` of a point."""
+        area = QRectF(point.x() - reach, point.y() - reach, 2 * reach, 2 * reach)
+        ports = [item for item in self.items(area) if isinstance(item, PortView)]
+        return min(ports, key=lambda port: _distance(port.scenePos(), point), default=None)
+
+    def node_at(self, point: QPointF) -> NodeView | None:
+        """Return the topmost node at a point."""
+        return next((item for item in self.items(point) if isinstance(item, NodeView)), None)
+
+    def connection_at(self, point: QPointF) -> ConnectionView | None:
+        """Return the topmost connection at a point that no node covers."""
+        for item in self.items(point):
+            if isinstance(item, NodeView):
+                return None
+            if isinstance(item, ConnectionView) and item.connection is not None:
+                return item
+        return None
+
+    def connections_across(self, path: QPainterPath) -> list[Connection]:
+        """Return the connections whose line a path crosses."""
+        return [
+            item.connection
+            for item in self.items(path)
+            if isinstance(item, ConnectionView) and item.connection is not None
+        ]
+
+
+def _distance(a: QPointF, b: QPointF) -> float:
+    return (a - b).manhattanLength()

@@ -1,0 +1,235 @@
+"""Every command of the editor, and where it is in the menus and the toolbar: the one table to add one to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
+
+from app.canvas.canvas import Canvas
+from app.commands.actions import Command, Menu
+from app.documents.editor_state import UserState
+from app.documents.file_commands import FileCommands
+from app.documents.session import Session
+from engine.protocol.messages import ProfilingLevel, Reset, SaveOutputs
+from engine.protocol.pacing import PacingMode
+
+#: Commands that need a selected block.
+NEEDS_NODE = ("cut", "copy", "duplicate", "rename", "fit_selection", "open_kernel", "wrap_in", "move_into")
+#: Commands that need a selected block that lies in a region.
+NEEDS_MEMBER = ("take_out",)
+#: Commands that need a selected connection.
+NEEDS_CONNECTION = ("insert_block",)
+#: Commands that need one of the two.
+NEEDS_SELECTION = ("delete", "disconnect")
+#: Commands that need an open patch.
+NEEDS_PATCH = (
+    *("save", "save_as", "close", "undo", "redo", "paste", "select_all", "add_block", "fit"),
+    *("save_outputs", "restart_engine", "block_help", "trust_blocks"),
+)
+#: Commands that need an engine that runs.
+NEEDS_ENGINE = ("play", "step", "reset")
+
+_PROFILING = {
+    ProfilingLevel.NONE: ("Off", "Show states only"),
+    ProfilingLevel.SUMMARY: ("Whole frame", "Measure the graph as a whole"),
+    ProfilingLevel.PER_BLOCK: ("Each block", "Measure every block"),
+    ProfilingLevel.PER_KERNEL: ("Each kernel", "Measure every kernel; this costs most"),
+}
+
+#: Fixed rates to choose from, in frames a second: of film, of television and of displays.
+PACING_RATES = (24, 25, 30, 50, 60, 120, 240)
+PACINGS = ("pacing_display", *(f"pacing_{rate}" for rate in PACING_RATES), "pacing_free")
+
+_WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&While", "While"), "for": ("&For", "For")}
+
+
+class CommandWindow(Protocol):
+    """What the commands need of the window."""
+
+    files: FileCommands
+    session: Session
+    canvas: Canvas
+    state: UserState
+
+    def close(self) -> bool: ...
+    def toggle_running(self) -> None: ...
+    def rename_selected(self) -> None: ...
+    def open_kernel_source(self) -> None: ...
+    def show_block_help(self) -> None: ...
+    def show_shortcuts(self) -> None: ...
+    def show_about(self) -> None: ...
+    def set_theme(self, name: str) -> None: ...
+
+
+def make_commands(window: CommandWindow) -> list[Command]:
+    """Return the commands of a window."""
+    files, session, canvas = window.files, window.session, window.canvas
+    commands = [
+        Command("new", "&New patch", files.new, "new", ("Ctrl+N",)),
+        Command("open", "&Open …", files.open, "open", ("Ctrl+O",)),
+        Command("save", "&Save", files.save, "save", ("Ctrl+S",)),
+        Command("save_as", "Save &as …", files.save_as, keys=("Ctrl+Shift+S",)),
+        Command(
+            "trust_blocks",
+            "&Trust blocks …",
+            files.trust_blocks,
+            help="Run the block files in the folder blocks beside the patch, or stop running them",
+        ),
+        Command("close", "&Close patch", files.close, keys=("Ctrl+W",), help="Go back to the examples"),
+        Command("quit", "&Quit", window.close, keys=("Ctrl+Q",)),
+        Command("undo", "&Undo", session.undo, "undo", ("Ctrl+Z",)),
+        Command("redo", "&Redo", session.redo, "redo", ("Ctrl+Shift+Z", "Ctrl+Y")),
+        Command("cut", "Cu&t", canvas.edits.cut, keys=("Ctrl+X",), canvas_only=True),
+        Command("copy", "&Copy", canvas.edits.copy, "copy", ("Ctrl+C",), canvas_only=True),
+        Command("paste", "&Paste", canvas.edits.paste, "paste", ("Ctrl+V",), canvas_only=True),
+        Command("duplicate", "&Duplicate", canvas.edits.duplicate, "duplicate", ("Ctrl+D",)),
+        Command("delete", "De&lete", canvas.edits.delete, "delete", ("Del", "Backspace"), canvas_only=True),
+        Command("disconnect", "D&isconnect", canvas.edits.disconnect_all, keys=("Ctrl+Shift+D",), canvas_only=True),
+        Command("rename", "&Rename", window.rename_selected, keys=("F2",), canvas_only=True),
+        Command("select_all", "Select &all", canvas.select_all, keys=("Ctrl+A",), canvas_only=True),
+        Command(
+            "add_block",
+            "Add &block …",
+            canvas.open_search,
+            "add",
+            ("Tab",),
+            "Search the block library",
+            canvas_only=True,
+        ),
+        Command("insert_block", "&Insert block …", canvas.insert_block, "add", help="In the middle of the connection"),
+        *(
+            Command(
+                f"wrap_{kind}",
+                text,
+                _setter(canvas.edits.wrap, f"control.{kind}"),
+                help=f"Put the blocks into a new {kind_name}",
+            )
+            for kind, (text, kind_name) in _WRAPS.items()
+        ),
+        Command("take_out", "&Take out of region", canvas.edits.take_out, help="Into what lies around the region"),
+        Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), canvas_only=True),
+        Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), canvas_only=True),
+        Command("play", "&Play or pause", window.toggle_running, "pause", ("Space",)),
+        Command("step", "&Step one frame", session.step, "step", (".",), "Pause, and do one frame"),
+        Command(
+            "reset", "&Reset state", lambda: session.post(Reset()), "to_start", ("Ctrl+R",), "Begin again at frame 0"
+        ),
+        Command(
+            "save_outputs",
+            "Save &outputs",
+            lambda: session.post(SaveOutputs()),
+            "snapshot",
+            ("Ctrl+E",),
+            "Write the files of all save blocks",
+        ),
+        Command("restart_engine", "Restart &engine", session.restart_engine, help="After the device failed"),
+        Command(
+            "open_kernel",
+            "Open &kernel source",
+            window.open_kernel_source,
+            "code",
+            ("Ctrl+K",),
+            "In the system's editor",
+        ),
+        Command("block_help", "&Help on the block", window.show_block_help, "help", ("F1",)),
+        Command("shortcuts", "&Keyboard shortcuts", window.show_shortcuts, keys=("Ctrl+/",)),
+        Command("about", "&About Warploom", window.show_about),
+        *(_theme(window, name) for name in ("dark", "light")),
+    ]
+    commands.extend(_pacings(session))
+    for level, (text, help_text) in _PROFILING.items():
+        chosen = level is session.profiling
+        run = _setter(session.set_profiling, level)
+        commands.append(
+            Command(f"profiling_{level.name.lower()}", text, run, help=help_text, checked=chosen, group="profiling")
+        )
+    return commands
+
+
+MENUS = (
+    Menu(
+        "&File",
+        (
+            *("new", "open", Menu("Open &recent", id="recent"), None),
+            *("save", "save_as", None, "trust_blocks", None, "close", "quit"),
+        ),
+    ),
+    Menu(
+        "&Edit",
+        (
+            *("undo", "redo", None, "cut", "copy", "paste", "duplicate", "delete", None, "select_all", "add_block"),
+            *("insert_block", "disconnect", "rename", None),
+            Menu("&Wrap in", tuple(f"wrap_{kind}" for kind in _WRAPS), id="wrap_in"),
+            Menu("Move i&nto region", id="move_into"),
+            *("take_out", None, "open_kernel"),
+        ),
+        id="edit",
+    ),
+    Menu(
+        "&Run",
+        (
+            *("play", "step", "reset", Menu("&Frame pacing", PACINGS), None, "save_outputs", None),
+            Menu("&Profiling", tuple(f"profiling_{level.name.lower()}" for level in _PROFILING)),
+            *(None, "restart_engine"),
+        ),
+    ),
+    Menu(
+        "&View",
+        (
+            *("fit", "fit_selection", None),
+            Menu("&Theme", ("theme_dark", "theme_light")),
+            None,
+            Menu("&Viewers", id="viewers"),
+        ),
+        id="view",
+    ),
+    Menu("&Help", ("block_help", "shortcuts", "about")),
+)
+
+#: Menus of what lies under the pointer on the canvas: commands, and menus of the menu bar by their ids.
+CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
+    "node": (
+        *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
+        *("wrap_in", "move_into", "take_out", None, "block_help", "open_kernel"),
+    ),
+    "connection": ("insert_block", "disconnect"),
+    "canvas": ("add_block", "paste", None, "select_all", "fit"),
+}
+
+TOOLBAR = ("new", "open", "save", None, "undo", "redo", None, "add_block", "fit", None, "reset", "play", "step")
+
+
+def _theme(window: CommandWindow, name: str) -> Command:
+    return Command(
+        f"theme_{name}",
+        f"&{name.capitalize()}",
+        _setter(window.set_theme, name),
+        checked=window.state.theme == name,
+        group="theme",
+    )
+
+
+def _pacings(session: Session) -> list[Command]:
+    """Return the choices of frame pacing, of which one is always checked."""
+    display, free = PacingMode.DISPLAY, PacingMode.FREE
+    choices: list[tuple[str, str, str, PacingMode, float | None]] = [
+        ("display", "&Display's rate", "As many frames a second as the window's screen shows", display, None),
+        *((str(rate), f"{rate} a second", "", PacingMode.FIXED, float(rate)) for rate in PACING_RATES),
+        ("free", "&Free", "Each frame follows the one before at once", free, None),
+    ]
+    return [
+        Command(
+            f"pacing_{name}",
+            text,
+            partial(session.set_pacing, mode, rate),
+            help=help_text,
+            checked=mode is session.pacing.mode and rate in (None, session.pacing.rate),
+            group="pacing",
+        )
+        for name, text, help_text, mode, rate in choices
+    ]
+
+
+def _setter(set_value: Callable[[Any], object], value: Any) -> Callable[[], object]:
+    return lambda: set_value(value)

@@ -1,0 +1,96 @@
+"""Menus whose entries depend on the moment: recent files, the viewers of the patch, what lies under the pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QPoint
+from PySide6.QtWidgets import QDockWidget, QMenu, QWidget
+
+from app.canvas.canvas import Canvas
+from app.commands.actions import Actions
+from app.commands.commands import CONTEXT_MENUS
+from app.documents.editor_state import UserState
+from app.documents.file_commands import FileCommands
+from app.viewers.viewer_docks import ViewerDocks
+
+
+class ChangingMenus(QObject):
+    """Fills the menus of recent files, viewers and regions when they are about to be seen."""
+
+    def __init__(
+        self,
+        parent: QObject,
+        actions: Actions,
+        canvas: Canvas,
+        viewers: ViewerDocks,
+        files: FileCommands,
+        state: UserState,
+    ) -> None:
+        super().__init__(parent)
+        self._menus, self._canvas, self._viewers, self._files, self._state = (
+            actions.menus,
+            canvas,
+            viewers,
+            files,
+            state,
+        )
+        self._menus["recent"].aboutToShow.connect(self._list_recent)
+        self._menus["viewers"].aboutToShow.connect(self._list_viewers)
+        self._menus["move_into"].aboutToShow.connect(self._list_regions)
+        files.recent_changed.connect(self._list_recent)
+        self._list_recent()
+
+    def _list_recent(self) -> None:
+        fill_recent(self._menus["recent"], self._state.existing_recent(), self._files.open_path)
+
+    def _list_viewers(self) -> None:
+        fill_viewers(self._menus["viewers"], self._viewers.docks.values())
+
+    def _list_regions(self) -> None:
+        edits = self._canvas.edits
+        fill_regions(self._menus["move_into"], edits.scopes_to_enter(), edits.move_into)
+
+
+def fill_recent(menu: QMenu, recent: Iterable[Path], open_path: Callable[[Path], object]) -> None:
+    """List recent files."""
+    menu.clear()
+    for path in recent:
+        action = menu.addAction(path.name)
+        action.setToolTip(str(path))
+        action.triggered.connect(lambda _=False, path=path: open_path(path))
+    if menu.isEmpty():
+        menu.addAction("No recent files").setEnabled(False)
+
+
+def fill_viewers(menu: QMenu, docks: Iterable[QDockWidget]) -> None:
+    """List the viewers of the patch, to show and hide them."""
+    menu.clear()
+    for dock in docks:
+        menu.addAction(dock.toggleViewAction())
+    if menu.isEmpty():
+        menu.addAction("No viewers in this patch").setEnabled(False)
+
+
+def fill_regions(menu: QMenu, scopes: Mapping[str, str], move_into: Callable[[str], object]) -> None:
+    """List the regions that the selected blocks can be put into: titles by scope."""
+    menu.clear()
+    for scope, title in scopes.items():
+        action = menu.addAction(title.replace("&", "&&"))
+        action.triggered.connect(lambda _=False, scope=scope: move_into(scope))
+    if menu.isEmpty():
+        menu.addAction("No other region in this patch").setEnabled(False)
+
+
+def open_context_menu(parent: QWidget, actions: Actions, kind: str, position: QPoint) -> QMenu:
+    """Show the menu of a "node", a "connection" or the "canvas" at a position of the screen."""
+    menu = QMenu(parent)
+    menu.aboutToHide.connect(menu.deleteLater)
+    for item in CONTEXT_MENUS[kind]:
+        if item is None:
+            menu.addSeparator()
+        else:
+            menu.addAction(actions[item])
+    menu.popup(position)
+    return menu

@@ -1,0 +1,113 @@
+"""`Bridge`: takes what the engine has made since the last display frame and hands it to the UI as Qt signals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
+
+from app.qt.display_rate import told_rate
+from engine.diagnostics import Diagnostic
+from engine.protocol.messages import FrameReport, Observe, Preview, Saved, UpdateRecord, Viewing
+
+if TYPE_CHECKING:
+    from engine import Engine
+
+#: Pictures a second that look smooth and leave time for the rest.
+SHARED_RATE = 30.0
+
+
+class Bridge(QObject):
+    """One timer per display frame. It never waits: what the engine has not finished comes with a later frame."""
+
+    report = Signal(FrameReport)
+    preview = Signal(Preview)
+    updated = Signal(UpdateRecord)
+    saved = Signal(Saved)
+    #: Something that was asked for could not be done.
+    failed = Signal(Diagnostic)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine: Engine | None = None
+        self._observed: dict[str, Viewing] = {}
+        self._is_told = True  # the engine knows how the observed viewers are looked at
+        self._active = True
+        self._rate = told_rate(QGuiApplication.primaryScreen())
+        self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self.poll)
+        application = QGuiApplication.instance()
+        assert isinstance(application, QGuiApplication)
+        application.applicationStateChanged.connect(self._on_application_state)
+
+    @property
+    def is_polling(self) -> bool:
+        """True while the timer runs."""
+        return self._timer.isActive()
+
+    def set_engine(self, engine: Engine | None) -> None:
+        """Listen to another engine, or to none."""
+        self._engine = engine
+        self._post_observed()
+        self._update_timer()
+
+    def observe(self, viewers: dict[str, Viewing]) -> None:
+        """Ask for the pictures of these viewers only, by node id; how often they come is decided here."""
+        others = viewers.keys() != self._observed.keys()
+        self._observed, self._is_told = viewers, False
+        if others:
+            self._post_observed()
+
+    def set_active(self, active: bool) -> None:
+        """Pause or resume: nobody looks at a minimised window, so no picture is read back for it."""
+        if active != self._active:
+            self._active = active
+            self._post_observed()
+            self._update_timer()
+
+    def poll(self) -> None:
+        """Hand over everything new; called once per display frame."""
+        engine = self._engine
+        if engine is None:
+            return
+        if not self._is_told:  # sizes and pointers change more often than pictures
+            self._post_observed()
+        report = engine.take_report()
+        if report is not None:
+            self.report.emit(report)
+        for node in self._observed:
+            preview = engine.take_preview(node)
+            if preview is not None:
+                self.preview.emit(preview)
+        for event in engine.take_events():
+            match event:
+                case UpdateRecord():
+                    self.updated.emit(event)
+                case Saved():
+                    self.saved.emit(event)
+                case Diagnostic():
+                    self.failed.emit(event)
+
+    def _post_observed(self) -> None:
+        self._is_told = True
+        if self._engine is not None:
+            viewers = self._observed if self._active else {}
+            self._engine.post(Observe({node: replace(viewing, rate=self._pace) for node, viewing in viewers.items()}))
+
+    @property
+    def _pace(self) -> float:
+        """Pictures a second: all that the display can show, unless several are in view or the window is behind."""
+        in_front = QGuiApplication.applicationState() is Qt.ApplicationState.ApplicationActive
+        return self._rate if in_front and len(self._observed) == 1 else min(SHARED_RATE, self._rate)
+
+    def _on_application_state(self, state: Qt.ApplicationState) -> None:
+        self._is_told = False
+
+    def _update_timer(self) -> None:
+        if self._engine is not None and self._active:
+            self._timer.start()
+        else:
+            self._timer.stop()

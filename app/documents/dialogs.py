@@ -1,0 +1,116 @@
+"""The questions and messages that stop the person: few, and each with one clear text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from app.documents.trust import Trust
+from app.theme import colours
+from app.theme.icons import icon
+from engine.figures import plural
+from engine.patch.files import SUFFIX
+
+_NAMES_SHOWN = 6
+_FILTER = f"Patches (*{SUFFIX})"
+
+
+class Answer(Enum):
+    """What to do with unsaved changes."""
+
+    SAVE = "save"
+    DISCARD = "discard"
+    CANCEL = "cancel"
+
+
+def ask_about_changes(parent: QWidget, name: str) -> Answer:
+    """Ask what to do with the unsaved changes of the patch called `name`."""
+    box = _box(parent, "Unsaved changes", f"Save the changes to {name}?", icon("save"))
+    box.setInformativeText("Without saving, they are lost.")
+    buttons = QMessageBox.StandardButton
+    box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
+    for button in box.buttons():
+        button.setIcon(QIcon())  # Qt's own pictures are of another style
+    box.setDefaultButton(buttons.Save)
+    answers = {buttons.Save: Answer.SAVE, buttons.Discard: Answer.DISCARD}
+    return answers.get(buttons(box.exec()), Answer.CANCEL)
+
+
+def ask_to_recover(parent: QWidget, name: str) -> bool:
+    """Ask whether to open unsaved work that a crash left behind."""
+    box = _box(parent, "Recover unsaved work", f"Warploom ended without saving {name}. Open the unsaved work?")
+    box.setInformativeText("Otherwise it is deleted.")
+    recover = box.addButton("Open", QMessageBox.ButtonRole.AcceptRole)
+    box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
+    box.setDefaultButton(recover)
+    box.setEscapeButton(recover)  # a dialog that is waved away must not cost work
+    box.exec()
+    return box.clickedButton() is recover
+
+
+def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
+    """Ask whether the block files called `names`, which lie in a folder beside a patch, may run."""
+    box = _box(
+        parent,
+        "Blocks beside this patch",
+        "Trust the blocks that lie beside this patch?",
+        icon("warning", colours.current().warning),
+    )
+    shown = ", ".join(names[:_NAMES_SHOWN]) + (f" and {len(names) - _NAMES_SHOWN} more" * (len(names) > _NAMES_SHOWN))
+    shown, place = _in_a_line(shown), _in_a_line(str(folder))
+    box.setInformativeText(
+        f"{place}\nholds {plural(len(names), 'Python file')}: {shown}.\n\n"
+        "Trusted, they run now and whenever one is saved, and may do whatever you may do on this computer: read and "
+        "delete files, use the network. Trust only what you wrote or have read.\n\n"
+        "Without them, their nodes stay as placeholders, and nothing is lost."
+    )
+    box.addButton("Trust", QMessageBox.ButtonRole.AcceptRole)
+    always = box.addButton("Always trust this folder", QMessageBox.ButtonRole.AcceptRole)
+    no = box.addButton("Don't trust", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(no)
+    box.setEscapeButton(no)
+    box.exec()
+    if box.clickedButton() is no:
+        return Trust.NO
+    return Trust.ALWAYS if box.clickedButton() is always else Trust.ONCE
+
+
+def _in_a_line(name: str) -> str:
+    """Return a file's name without line ends and other signs that could make it read as the question's own words."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
+
+
+def ask_open(parent: QWidget, folder: Path) -> Path | None:
+    """Ask for a patch to open."""
+    name, _ = QFileDialog.getOpenFileName(parent, "Open patch", str(folder), f"{_FILTER};;All files (*)")
+    return Path(name) if name else None
+
+
+def ask_save(parent: QWidget, suggestion: Path) -> Path | None:
+    """Ask where to save a patch; the suffix is added when it is missing."""
+    name, _ = QFileDialog.getSaveFileName(parent, "Save patch", str(suggestion), _FILTER)
+    if not name:
+        return None
+    path = Path(name)
+    return path if path.suffix else path.with_suffix(SUFFIX)
+
+
+def show_error(parent: QWidget, title: str, text: str) -> None:
+    """Show one message and wait until it was read."""
+    _box(parent, title, text, icon("error", colours.current().error)).exec()
+
+
+def _box(parent: QWidget, title: str, text: str, picture: QIcon | None = None) -> QMessageBox:
+    box = QMessageBox(parent)
+    box.setWindowTitle(title)
+    box.setText(text)
+    # Messages quote what is in files, which is not to be read as rich text.
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    if picture is not None:
+        box.setIconPixmap(picture.pixmap(32, 32))
+    return box

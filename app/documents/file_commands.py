@@ -1,0 +1,191 @@
+"""New, open, save, and what goes with them: unsaved changes, recent files, recovery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.documents import dialogs
+from app.documents.dialogs import Answer
+from app.documents.editor_state import UserState
+from app.documents.recovery import Recovered, RecoverySlot
+from app.documents.session import Session
+from app.documents.trust import Trust, TrustedFolders
+from engine.catalogue.block_files import FOLDER_NAME, python_files
+from engine.catalogue.catalogue import folder_beside
+from engine.diagnostics import WarploomError
+from engine.patch.document import Patch
+from engine.patch.files import SUFFIX
+
+_AUTOSAVE_MS = 60_000
+
+
+class FileCommands(QObject):
+    """The commands of the File menu, on one session."""
+
+    #: The list of recent files changed.
+    recent_changed = Signal()
+    #: Something worth a line was done or failed without stopping the person.
+    noted = Signal(str)
+
+    def __init__(
+        self, session: Session, state: UserState, recovery: RecoverySlot, trust: TrustedFolders, window: QWidget
+    ) -> None:
+        super().__init__(window)
+        self._session, self._state, self._recovery, self._window = session, state, recovery, window
+        self._trust = trust
+        self._autosave = QTimer(self, interval=_AUTOSAVE_MS)
+        self._autosave.timeout.connect(self.autosave)
+        self._autosave.start()
+        #: True while the patch came from an example or from recovery: saving asks for a place of its own.
+        self._is_copy = False
+
+    @property
+    def name(self) -> str:
+        """What the title calls the patch."""
+        return self._session.path.stem if self._session.path else "Untitled"
+
+    def new(self) -> None:
+        """Begin an empty patch."""
+        if self.may_close():
+            self._replace(Patch())
+
+    def open(self) -> None:
+        """Ask for a file and open it."""
+        path = dialogs.ask_open(self._window, self._folder())
+        if path is not None:
+            self.open_path(path)
+
+    def open_path(self, path: Path, *, trust: bool = False) -> bool:
+        """Open a file; when it is no patch a message says why, and the present patch stays.
+
+        Blocks beside it are run if the person trusts them, which is asked once, or at once with `trust`.
+        """
+        if not self.may_close():
+            return False
+        try:
+            self._session.open(path, blocks=self._trusted_blocks(path, trust=trust))
+        except WarploomError as problem:
+            dialogs.show_error(self._window, f"{path.name} can't be opened", str(problem))
+            return False
+        self._is_copy = False
+        self._recovery.clear()
+        self._remember(path)
+        return True
+
+    def trust_blocks(self) -> None:
+        """Ask about the blocks beside the patch, whatever was answered before, and run them if they are trusted."""
+        path = self._session.path
+        folder = folder_beside(path.resolve().parent) if path is not None else None
+        if folder is None or not python_files(folder):
+            where = path.resolve().parent / FOLDER_NAME if path is not None else "the folder blocks beside it"
+            self.noted.emit(f"No blocks lie beside this patch: save it, and put block files into {where}")
+            return
+        is_trusted = self._ask_to_trust(folder)
+        self._session.use_blocks(folder if is_trusted else None)
+
+    def open_example(self, path: Path) -> bool:
+        """Open an example; saving it asks for a place, so that the example stays as it came."""
+        opened = self.open_path(path)
+        self._is_copy = self._is_copy or opened
+        return opened
+
+    def close(self) -> None:
+        """Close the patch and go back to the examples."""
+        if self.may_close():
+            self._recovery.clear()
+            self._session.replace(None)
+
+    def recover(self, found: Recovered) -> None:
+        """Offer unsaved work that a crash left behind; it stays unsaved until the person saves it."""
+        name = found.path.name if found.path else "a patch that had no file yet"
+        if not dialogs.ask_to_recover(self._window, name):
+            return
+        try:
+            patch = found.open()
+        except WarploomError as problem:
+            dialogs.show_error(self._window, "The unsaved work can't be opened", str(problem))
+            return
+        blocks = self._trusted_blocks(found.path) if found.path is not None else None
+        self._session.replace(patch, is_saved=False, blocks=blocks)
+        self._is_copy = False
+        self.autosave()
+
+    def save(self) -> bool:
+        """Save to the patch's file, or ask for one."""
+        if self._session.path is None or self._is_copy:
+            return self.save_as()
+        return self._save_to(self._session.path)
+
+    def save_as(self) -> bool:
+        """Ask for a file and save to it; False when that was given up or failed."""
+        path = dialogs.ask_save(self._window, self._folder() / f"{self.name}{SUFFIX}")
+        return path is not None and self._save_to(path)
+
+    def may_close(self) -> bool:
+        """Ask about unsaved changes; False when the person wants to stay."""
+        if not self._session.is_modified:
+            return True
+        answer = dialogs.ask_about_changes(self._window, self.name)
+        if answer is Answer.SAVE:
+            return self.save()
+        return answer is Answer.DISCARD
+
+    def autosave(self) -> None:
+        """Keep a copy of unsaved work, in case the editor does not end as it should."""
+        if self._session.patch is None or not self._session.is_modified:
+            return
+        try:
+            self._recovery.write(self._session.patch)
+        except OSError as problem:
+            self.noted.emit(f"unsaved work must be writable to the recovery folder, got: {problem}")
+
+    def _trusted_blocks(self, path: Path, *, trust: bool = False) -> Path | None:
+        """Return the folder of blocks beside a file, if there is one and it may be run."""
+        folder = folder_beside(path.resolve().parent) if path.is_file() else None
+        if folder is None or not python_files(folder):
+            return None
+        known = True if trust else self._trust.decision(folder)
+        return folder if (known if known is not None else self._ask_to_trust(folder)) else None
+
+    def _ask_to_trust(self, folder: Path) -> bool:
+        names = [str(file.relative_to(folder)) for file in python_files(folder)]
+        answer = dialogs.ask_to_trust(self._window, folder, names)
+        try:
+            self._trust.decide(folder, answer)
+        except OSError as problem:
+            self.noted.emit(f"trust must be writable to the state folder, got: {problem}")
+        return answer is not Trust.NO
+
+    def _replace(self, patch: Patch) -> None:
+        self._session.replace(patch)
+        self._recovery.clear()
+        self._is_copy = False
+
+    def _save_to(self, path: Path) -> bool:
+        try:
+            self._session.save(path)
+        except WarploomError as problem:
+            dialogs.show_error(self._window, f"{path.name} can't be saved", str(problem))
+            return False
+        self._is_copy = False
+        self._recovery.clear()
+        self._remember(path)
+        blocks = self._session.blocks
+        if blocks is not None and blocks.parent != path.resolve().parent:
+            self.noted.emit(f"Saved {path}. Its blocks stay in {blocks}: copy that folder beside it to open it again")
+        else:
+            self.noted.emit(f"Saved {path}")
+        return True
+
+    def _remember(self, path: Path) -> None:
+        self._state.add_recent(path)
+        self.recent_changed.emit()
+
+    def _folder(self) -> Path:
+        if self._session.path is not None and not self._is_copy:
+            return self._session.path.parent
+        recent = self._state.existing_recent()
+        return recent[0].parent if recent else Path.home()

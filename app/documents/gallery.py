@@ -1,0 +1,44 @@
+"""The example patches: what each is called and what it shows, read from its file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.patch.files import SUFFIX
+
+EXAMPLES_FOLDER = Path(__file__).parents[2] / "resources" / "examples"
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example patch; `boxes` are its nodes' positions by id, `lines` its connections as pairs of ids."""
+
+    path: Path
+    title: str
+    description: str
+    boxes: dict[str, tuple[float, float]]
+    lines: tuple[tuple[str, str], ...]
+
+
+def find_examples(folder: Path = EXAMPLES_FOLDER) -> list[Example]:
+    """Return the examples in a folder by file name; a file that is no patch is left out, opening it says why."""
+    found = [_read(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+    return [example for example in found if example is not None]
+
+
+def _read(path: Path) -> Example | None:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        nodes: list[dict[str, Any]] = document.get("nodes", [])
+        x_y = {node["id"]: tuple(node.get("position", (0, 0))) for node in nodes}
+        lines = tuple(
+            (item["source"].partition(".")[0], item["target"].partition(".")[0])
+            for item in document.get("connections", [])
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    title = str(document.get("title") or path.stem.replace("_", " ").capitalize())
+    return Example(path, title, str(document.get("description", "")), x_y, lines)

@@ -1,0 +1,249 @@
+"""`Session`: the open document, which is a patch and the engine that runs it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+from app.documents.media_paths import paths_to_keep
+from app.qt.display_rate import USUAL_RATE
+from engine.blocktypes.block import block_types
+from engine.catalogue.catalogue import forget_blocks, trust_blocks
+from engine.diagnostics import DeviceError, WarploomError
+from engine.patch.changes import BlockTypesChanged, Change
+from engine.patch.document import Patch
+from engine.patch.files import load_patch, save_patch
+from engine.protocol.messages import EditCost, Message, ProfilingLevel, SetPacing, SetProfiling, SetRunning
+from engine.protocol.pacing import Pacing, PacingMode
+
+if TYPE_CHECKING:
+    from engine import Engine
+
+_log = logging.getLogger(__name__)
+#: How long opening a patch waits for its blocks; those that take longer come when they are done.
+_BLOCKS_WAIT_S = 1.0
+MakeEngine = Callable[[Patch, ProfilingLevel], "Engine"]
+
+
+class Session(QObject):
+    """One patch at a time, with its engine. Engines are closed beside the UI: nothing here waits for one."""
+
+    #: Another patch is open, or none; its engine has started.
+    replaced = Signal()
+    #: The same patch has another engine.
+    engine_changed = Signal()
+    #: The patch, its undo history or its saved mark changed; at most once per turn of the event loop.
+    changed = Signal()
+    #: The engine could not start; the text says why. The patch can still be edited and saved.
+    engine_failed = Signal(str)
+    #: Playing began or ended.
+    running_changed = Signal(bool)
+    #: Block types came, went or are others; the patch's listeners have heard of it.
+    types_changed = Signal(frozenset)
+    _types_loaded = Signal(frozenset)  # from the thread that loads block files
+    #: Frames are paced otherwise.
+    pacing_changed = Signal(Pacing)
+
+    def __init__(self, make_engine: MakeEngine, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.patch: Patch | None = None
+        self.engine: Engine | None = None
+        self.profiling = ProfilingLevel.PER_BLOCK
+        self.running = True
+        self.pacing = Pacing.display(USUAL_RATE)
+        self._display_rate = USUAL_RATE
+        self._make_engine = make_engine
+        self._failure = ""
+        self._is_saved = True
+        self._unsubscribe: Callable[[], None] | None = None
+        self._closing: list[threading.Thread] = []
+        # The history records an edit after its changes were heard, so looking at it waits for the next turn.
+        self._later = QTimer(self, singleShot=True, interval=0)
+        self._later.timeout.connect(self.changed)
+        self._blocks: Path | None = None
+        self._types_loaded.connect(self._on_types, Qt.ConnectionType.QueuedConnection)
+        self._forget_types = block_types.subscribe(self._types_loaded.emit)
+
+    @property
+    def path(self) -> Path | None:
+        """File of the patch; None when it was never saved."""
+        return self.patch.path if self.patch else None
+
+    @property
+    def is_modified(self) -> bool:
+        """True when the patch holds work that its file does not."""
+        return self.patch is not None and not (self._is_saved and self.patch.history.is_saved)
+
+    def open(self, path: Path, *, blocks: Path | None = None) -> None:
+        """Open a file in place of the present patch; PatchError when it is no patch, and then the present one stays.
+
+        `blocks` is a folder of the person's that is trusted: its files are run before the patch is read.
+        """
+        before = self._blocks
+        try:
+            self.use_blocks(blocks)
+            patch = load_patch(path)
+        except WarploomError:
+            self.use_blocks(before)
+            raise
+        self.replace(patch, blocks=blocks)
+
+    def replace(self, patch: Patch | None, *, is_saved: bool = True, blocks: Path | None = None) -> None:
+        """Show another patch (or none) and start its engine; `is_saved` is False for work that no file holds."""
+        self._end_engine()
+        self.use_blocks(blocks)
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        self.patch, self._is_saved = patch, is_saved
+        if patch is not None:
+            self._unsubscribe = patch.subscribe(self._on_change)
+            self._start_engine(patch)
+        self.replaced.emit()
+        self._tell_failure()
+        self.notify()
+
+    @property
+    def blocks(self) -> Path | None:
+        """The trusted folder of blocks that the patch uses, or None."""
+        return self._blocks
+
+    def use_blocks(self, folder: Path | None) -> None:
+        """Have the types of a trusted folder in the catalogue, and those of the folder before no more."""
+        if folder == self._blocks:
+            return
+        if self._blocks is not None:
+            forget_blocks(self._blocks)
+        self._blocks = folder
+        if folder is not None:
+            trust_blocks(folder, wait_s=_BLOCKS_WAIT_S)
+
+    def save(self, path: Path) -> None:
+        """Write the patch to a file and go on with that file; PatchError when it can't be written."""
+        if self.patch is not None:
+            # Not an edit of the person's: undo must not make a file disappear.
+            self.patch.restore(paths_to_keep(self.patch, self.patch.folder, path.resolve().parent))
+            save_patch(self.patch, path)
+            self._is_saved = True
+            self.notify()
+
+    def undo(self) -> None:
+        """Take the last edit back."""
+        if self.patch is not None:
+            self.patch.undo()
+            self.notify()
+
+    def redo(self) -> None:
+        """Bring the last undone edit back."""
+        if self.patch is not None:
+            self.patch.redo()
+            self.notify()
+
+    def notify(self) -> None:
+        """Emit `changed` in the next turn of the event loop."""
+        self._later.start()
+
+    def post(self, message: Message) -> None:
+        """Send a message to the engine, when one runs."""
+        if self.engine is not None:
+            self.engine.post(message)
+
+    def cost_of(self, changes: Sequence[Change]) -> EditCost | None:
+        """Return what changes would cost if they were made now; None while no engine runs."""
+        return self.engine.cost_of(changes) if self.engine is not None else None
+
+    def set_running(self, running: bool) -> None:
+        """Play or pause."""
+        self.running = running
+        self.post(SetRunning(running))
+        self.running_changed.emit(running)
+
+    def step(self) -> None:
+        """Run one frame, and pause."""
+        self.running = False
+        self.post(SetRunning(True, frames=1))
+        self.running_changed.emit(False)
+
+    def set_pacing(self, mode: PacingMode, rate: float | None = None) -> None:
+        """Pace frames otherwise, in this patch and in those opened later; only a fixed pacing has a rate of its own."""
+        rate = self._display_rate if mode is PacingMode.DISPLAY else rate
+        pacing = Pacing(mode, rate)
+        if pacing != self.pacing:
+            self.pacing = pacing
+            self.post(SetPacing(pacing))
+            self.pacing_changed.emit(pacing)
+
+    def set_display_rate(self, rate: float) -> None:
+        """The window is on a screen that shows so many frames a second."""
+        self._display_rate = rate
+        if self.pacing.mode is PacingMode.DISPLAY:
+            self.set_pacing(PacingMode.DISPLAY)
+
+    def set_profiling(self, level: ProfilingLevel) -> None:
+        """Measure at another level, in this patch and in those opened later."""
+        self.profiling = level
+        self.post(SetProfiling(level))
+
+    def close(self) -> None:
+        """End the engine and wait until every engine has given its device back."""
+        self._forget_types()
+        self.replace(None)
+        for thread in self._closing:
+            thread.join()
+        self._closing.clear()
+
+    def restart_engine(self) -> None:
+        """Start a fresh engine for the same patch, after a device failed."""
+        if self.patch is not None:
+            self._end_engine()
+            self._start_engine(self.patch)
+            self.engine_changed.emit()
+            self._tell_failure()
+
+    def _on_change(self, change: Change) -> None:
+        self._later.start()
+
+    def _on_types(self, types: frozenset[str]) -> None:
+        if self.patch is not None:
+            self.patch.restore([BlockTypesChanged(types)])
+        self.types_changed.emit(types)
+
+    def _start_engine(self, patch: Patch) -> None:
+        try:
+            self.engine = self._make_engine(patch, self.profiling)
+            self.engine.start(pacing=self.pacing)
+            self.engine.watch_files()
+        except WarploomError as problem:
+            self._failure = str(problem)
+            self._end_engine()
+            return
+        if not self.running:
+            self.engine.post(SetRunning(False))
+
+    def _tell_failure(self) -> None:
+        # Only now, when everyone has turned to the new patch: this is what they are to show of it.
+        if self._failure:
+            failure, self._failure = self._failure, ""
+            self.engine_failed.emit(failure)
+
+    def _end_engine(self) -> None:
+        if self.engine is None:
+            return
+        self._closing = [thread for thread in self._closing if thread.is_alive()]
+        thread = threading.Thread(target=_close, args=(self.engine,), name="close engine")
+        thread.start()
+        self._closing.append(thread)
+        self.engine = None
+
+
+def _close(engine: Engine) -> None:
+    """Close an engine that nobody looks at any more, so that what its device says goes to the log."""
+    try:
+        engine.close()
+    except DeviceError as problem:
+        _log.warning("an engine was closed, and its device said: %s", problem)

@@ -1,0 +1,81 @@
+"""Edits that tie parameters to values, and free them; each is one undo step of the patch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.canvas.drawing.node_layout import STEP, layout, snapped
+from app.edits.compatible import best_end
+from app.edits.spanning import spanning
+from app.view_models.drive_candidates import source_title
+from app.view_models.node_view_model import node_face
+from engine.blocktypes.block import Block
+from engine.blocktypes.parameters import ParameterSpec
+from engine.figures import plural
+from engine.patch.changes import PortRef, Position
+from engine.patch.document import Patch
+
+#: Between a new value block and the node that it drives, and between two value blocks.
+_GAP, _SPACING = 6 * STEP, 2 * STEP
+
+
+def drive(patch: Patch, targets: Sequence[PortRef], source: PortRef) -> None:
+    """Let a value output drive parameters; PatchError says why it may not, and then nothing changes."""
+    with patch.edit(f"Drive {_named(patch, targets)} with {source_title(patch, source)}"):
+        for target in targets:
+            patch.connect(source, target)
+
+
+def drive_with_new(patch: Patch, targets: Sequence[PortRef], block_type: type[Block]) -> str:
+    """Add a value block left of the first target's node, let it drive the targets, and return its id."""
+    first = targets[0]
+    spec = _spec(patch, first)
+    output = best_end(block_type, spec)
+    assert output is not None, f"{block_type.id} was offered, so one of its outputs fits"
+    with patch.edit(f"Drive {_named(patch, targets)} with a new {block_type.title}"):
+        values = spanning(block_type, spec, patch.value(first.node, first.port))
+        new = patch.add(block_type.id, region=patch.nodes[first.node].region, **values)
+        patch.move(new.id, _free_place(patch, new.id, first.node))
+        for target in targets:
+            patch.connect(PortRef(new.id, output.name), target)
+    return new.id
+
+
+def release(patch: Patch, targets: Sequence[PortRef]) -> None:
+    """Take what drives parameters away, so that they are what they were set to."""
+    with patch.edit(f"Disconnect {_named(patch, targets)}"):
+        for target in targets:
+            if patch.source_of(target) is not None:
+                patch.disconnect(target)
+
+
+def drivers(patch: Patch, parameter: PortRef) -> list[type[Block]]:
+    """Return the block types of the catalogue that can drive a parameter, as the search lists them."""
+    spec = _spec(patch, parameter)
+    found = (block_type for block_type in patch.catalogue.search("") if block_type.is_value)
+    return [block_type for block_type in found if best_end(block_type, spec) is not None]
+
+
+def _spec(patch: Patch, parameter: PortRef) -> ParameterSpec:
+    return patch.catalogue.require(patch.nodes[parameter.node].type).parameter(parameter.port)
+
+
+def _named(patch: Patch, targets: Sequence[PortRef]) -> str:
+    one = len(targets) == 1
+    return f"{targets[0].port} of {patch.title(targets[0].node) if one else plural(len(targets), 'block')}"
+
+
+def _free_place(patch: Patch, new: str, node: str) -> Position:
+    """Return a place left of a node, below what lies there already."""
+    size = layout(node_face(patch, new))
+    x, y = patch.nodes[node].position
+    left, top = x - size.width - _GAP, y
+    others = sorted(
+        (other.position[1], other.position[1] + layout(node_face(patch, other.id)).height)
+        for other in patch.nodes.values()
+        if other.id != new and left - 240 < other.position[0] < left + size.width
+    )
+    for above, below in others:
+        if above < top + size.height + _SPACING and below + _SPACING > top:
+            top = below + _SPACING
+    return snapped(left, top)

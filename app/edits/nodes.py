@@ -1,0 +1,118 @@
+"""Edits a person makes on the canvas; each is one undo step of the patch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from app.edits.compatible import best_end, end_of, ends
+from app.edits.spanning import spanning
+from engine.blocktypes.block import Block
+from engine.blocktypes.parameters import ParameterSpec
+from engine.diagnostics import PatchError
+from engine.figures import plural
+from engine.patch.changes import Connection, PortRef, Position
+from engine.patch.document import Patch
+from engine.patch.files import dump_patch, parse_patch
+from engine.patch.regions import TOP
+
+
+def delete(patch: Patch, node_ids: Collection[str], connections: Collection[Connection]) -> None:
+    """Remove nodes and connections."""
+    with patch.edit(_delete_name(node_ids, connections)):
+        for connection in connections:
+            patch.disconnect(connection)
+        for node in node_ids:
+            patch.remove(node)
+
+
+def move(patch: Patch, positions: Mapping[str, Position], *, gesture: object = None) -> None:
+    """Put nodes elsewhere."""
+    with patch.edit(f"Move {plural(len(positions), 'node')}", gesture=gesture):
+        for node, position in positions.items():
+            patch.move(node, position)
+
+
+def connect(patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
+    """Connect the two ports, in place of the connection whose end the person picked up; ConnectionRefused says why
+    not, and then nothing changes."""
+    source, target = ends(patch, start, end)
+    patch.check_connection(source, target)
+    with patch.edit(f"Connect {source} -> {target}"):
+        if picked_up is not None and picked_up != Connection(source, target):
+            patch.disconnect(picked_up)
+        patch.connect(source, target)
+
+
+def place(
+    patch: Patch, block_type: type[Block], position: Position, start: PortRef | None = None, scope: str = TOP
+) -> str:
+    """Add a block to a scope, connect it to `start` when given, and return the new node's id."""
+    with patch.edit(f"Add {block_type.title}"):
+        spec = end_of(patch, start) if start else None
+        node = patch.add(block_type.id, position=position, region=scope)
+        fitting = best_end(block_type, spec) if spec else None
+        if start is not None and fitting is not None:
+            patch.connect(*ends(patch, start, PortRef(node.id, fitting.name)))
+    return node.id
+
+
+def insert(patch: Patch, block_type: type[Block], position: Position, connection: Connection, scope: str = TOP) -> str:
+    """Add a block between the ends of a connection and return the new node's id; PatchError when it doesn't fit.
+
+    It lies in `scope` when one of the ends does or lies deeper; else in the innermost scope around both.
+    """
+    scopes = patch.scopes
+    source_chain, target_chain = (
+        scopes.chain(patch.nodes[ref.node].region) for ref in (connection.source, connection.target)
+    )
+    if scope not in (*source_chain, *target_chain):
+        scope = next((s for s in reversed(source_chain) if s in target_chain), TOP)
+    source, target = end_of(patch, connection.source), end_of(patch, connection.target)
+    entry = best_end(block_type, source) if source else None
+    exit_ = best_end(block_type, target) if target else None
+    values: dict[str, Any] = {}
+    if isinstance(target, ParameterSpec):
+        values = spanning(block_type, target, patch.value(connection.target.node, connection.target.port))
+    with patch.edit(f"Insert {block_type.title}"):
+        node = patch.add(block_type.id, position=position, region=scope, **values)
+        if entry is not None and exit_ is not None:
+            patch.connect(connection.source, PortRef(node.id, entry.name))
+            patch.connect(PortRef(node.id, exit_.name), connection.target)
+    return node.id
+
+
+def cut(patch: Patch, connections: Iterable[Connection], name: str = "Cut") -> None:
+    """Take connections away; the undo step is called "Cut 2 connections"."""
+    found = list(connections)
+    with patch.edit(f"{name} {plural(len(found), 'connection')}"):
+        for connection in found:
+            patch.disconnect(connection)
+
+
+def _delete_name(node_ids: Collection[str], connections: Collection[Connection]) -> str:
+    parts = [plural(len(node_ids), "node")] if node_ids else []
+    parts += [plural(len(connections), "connection")] if connections else []
+    return f"Delete {' and '.join(parts)}"
+
+
+# Nodes as text and back: the clipboard holds a small patch file, so it works between windows and in a text editor.
+
+
+def copied(patch: Patch, node_ids: Collection[str]) -> str:
+    """Return some nodes and the connections between them as the text of a patch file."""
+    return dump_patch(patch.excerpt(node_ids))
+
+
+def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Paste", scope: str = TOP) -> list[str]:
+    """Add the nodes in `text` to a scope of the patch and return their ids, as one undo step.
+
+    Their top left corner goes to `at`, or 24 right and below of where it was. PatchError when `text` is no patch.
+    """
+    part = parse_patch(text, "clipboard", patch.catalogue)
+    if not part.nodes:
+        raise PatchError("clipboard must hold nodes, got none")
+    left = min(node.position[0] for node in part.nodes.values())
+    top = min(node.position[1] for node in part.nodes.values())
+    dx, dy = (at[0] - left, at[1] - top) if at else (24.0, 24.0)
+    return list(patch.insert(part, offset=(dx, dy), name=name, region=scope).values())

@@ -1,0 +1,129 @@
+"""Edits that put blocks into regions and take them out; each is one undo step of the patch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from PySide6.QtCore import QRectF
+
+from app.canvas.drawing.node_layout import layout, snapped
+from app.canvas.drawing.region_layout import MARGIN
+from app.canvas.gestures.node_drag import NodeDrop
+from app.view_models.node_view_model import node_face
+from app.view_models.region_view_model import branch_title
+from engine.blocktypes.block import Block
+from engine.diagnostics import PatchError
+from engine.figures import plural
+from engine.patch.document import Patch
+from engine.patch.regions import TOP, branch_of, region_of, scope_text
+
+
+def drop(patch: Patch, dropped: NodeDrop) -> None:
+    """Put dragged nodes where they were dropped, and into the region there; PatchError says why not, and then nothing
+    has changed."""
+    name = f"Move {plural(len(dropped.positions), 'node')}"
+    if dropped.scope is not None:
+        name += f" into {scope_title(patch, dropped.scope)}" if dropped.scope else " out of the region"
+    with patch.edit(name):
+        for node, position in dropped.positions.items():
+            patch.move(node, position)
+        if dropped.scope is not None:
+            patch.move_into(dropped.nodes, dropped.scope)
+
+
+def move_refusal(patch: Patch, nodes: Sequence[str], scope: str) -> str | None:
+    """Return why nodes can't be put into a scope, or None when they can; tried on a copy of the patch."""
+    try:
+        patch.excerpt(patch.nodes).move_into(nodes, scope)
+    except PatchError as problem:
+        return str(problem)
+    return None
+
+
+def move_into(patch: Patch, nodes: Collection[str], scope: str) -> None:
+    """Put nodes into a scope; those that lie in regions among them stay there. PatchError says why not."""
+    patch.move_into(outermost(patch, nodes), scope)
+
+
+def take_out(patch: Patch, nodes: Collection[str]) -> None:
+    """Put nodes into what lies around their regions; PatchError says why not."""
+    with patch.edit(f"Take {plural(len(nodes), 'node')} out of the region"):
+        by_scope: dict[str, list[str]] = {}
+        for node in outermost(patch, nodes):
+            if patch.nodes[node].region:
+                by_scope.setdefault(patch.nodes[node].region, []).append(node)
+        for scope, members in by_scope.items():
+            patch.move_into(members, patch.nodes[region_of(scope)].region)
+
+
+def wrap(
+    patch: Patch, nodes: Collection[str], block_type: type[Block], area: QRectF, is_free: Callable[[QRectF, str], bool]
+) -> str:
+    """Add a region block beside `area`, where `nodes` lie, put them into it, and return its id.
+
+    It lies in the innermost region that all of them lie in: above them, or to their left or below where no other node
+    than itself is in the way (`is_free`). PatchError says why the nodes can't be put into it.
+    """
+    inside = outermost(patch, nodes)
+    with patch.edit(f"Wrap {plural(len(nodes), 'node')} in {block_type.title}"):
+        region = patch.add(block_type.id, region=common_scope(patch, inside))
+        size = layout(node_face(patch, region.id)).body
+        above = size.translated(*snapped(area.left(), area.top() - size.height() - MARGIN))
+        left = size.translated(*snapped(area.left() - size.width() - MARGIN, area.top()))
+        below = size.translated(*snapped(area.left(), area.bottom() + MARGIN))
+        place = next((rect for rect in (above, left, below) if is_free(rect, region.id)), above)
+        patch.move(region, (place.x(), place.y()))
+        patch.move_into(inside, region)
+    return region.id
+
+
+def outermost(patch: Patch, nodes: Collection[str]) -> list[str]:
+    """Return those of some nodes that lie in no region block among them."""
+    chosen, scopes = frozenset(nodes), patch.scopes
+    return [
+        node
+        for node in nodes
+        if not any(region_of(scope) in chosen for scope in scopes.chain(patch.nodes[node].region))
+    ]
+
+
+def common_scope(patch: Patch, nodes: Iterable[str]) -> str:
+    """Return the innermost scope that some nodes have in common."""
+    scopes = patch.scopes
+    chains = [scopes.chain(patch.nodes[node].region) for node in nodes]
+    shared = TOP
+    for level in zip(*chains, strict=False):
+        if len(set(level)) > 1:
+            break
+        shared = level[0]
+    return shared
+
+
+def scopes_to_enter(patch: Patch, nodes: Collection[str]) -> list[str]:
+    """Return the scopes that nodes could be put into: of all regions but their own and those among them."""
+    inside = outermost(patch, nodes)
+    held, scopes = frozenset(inside), patch.scopes
+    present = {patch.nodes[node].region for node in inside}
+    found = []
+    for node in patch.nodes.values():
+        block_type = patch.block_type(node.id)
+        around = {node.id, *map(region_of, scopes.chain(node.region))}
+        if block_type is not None and not around & held:
+            found += [scope_text(node.id, branch) for branch in block_type.regions]
+    return [scope for scope in found if present != {scope}]
+
+
+def scope_title(patch: Patch, scope: str) -> str:
+    """Return what a scope is called: its region block's title, and the branch of one that has two."""
+    region = region_of(scope)
+    block_type = patch.block_type(region)
+    is_parted = block_type is not None and len(block_type.regions) > 1
+    return patch.title(region) + (f", {branch_title(branch_of(scope)).lower()}" if is_parted else "")
+
+
+def scope_titles(patch: Patch, scopes: Iterable[str]) -> dict[str, str]:
+    """Return the title of each scope, with the region block's id where two would read the same."""
+    titles = {scope: scope_title(patch, scope) for scope in scopes}
+    count = Counter(titles.values())
+    return {scope: f"{title} ({region_of(scope)})" if count[title] > 1 else title for scope, title in titles.items()}

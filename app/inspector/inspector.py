@@ -1,0 +1,227 @@
+"""The inspector: the selected block's parameters, made from their declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QFormLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.inspector.node_info import NodeHeader, NodeStatus
+from app.inspector.parameter_drives import ParameterDrives
+from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
+from app.inspector.parameter_row import ParameterRow
+from app.widgets.empty_state import EmptyState
+from engine.blocktypes.block import Block
+from engine.blocktypes.parameters import ParameterSpec
+from engine.diagnostics import PatchError
+from engine.figures import plural
+from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
+from engine.patch.document import Patch
+from engine.protocol.messages import FrameReport
+
+_HINT = "Select a block to edit its parameters"
+_IDLE_MS = 600  # steps of a wheel or a held key that follow each other this closely are one gesture
+
+
+class Inspector(EmptyState):
+    """Edits the parameters of the selected nodes; all of them at once when they are of one type."""
+
+    #: An edit was refused; the text says why.
+    refused = Signal(str)
+    #: The title was entered: the keyboard is the canvas's again.
+    renaming_ended = Signal()
+    #: The person wants to see a node: it drives a parameter that is shown.
+    node_followed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        super().__init__(scroll, _HINT, parent)
+        self._scroll = scroll
+        self._patch: Patch | None = None
+        self._nodes: list[str] = []
+        self._unsubscribe: Callable[[], None] | None = None
+        self._rows: dict[str, ParameterRow] = {}
+        self._header: NodeHeader | None = None
+        self._status: NodeStatus | None = None
+        self._report: FrameReport | None = None
+        self._drives = ParameterDrives(self)
+        self._drives.refused.connect(self.refused)
+        self._drives.followed.connect(self.node_followed)
+        self._gesture: object | None = None
+        self._dragging = False
+        self._idle = QTimer(self, singleShot=True, interval=_IDLE_MS)
+        self._idle.timeout.connect(self._end_gesture)
+
+    @property
+    def nodes(self) -> list[str]:
+        """Ids of the nodes that are being edited."""
+        return list(self._nodes)
+
+    def editor(self, parameter: str) -> ParameterEditor:
+        """Return the editor of a parameter."""
+        return self._rows[parameter].editor
+
+    def row(self, parameter: str) -> ParameterRow:
+        """Return the row of a parameter."""
+        return self._rows[parameter]
+
+    def set_patch(self, patch: Patch | None) -> None:
+        """Follow another patch; nothing is selected in it."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        self._patch, self._report = patch, None
+        if patch is not None:
+            self._unsubscribe = patch.subscribe(self._on_change)
+        self.show_nodes([])
+
+    def show_nodes(self, nodes: Sequence[str]) -> None:
+        """Show the parameters of these nodes."""
+        self._end_gesture()
+        self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
+        self._rows, self._header, self._status = {}, None, None
+        self._drives.show_rows(self._patch, self._nodes, self._rows)
+        self._scroll.takeWidget()
+        if self._patch is None or not self._nodes:
+            self.set_hint(_HINT)
+            self.set_filled(False)
+            return
+        if len({self._patch.nodes[node].type for node in self._nodes}) > 1:
+            self.set_hint(
+                f"{len(self._nodes)} blocks of different types.\nSelect blocks of one type to edit them together"
+            )
+            self.set_filled(False)
+            return
+        self._scroll.setWidget(self._build(self._patch, self._patch.block_type(self._nodes[0])))
+        self.set_filled(True)
+        for row in self._rows.values():
+            self._refresh(row)
+        self._drives.show_rows(self._patch, self._nodes, self._rows)
+        if self._report is not None:
+            self.show_report(self._report)
+
+    def show_report(self, report: FrameReport) -> None:
+        """Show the state, time and buffers of the node."""
+        self._report = report
+        self._drives.show_report(report)
+        if self._status is not None and len(self._nodes) == 1:
+            self._status.show_report(self._nodes[0], report)
+
+    def begin_rename(self) -> None:
+        """Put the cursor into the title, when one block is shown."""
+        if self._header is not None and len(self._nodes) == 1:
+            self._header.title.setFocus()
+            self._header.title.selectAll()
+
+    def _build(self, patch: Patch, block_type: type[Block] | None) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(12, 12, 12, 12)
+        column.setSpacing(12)
+        self._header = NodeHeader(patch, self._nodes, block_type)
+        self._header.renamed.connect(self._rename)
+        self._header.finished.connect(self.renaming_ended)
+        column.addWidget(self._header)
+        if block_type is not None and block_type.parameters:
+            form = QFormLayout()
+            form.setHorizontalSpacing(8)
+            form.setVerticalSpacing(4)
+            form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+            form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
+            for spec in block_type.parameters.values():
+                self._rows[spec.name] = row = self._make_row(spec)
+                form.addRow(row.label, row)
+            align_numbers(row.editor for row in self._rows.values())
+            column.addLayout(form)
+        elif block_type is not None:
+            none = QLabel("This block has no parameters")
+            none.setObjectName("faint")
+            column.addWidget(none)
+        self._status = NodeStatus(block_type)
+        column.addWidget(self._status)
+        column.addStretch(1)
+        return page
+
+    def _make_row(self, spec: ParameterSpec) -> ParameterRow:
+        assert self._patch is not None
+        row = ParameterRow(spec, make_editor(spec, self._patch.path.parent if self._patch.path else None))
+        row.editor.edited.connect(lambda value: self._edit(spec.name, value))
+        row.editor.drag_began.connect(self._begin_drag)
+        row.editor.drag_ended.connect(self._end_gesture)
+        row.reset.clicked.connect(lambda: self._reset(spec.name))
+        return row
+
+    def _refresh(self, row: ParameterRow) -> None:
+        assert self._patch is not None
+        name = row.editor.spec.name
+        row.editor.show_values([self._patch.value(node, name) for node in self._nodes])
+        row.show_is_set(any(name in self._patch.nodes[node].parameters for node in self._nodes))
+
+    # Editing
+
+    def _edit(self, name: str, value: Any) -> None:
+        if self._gesture is None:
+            self._gesture = object()
+        if not self._dragging:
+            self._idle.start()
+        gesture = (self._gesture, name)
+        self._do(
+            f"Set {name} of {self._subject()}", lambda patch, node: patch.set(node, **{name: value}), gesture, name
+        )
+
+    def _reset(self, name: str) -> None:
+        self._do(f"Reset {name} of {self._subject()}", lambda patch, node: patch.reset(node, name), None, name)
+
+    def _rename(self, title: str) -> None:
+        assert self._patch is not None
+        self._patch.rename(self._nodes[0], title)
+
+    def _do(self, name: str, edit: Callable[[Patch, str], None], gesture: object, parameter: str) -> None:
+        assert self._patch is not None
+        try:
+            with self._patch.edit(name, gesture=gesture):
+                for node in self._nodes:
+                    edit(self._patch, node)
+        except PatchError as problem:
+            self.refused.emit(str(problem))
+            self._refresh(self._rows[parameter])
+
+    def _subject(self) -> str:
+        assert self._patch is not None
+        return self._patch.title(self._nodes[0]) if len(self._nodes) == 1 else plural(len(self._nodes), "block")
+
+    def _begin_drag(self) -> None:
+        self._idle.stop()
+        self._gesture, self._dragging = object(), True
+
+    def _end_gesture(self) -> None:
+        self._idle.stop()
+        self._gesture, self._dragging = None, False
+
+    # Following the patch
+
+    def _on_change(self, change: Change) -> None:
+        match change:
+            case ParameterChanged(node, parameter) if node in self._nodes and parameter in self._rows:
+                self._refresh(self._rows[parameter])
+            case Connected(connection) | Disconnected(connection):
+                if connection.target.node in self._nodes and connection.target.port in self._rows:
+                    self._drives.refresh(connection.target.port)
+            case NodeRenamed(node, title) if node in self._nodes and self._header is not None:
+                self._header.show_title(title)
+            case NodeRenamed():
+                self._drives.refresh_all()
+            case NodeRemoved(node) if node.id in self._nodes:
+                # The canvas selects something else as well, but not always before the next edit.
+                self.show_nodes([other for other in self._nodes if other != node.id])

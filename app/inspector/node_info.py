@@ -1,0 +1,137 @@
+"""The head of the inspector: a node's title and what its type does."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from app.view_models.live_values import LiveValue
+from engine.blocktypes.block import Block
+from engine.figures import format_bytes, format_shape, format_time, plural
+from engine.patch.document import Patch
+from engine.protocol.messages import FrameReport, NodeState
+
+# The foot of the inspector: what is wrong with a node, what its outputs hold, and what it costs.
+
+
+_REFRESH_S = 0.25  # a person can't read figures that change faster
+
+
+class NodeStatus(QWidget):
+    """Follows the reports. It stands below the editors, because it comes and goes and they must not move with it."""
+
+    def __init__(self, block_type: type[Block] | None) -> None:
+        super().__init__()
+        self._outputs = [spec.name for spec in block_type.outputs()] if block_type else []
+        self._numbers = {spec.name: spec for spec in block_type.value_outputs()} if block_type else {}
+        self._values: list[str] = []
+        self._time, self._timed_s = "", 0.0
+        self._message, self._figures = text_label("message"), text_label("faint")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        for label in (self._message, self._figures):
+            column.addWidget(label)
+            label.hide()
+
+    @property
+    def message(self) -> str:
+        """What is wrong with the node, or nothing."""
+        return self._message.text() if not self._message.isHidden() else ""
+
+    @property
+    def figures(self) -> list[str]:
+        """A line for each output, and the time."""
+        return self._figures.text().splitlines()
+
+    def show_report(self, node: str, report: FrameReport) -> None:
+        """Show what a report says of the node."""
+        found = report.nodes.get(node)
+        if found is None:
+            return
+        _set_text(self._message, found.message)
+        if self._message.property("state") != found.state.value:
+            self._message.setProperty("state", found.state.value)
+            self._message.style().polish(self._message)
+        now_s = time.monotonic()
+        is_due = now_s - self._timed_s > _REFRESH_S
+        if is_due:
+            self._timed_s = now_s
+            self._values = [
+                f"{name}: {LiveValue(f'{node}.{name}', spec.type).text(report.values)} {spec.unit}".rstrip()
+                for name, spec in self._numbers.items()
+            ]
+        lines = [*self._values] if found.state is not NodeState.IDLE else []
+        lines += [
+            f"{port}: {buffer.dtype}, {format_shape(buffer.shape)}, {format_bytes(buffer.size_bytes)}"
+            for port in self._outputs
+            if (buffer := report.buffers.get(f"{node}.{port}")) is not None
+        ]
+        if found.state is NodeState.IDLE or found.time_ns is None:
+            self._time = ""
+        elif is_due:
+            self._time = f"{format_time(found.time_ns)} in {plural(found.kernels, 'kernel')}"
+        _set_text(self._figures, "\n".join([*lines, *filter(None, [self._time])]))
+
+
+def text_label(name: str, text: str = "") -> QLabel:
+    """Return a label whose text wraps and can be copied; `name` is its place in the stylesheet."""
+    label = QLabel(text, wordWrap=True)
+    label.setObjectName(name)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+def _set_text(label: QLabel, text: str) -> None:
+    if label.text() != text:
+        label.setText(text)
+    label.setVisible(bool(text))
+
+
+class NodeHeader(QWidget):
+    """The node's title, which can be edited, and its type's summary."""
+
+    renamed = Signal(str)
+    finished = Signal()  # Enter was pressed
+
+    def __init__(self, patch: Patch, nodes: Sequence[str], block_type: type[Block] | None) -> None:
+        super().__init__()
+        node = patch.nodes[nodes[0]]
+        self._type_title = block_type.title if block_type else node.type
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.title = QLineEdit()
+        self.title.setObjectName("blockTitle")
+        self.title.setPlaceholderText(self._type_title)
+        self.title.setToolTip("Rename this block")
+        self.title.setAccessibleName("Title")
+        self.title.editingFinished.connect(self._on_title)
+        self.title.returnPressed.connect(self.finished)
+        if len(nodes) == 1:
+            self.show_title(node.title)
+        else:
+            self.title.setText(plural(len(nodes), f"{self._type_title} block"))
+            self.title.setReadOnly(True)
+        column.addWidget(self.title)
+        summary = block_type.summary if block_type else f"Block type {node.type} is not installed; its data is kept."
+        self._summary = text_label("summary", summary)
+        if block_type is not None:
+            self._summary.setToolTip(inspect.cleandoc(block_type.__doc__ or ""))
+        column.addWidget(self._summary)
+
+    def show_title(self, title: str) -> None:
+        """Show the node's own title; without one, its type's stands there."""
+        self.title.setText(title or self._type_title)
+        self.title.setModified(False)
+
+    def _on_title(self) -> None:
+        if self.title.isModified():
+            self.title.setModified(False)
+            title = self.title.text().strip()
+            self.renamed.emit("" if title == self._type_title else title)

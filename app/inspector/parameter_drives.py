@@ -1,0 +1,154 @@
+"""The inspector's rows and what drives their parameters: shown, followed, and edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QMenu
+
+from app.edits import drive as driving
+from app.inspector.parameter_row import ParameterRow
+from app.qt.throttle import Paced
+from app.theme.icons import icon
+from app.view_models.drive_candidates import source_title, value_sources
+from app.view_models.live_values import LiveValue
+from app.view_models.parameter_text import value_text
+from engine.blocktypes.block import Block
+from engine.diagnostics import PatchError
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.protocol.messages import FrameReport
+
+# The menu at a parameter in the inspector: what may drive it, what does, and how to take that away.
+
+
+def fill_drive_menu(
+    menu: QMenu,
+    patch: Patch,
+    targets: Sequence[PortRef],
+    *,
+    with_new: Callable[[type[Block]], None],
+    with_source: Callable[[PortRef], None],
+    release: Callable[[], None],
+    follow: Callable[[], None],
+) -> None:
+    """Fill the menu for one parameter of one node, or of several of one type; it calls back what is chosen."""
+    menu.clear()
+    for inner in menu.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        inner.deleteLater()  # which clearing the menu does not do
+    sources = {source for target in targets if (source := patch.source_of(target)) is not None}
+    new = menu.addMenu(icon("add"), "Drive with a new")
+    new.setToolTipsVisible(True)
+    for block_type in driving.drivers(patch, targets[0]):
+        action = new.addAction(_plain(block_type.title))
+        action.setToolTip(block_type.summary)
+        action.triggered.connect(lambda _=False, chosen=block_type: with_new(chosen))
+    new.setEnabled(not new.isEmpty())
+    present = menu.addMenu("Drive with")
+    for source in value_sources(patch, targets[0]):
+        action = present.addAction(f"{_plain(source_title(patch, source))}\t{source.node}")
+        action.setCheckable(True)
+        action.setChecked(sources == {source})
+        action.triggered.connect(lambda _=False, chosen=source: with_source(chosen))
+    present.setEnabled(not present.isEmpty())
+    if sources:
+        menu.addSeparator()
+        if len(sources) == 1:
+            menu.addAction(f"Go to {_plain(source_title(patch, min(sources, key=str)))}", follow)
+        menu.addAction(icon("close"), "Disconnect", release)
+
+
+def _plain(text: str) -> str:
+    """Return a text for a menu, where "&" would mark a key."""
+    return text.replace("&", "&&")
+
+
+_INTERVAL_MS = 100
+
+
+class ParameterDrives(QObject):
+    """Follows the rows of the nodes that the inspector shows at a time."""
+
+    refused = Signal(str)  # why a parameter is not driven
+    followed = Signal(str)  # the person wants to see this node, which drives a parameter
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._patch: Patch | None = None
+        self._nodes: Sequence[str] = ()
+        self._rows: Mapping[str, ParameterRow] = {}
+        self._values: Mapping[str, float] = {}
+        self._pace = Paced(self._show_values, _INTERVAL_MS, self)
+
+    def show_rows(self, patch: Patch | None, nodes: Sequence[str], rows: Mapping[str, ParameterRow]) -> None:
+        """Follow these rows, for parameters of these nodes."""
+        self._patch, self._nodes, self._rows = patch, nodes, rows
+        for name, row in rows.items():
+            row.menu.aboutToShow.connect(partial(self._fill, row, name))
+            row.driven.followed.connect(partial(self._follow, name))
+            self.refresh(name)
+
+    def show_report(self, report: FrameReport) -> None:
+        """Show the values of a report, a few times a second."""
+        self._values = report.values
+        self._pace.ask()
+
+    def refresh(self, name: str) -> None:
+        """Show what drives a parameter."""
+        assert self._patch is not None
+        patch, row = self._patch, self._rows[name]
+        sources = [patch.source_of(target) for target in self._targets(name)]
+        known = {source for source in sources if source is not None}
+        if not known:
+            row.show_free()
+            return
+        source = next(iter(known))
+        if len(known) > 1 or None in sources:
+            row.show_driven("various", "The selected blocks are driven by different values", None)
+            return
+        stored = value_text(patch.value(self._nodes[0], name))
+        tooltip = f"Driven by {source}: click to go there.\nDisconnected, it is {stored} again."
+        live = LiveValue(f"{self._nodes[0]}.{name}", row.editor.spec.type)
+        row.show_driven(source_title(patch, source), tooltip, live)
+        row.driven.show_values(self._values)
+
+    def refresh_all(self) -> None:
+        """Show anew what drives all parameters."""
+        for name, row in self._rows.items():
+            if row.is_driven:
+                self.refresh(name)
+
+    def _show_values(self) -> None:
+        for row in self._rows.values():
+            if row.is_driven:
+                row.driven.show_values(self._values)
+
+    def _targets(self, name: str) -> list[PortRef]:
+        return [PortRef(node, name) for node in self._nodes]
+
+    def _fill(self, row: ParameterRow, name: str) -> None:
+        assert self._patch is not None
+        patch, targets = self._patch, self._targets(name)
+        fill_drive_menu(
+            row.menu,
+            patch,
+            targets,
+            with_new=lambda block_type: self._do(lambda: driving.drive_with_new(patch, targets, block_type)),
+            with_source=lambda source: self._do(lambda: driving.drive(patch, targets, source)),
+            release=lambda: self._do(lambda: driving.release(patch, targets)),
+            follow=lambda: self._follow(name),
+        )
+
+    def _follow(self, name: str) -> None:
+        assert self._patch is not None
+        source = next(filter(None, map(self._patch.source_of, self._targets(name))), None)
+        if source is not None:
+            self.followed.emit(source.node)
+
+    def _do(self, edit: Callable[[], object]) -> None:
+        try:
+            edit()
+        except PatchError as problem:
+            self.refused.emit(str(problem))

@@ -1,0 +1,306 @@
+"""One editor widget for each kind of parameter, chosen by its declaration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QSizePolicy,
+    QSlider,
+    QStyle,
+    QStyleOptionSlider,
+    QToolButton,
+    QWidget,
+)
+
+from app.qt.safe_overrides import safe_overrides
+from app.theme.icons import icon
+from app.widgets.number_box import NumberBox
+from engine.blocktypes.parameters import ParameterSpec, UserArray
+from engine.figures import format_bytes, format_shape
+
+SLIDER_STEPS = 1000
+_WIDEST_SLIDER = 1e8  # wider bounds stand for any number, of which no slider could pick one
+
+
+class ParameterEditor(QWidget):
+    """Base: shows a parameter's values (one for each selected node) and says when a person edits them."""
+
+    edited = Signal(object)
+    #: A drag began or ended: what is edited in between is one undo step.
+    drag_began = Signal()
+    drag_ended = Signal()
+
+    def __init__(self, spec: ParameterSpec) -> None:
+        super().__init__()
+        self.spec = spec
+        self.row = QHBoxLayout(self)
+        self.row.setContentsMargins(0, 0, 0, 0)
+        self.row.setSpacing(8)
+
+    def show_values(self, values: Sequence[Any]) -> None:
+        """Show the value of every selected node."""
+        raise NotImplementedError
+
+
+class NumberEditor(ParameterEditor):
+    """A number: a slider when both bounds are declared and near enough for one, and a box."""
+
+    def __init__(self, spec: ParameterSpec) -> None:
+        super().__init__(spec)
+        self._whole = spec.type == "int"
+        self.slider: QSlider | None = None
+        if spec.minimum is not None and spec.maximum is not None and 0 < spec.maximum - spec.minimum < _WIDEST_SLIDER:
+            self.slider = self._make_slider(spec.minimum, spec.maximum)
+            self.row.addWidget(self.slider, 1)
+        self.box = NumberBox(spec.minimum, spec.maximum, whole=self._whole, unit=spec.unit)
+        self.box.setAccessibleName(spec.name)
+        self.box.valueChanged.connect(self._on_box)
+        self.row.addWidget(self.box, 0 if self.slider else 1)
+
+    def show_values(self, values: Sequence[Any]) -> None:
+        if self.slider is not None and not self.slider.isSliderDown():
+            self.slider.blockSignals(True)
+            self.slider.setValue(self._to_position(float(values[0])))
+            self.slider.blockSignals(False)
+        if _all_equal(values):
+            self.box.show_value(float(values[0]))
+        else:
+            self.box.show_mixed()
+
+    def _make_slider(self, minimum: float, maximum: float) -> QSlider:
+        slider = _Slider(Qt.Orientation.Horizontal)
+        steps = min(SLIDER_STEPS, int(maximum - minimum)) if self._whole else SLIDER_STEPS
+        slider.setRange(0, steps)
+        slider.setPageStep(max(1, steps // 10))
+        slider.setAccessibleName(self.spec.name)
+        slider.sliderPressed.connect(self.drag_began)
+        slider.sliderReleased.connect(self.drag_ended)
+        slider.valueChanged.connect(self._on_slider)
+        return slider
+
+    def _on_slider(self, position: int) -> None:
+        value = self._from_position(position)
+        self.box.show_value(value)
+        self._emit(value)
+
+    def _on_box(self, value: float) -> None:
+        self._emit(value)
+
+    def _emit(self, value: float) -> None:
+        self.edited.emit(round(value) if self._whole else value)
+
+    def _bounds(self) -> tuple[float, float, int]:
+        assert self.slider is not None and self.spec.minimum is not None and self.spec.maximum is not None
+        return self.spec.minimum, self.spec.maximum, self.slider.maximum()
+
+    def _to_position(self, value: float) -> int:
+        minimum, maximum, steps = self._bounds()
+        return round((value - minimum) / (maximum - minimum) * steps)
+
+    def _from_position(self, position: int) -> float:
+        """Value at a slider's position, rounded to the digits that one step of the slider can tell apart."""
+        minimum, maximum, steps = self._bounds()
+        step = (maximum - minimum) / steps
+        digits = 0 if self._whole else max(0, math.ceil(-math.log10(step)))
+        return min(max(round(minimum + position * step, digits), minimum), maximum)
+
+
+@safe_overrides
+class _Slider(QSlider):
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Bring the handle to the pointer, where Qt would move it by a page; the drag goes on from there."""
+        style, option = self.style(), QStyleOptionSlider()
+        self.initStyleOption(option)
+        handle = style.subControlRect(QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, self)
+        place = event.position().toPoint()
+        if event.button() == Qt.MouseButton.LeftButton and not handle.contains(place):
+            left, room = place.x() - handle.width() // 2, self.width() - handle.width()
+            self.setSliderDown(True)
+            self.setSliderPosition(QStyle.sliderValueFromPosition(self.minimum(), self.maximum(), left, room))
+        super().mousePressEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+class BoolEditor(ParameterEditor):
+    """Yes or no."""
+
+    def __init__(self, spec: ParameterSpec) -> None:
+        super().__init__(spec)
+        self.check = QCheckBox()
+        self.check.setAccessibleName(spec.name)
+        self.check.clicked.connect(self._on_clicked)
+        self.row.addWidget(self.check, 1)
+
+    def show_values(self, values: Sequence[Any]) -> None:
+        if _all_equal(values):
+            self.check.setTristate(False)
+            self.check.setChecked(bool(values[0]))
+        else:
+            self.check.setCheckState(Qt.CheckState.PartiallyChecked)
+
+    def _on_clicked(self) -> None:
+        value = self.check.checkState() is not Qt.CheckState.Unchecked
+        self.edited.emit(value)
+
+
+class ChoiceEditor(ParameterEditor):
+    """One of several texts."""
+
+    def __init__(self, spec: ParameterSpec) -> None:
+        super().__init__(spec)
+        self.combo = QComboBox()
+        self.combo.addItems(list(spec.choices))
+        self.combo.setPlaceholderText("various")
+        self.combo.setAccessibleName(spec.name)
+        self.combo.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.combo.textActivated.connect(self.edited.emit)
+        self.row.addWidget(self.combo, 1)
+
+    def show_values(self, values: Sequence[Any]) -> None:
+        self.combo.setCurrentIndex(self.combo.findText(values[0]) if _all_equal(values) else -1)
+
+
+class TextEditor(ParameterEditor):
+    """Any text; edited when Enter is pressed or the field is left."""
+
+    def __init__(self, spec: ParameterSpec) -> None:
+        super().__init__(spec)
+        self.line = QLineEdit()
+        self.line.setAccessibleName(spec.name)
+        self.line.setMinimumWidth(40)
+        self.line.editingFinished.connect(self._on_finished)
+        self.row.addWidget(self.line, 1)
+
+    def show_values(self, values: Sequence[Any]) -> None:
+        same = _all_equal(values)
+        self.line.setText(str(values[0]) if same else "")
+        self.line.setPlaceholderText("" if same else "various")
+        self.line.setCursorPosition(0)
+        self.line.setModified(False)
+
+    def _on_finished(self) -> None:
+        if self.line.isModified():
+            self.line.setModified(False)
+            self.edited.emit(self.line.text())
+
+
+class PathEditor(TextEditor):
+    """A file's path, typed or browsed for; files beside the patch are kept relative to it."""
+
+    _IMAGES = "Images (*.png *.jpg *.jpeg *.bmp *.webp *.tif *.tiff);;All files (*)"
+
+    def __init__(self, spec: ParameterSpec, folder: Path | None) -> None:
+        super().__init__(spec)
+        self._folder = folder
+        self.browse = QToolButton()
+        self.browse.setIcon(icon("folder"))
+        self.browse.setToolTip("Choose a file")
+        self.browse.setAccessibleName(f"Choose {spec.name}")
+        self.browse.clicked.connect(self._on_browse)
+        self.row.addWidget(self.browse)
+
+    def show_values(self, values: Sequence[Any]) -> None:
+        super().show_values(values)
+        self.line.setToolTip(self.line.text())
+        if _all_equal(values):
+            self.line.setPlaceholderText("no file")
+
+    def _on_browse(self) -> None:
+        start = str((self._folder or Path.home()) / self.line.text())
+        filters = self._IMAGES if "image" in self.spec.files else "All files (*)"
+        ask = QFileDialog.getSaveFileName if self.spec.files.startswith("save") else QFileDialog.getOpenFileName
+        name, _ = ask(self.window(), f"Choose {self.spec.name}", start, filters)
+        if name:
+            self.edited.emit(relative_to(Path(name), self._folder))
+
+
+class ArrayEditor(ParameterEditor):
+    """An array, of the patch or of the user's own: what it is, to read only."""
+
+    def __init__(self, spec: ParameterSpec) -> None:
+        super().__init__(spec)
+        self.label = QLabel()
+        self.label.setObjectName("faint")
+        self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.row.addWidget(self.label, 1)
+
+    def show_values(self, values: Sequence[Any]) -> None:
+        value = values[0]
+        if not _all_equal(values):
+            text = "various"
+        elif isinstance(value, UserArray):
+            text = "none" if value.array is None else f"memory of a {type(value.array).__name__}"
+        else:
+            text = array_summary(value)
+        self.label.setText(text)
+        self.label.setToolTip(f"{text}\nSet from Python: an array is not edited here")
+
+
+def make_editor(spec: ParameterSpec, folder: Path | None) -> ParameterEditor:
+    """Return the editor for a parameter; `folder` is where relative paths start."""
+    if spec.choices:
+        return ChoiceEditor(spec)
+    match spec.type:
+        case "float" | "int":
+            return NumberEditor(spec)
+        case "bool":
+            return BoolEditor(spec)
+        case "path":
+            return PathEditor(spec, folder)
+        case "array" | "external":
+            return ArrayEditor(spec)
+    return TextEditor(spec)
+
+
+def relative_to(path: Path, folder: Path | None) -> str:
+    """Return `path` relative to `folder` when it lies inside, else in full; always with forward slashes."""
+    if folder is not None and path.resolve().is_relative_to(folder.resolve()):
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    return path.as_posix()
+
+
+def array_summary(array: np.ndarray[Any, Any]) -> str:
+    """Return an array's type, shape, size and range in a line."""
+    span = f"{array.min():g} to {array.max():g}"
+    return f"{array.dtype}, {format_shape(array.shape)}, {format_bytes(array.nbytes)}, {span}"
+
+
+def _all_equal(values: Sequence[Any]) -> bool:
+    first = values[0]
+    if isinstance(first, np.ndarray):
+        return all(np.array_equal(first, other) for other in values[1:])
+    return all(first == other for other in values[1:])
+
+
+# The boxes of numbers in one column, as wide as the longest number with its unit needs.
+
+
+_NARROWEST, _WIDEST = 104, 152  # in pixels
+
+
+def align_numbers(editors: Iterable[ParameterEditor]) -> None:
+    """Give all boxes beside sliders one width, so that the sliders above each other have one length."""
+    boxes = [editor.box for editor in editors if isinstance(editor, NumberEditor) and editor.slider is not None]
+    for box in boxes:
+        box.ensurePolished()  # the style is part of what it needs
+    needed = max((box.sizeHint().width() for box in boxes), default=_NARROWEST)
+    for box in boxes:
+        box.setFixedWidth(min(max(needed, _NARROWEST), _WIDEST))

@@ -1,0 +1,135 @@
+"""One parameter in the inspector: its label with help, its editor, and buttons that drive and reset it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
+
+from app.edits.compatible import is_drivable
+from app.inspector.parameter_editors import ParameterEditor
+from app.theme import colours
+from app.theme.icons import icon
+from app.view_models.live_values import LiveValue
+from app.view_models.parameter_text import parameter_facts, value_text
+from engine.blocktypes.parameters import ParameterSpec
+
+# A driven parameter in the inspector: what drives it, and its value in the running engine.
+
+
+class DrivenView(QWidget):
+    """Stands in the place of the editor as long as a value drives the parameter."""
+
+    #: The person wants to see what drives the parameter.
+    followed = Signal()
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._live: LiveValue | None = None
+        self._unit = ""
+        self.source = QToolButton(autoRaise=True)
+        self.source.setObjectName("drivenBy")
+        self.source.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.source.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.source.setAccessibleName(f"What drives {name}")
+        self.source.clicked.connect(self.followed)
+        self.value = QLabel()
+        self.value.setObjectName("drivenValue")
+        self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.value.setToolTip("The value at present; disconnect to set it by hand")
+        self.value.setMinimumWidth(76)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        row.addWidget(self.source, 1)
+        row.addWidget(self.value)
+
+    def show_source(self, text: str, tooltip: str, live: LiveValue | None, unit: str) -> None:
+        """Show what drives the parameter; `live` is None when several nodes are driven by different values."""
+        self.source.setText(f"← {text}")
+        self.source.setToolTip(tooltip)
+        self._live, self._unit = live, unit
+        self.show_values({})
+
+    def show_values(self, values: Mapping[str, float]) -> None:
+        """Show the value of a report."""
+        text = f"{self._live.text(values)} {self._unit}".rstrip() if self._live is not None else ""
+        if text != self.value.text():
+            self.value.setText(text)
+
+
+class ParameterRow(QWidget):
+    """A parameter's editor with its buttons; `label` stands before it.
+
+    While a value drives the parameter, that is shown in the editor's place: what is set by hand has no effect then.
+    """
+
+    def __init__(self, spec: ParameterSpec, editor: ParameterEditor) -> None:
+        super().__init__()
+        self.editor = editor
+        self.driven = DrivenView(spec.name)
+        self.label = QLabel(spec.name.replace("_", " "))
+        self.label.setToolTip("\n".join([spec.doc, *parameter_facts(spec)]))
+        self.label.setMinimumWidth(72)
+        self.label.setBuddy(editor)
+        self.drive = _button("rowDrive", f"Drive {spec.name}")
+        self.drive.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu = QMenu(self.drive)
+        self.drive.setMenu(self.menu)
+        self.reset = _button("rowReset", f"Reset {spec.name}")
+        self.reset.setIcon(icon("reset"))
+        self.reset.setToolTip(f"Reset to {value_text(spec.default)}")
+        place = QWidget()
+        self._place = QStackedLayout(place)
+        self._place.setContentsMargins(0, 0, 0, 0)
+        self._place.addWidget(editor)
+        self._place.addWidget(self.driven)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(place, 1)
+        layout.addWidget(self.drive)
+        layout.addWidget(self.reset)
+        if not is_drivable(spec):
+            self.drive.hide()
+        self._is_set = False
+        self.show_free()
+
+    @property
+    def is_driven(self) -> bool:
+        """True while a value drives the parameter."""
+        return self._place.currentWidget() is self.driven
+
+    def show_is_set(self, is_set: bool) -> None:
+        """Offer to reset a value that was set."""
+        self._is_set = is_set
+        self.reset.setVisible(is_set and not self.is_driven)
+
+    def show_free(self) -> None:
+        """Show the editor: nothing drives the parameter."""
+        self._place.setCurrentWidget(self.editor)
+        self._show_buttons("Drive with a value: an LFO, a slider, an expression …")
+
+    def show_driven(self, text: str, tooltip: str, live: LiveValue | None) -> None:
+        """Show what drives the parameter, and its value when that is one for all that is edited."""
+        self.driven.show_source(text, tooltip, live, self.editor.spec.unit)
+        self._place.setCurrentWidget(self.driven)
+        self._show_buttons("Driven by a value: change or disconnect it")
+
+    def _show_buttons(self, tooltip: str) -> None:
+        theme = colours.current()
+        self.drive.setIcon(icon("drive", None if self.is_driven else theme.text_faint))
+        self.drive.setToolTip(tooltip)
+        self.show_is_set(self._is_set)
+
+
+def _button(name: str, text: str) -> QToolButton:
+    """Return a small button that keeps its place while it is hidden, so that the editors end below each other."""
+    button = QToolButton(autoRaise=True)
+    button.setObjectName(name)
+    button.setAccessibleName(text)
+    policy = button.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    button.setSizePolicy(policy)
+    return button

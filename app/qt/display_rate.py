@@ -1,0 +1,59 @@
+"""The refresh rate of the screen that a window is on."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtGui import QScreen
+from PySide6.QtWidgets import QWidget
+
+from app.qt.safe_overrides import safe_overrides
+
+#: What a screen is taken to show that does not say; offscreen ones and some virtual machines tell 0 or less.
+USUAL_RATE = 60.0
+_LEAST_RATE = 10.0
+
+
+def told_rate(screen: QScreen | None) -> float:
+    """Return a screen's refresh rate in frames a second, to a hundredth; the usual one when it tells nothing usable."""
+    rate = screen.refreshRate() if screen is not None else 0.0
+    return round(rate, 2) if rate >= _LEAST_RATE else USUAL_RATE
+
+
+@safe_overrides
+class DisplayRate(QObject):
+    """Follows a window from screen to screen and says how many frames a second the present one shows."""
+
+    #: The rate has become another one, in frames a second.
+    changed = Signal(float)
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._screen: QScreen | None = None
+        self._is_following = False
+        self.rate = told_rate(window.screen())
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Begin when the window is shown: before that it is on no screen."""
+        if event.type() == QEvent.Type.Show and not self._is_following:
+            handle = self._window.windowHandle()
+            if handle is not None:
+                self._is_following = True
+                handle.screenChanged.connect(self._follow)
+                self._follow(handle.screen())
+        return False
+
+    def _follow(self, screen: QScreen | None) -> None:
+        if self._screen is not None:
+            self._screen.refreshRateChanged.disconnect(self._tell)
+        self._screen = screen
+        if screen is not None:
+            screen.refreshRateChanged.connect(self._tell)
+        self._tell()
+
+    def _tell(self, *_: object) -> None:
+        rate = told_rate(self._screen)
+        if rate != self.rate:
+            self.rate = rate
+            self.changed.emit(rate)

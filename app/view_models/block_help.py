@@ -1,0 +1,62 @@
+"""A block type's help, made from its docstring, ports and parameters."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+
+from app.view_models.parameter_text import parameter_facts
+from app.view_models.tooltips import port_facts
+from engine.blocktypes.block import Block
+from engine.blocktypes.entries import Kernel
+from engine.kernel_sources.image import KERNELS_FOLDER
+
+# Where the kernels of a block type are, to open them in the system's editor.
+
+
+def kernel_files(block_type: type[Block]) -> list[Path]:
+    """Return the kernel files that a block type declares and that exist, beside its own source first."""
+    folders = [folder for folder in (block_type.source_folder(), KERNELS_FOLDER) if folder is not None]
+    names = dict.fromkeys(value.file for value in vars(block_type).values() if isinstance(value, Kernel))
+    found = (next((folder / name for folder in folders if (folder / name).is_file()), None) for name in names)
+    return [path for path in found if path is not None]
+
+
+_CODE = re.compile(r"`([^`]+)`")
+_Row = tuple[str, str, str]
+
+
+def help_html(block_type: type[Block]) -> str:
+    """Return the help of a block type as HTML."""
+    paragraphs = inspect.cleandoc(block_type.__doc__ or "").split("\n\n")
+    parts = [f"<h3>{escape(block_type.title)}</h3>", f"<p class=faint>{block_type.category} · {block_type.id}</p>"]
+    parts += [f"<p>{_inline(paragraph)}</p>" for paragraph in paragraphs]
+    for title, ports in (("Inputs", block_type.inputs()), ("Outputs", block_type.outputs())):
+        parts.append(_section(title, ((spec.name, f"{spec.dtype}, {port_facts(spec)}", spec.doc) for spec in ports)))
+    values = block_type.value_outputs()
+    parts.append(_section("Values", ((spec.name, f"{spec.type} {spec.unit}".rstrip(), spec.doc) for spec in values)))
+    parameters = block_type.parameters.values()
+    parts.append(
+        _section("Parameters", ((spec.name, ". ".join(parameter_facts(spec)), spec.doc) for spec in parameters))
+    )
+    parts.append(_section("Kernels", ((path.name, "", "") for path in kernel_files(block_type))))
+    return "\n".join(part for part in parts if part)
+
+
+def _section(title: str, rows: Iterable[_Row]) -> str:
+    """Return a heading and a list of name, help and facts; nothing when there are no rows."""
+    items = [
+        f"<p><b>{escape(name)}</b>"
+        + (f"<br>{_inline(doc)}" if doc else "")
+        + (f"<br><span class=faint>{escape(facts)}</span>" if facts else "")
+        + "</p>"
+        for name, facts, doc in rows
+    ]
+    return f"<h4>{title}</h4>" + "".join(items) if items else ""
+
+
+def _inline(text: str) -> str:
+    return _CODE.sub(r"<code>\1</code>", escape(" ".join(text.split()), quote=False))

@@ -1,0 +1,76 @@
+"""What a node offers to a value connection that is dragged over it: its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.edits.compatible import end_of, refusal
+from app.theme.type_colours import Flow
+from app.view_models.parameter_text import value_text
+from app.view_models.port_style import flow_of_value
+from engine.blocktypes.ports import ValueSpec
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.patch.rules import DRIVABLE
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A parameter as it is offered; `state` is its value or what drives it, `reason` says why it can't be driven."""
+
+    ref: PortRef
+    flow: Flow
+    state: str
+    is_driven: bool = False
+    reason: str | None = None
+
+
+def parameter_offers(patch: Patch, start: PortRef, node: str) -> list[Offer]:
+    """Return the numbers and booleans among a node's parameters, those that a value from `start` may drive first.
+
+    Nothing is offered to anything but a value.
+    """
+    block_type = patch.block_type(node)
+    if block_type is None or node == start.node or not isinstance(end_of(patch, start), ValueSpec):
+        return []
+    offers = [
+        Offer(
+            ref,
+            flow_of_value(spec.type),
+            parameter_state(patch, ref),
+            patch.source_of(ref) is not None,
+            refusal(patch, start, ref),
+        )
+        for spec in block_type.parameters.values()
+        if spec.type in DRIVABLE
+        for ref in (PortRef(node, spec.name),)
+    ]
+    return sorted(offers, key=lambda offer: offer.reason is not None)
+
+
+def parameter_state(patch: Patch, ref: PortRef) -> str:
+    """Return what a parameter is set to, with its unit, or "← LFO" when something drives it."""
+    source = patch.source_of(ref)
+    if source is not None:
+        return f"← {source_title(patch, source)}"
+    spec = patch.catalogue.require(patch.nodes[ref.node].type).parameter(ref.port)
+    return f"{value_text(patch.value(ref.node, ref.port))} {spec.unit}".rstrip()
+
+
+def source_title(patch: Patch, source: PortRef) -> str:
+    """Return what drives a parameter in few words: the node's title, and the output when it has several."""
+    block_type = patch.block_type(source.node)
+    title = patch.title(source.node)
+    return title if block_type is not None and len(block_type.values_out) == 1 else f"{title} · {source.port}"
+
+
+def value_sources(patch: Patch, ref: PortRef) -> list[PortRef]:
+    """Return the value outputs of the patch that may drive a parameter, in the order of the patch."""
+    return [
+        source
+        for node in patch.nodes
+        if (block_type := patch.block_type(node)) is not None
+        for spec in block_type.value_outputs()
+        for source in (PortRef(node, spec.name),)
+        if refusal(patch, source, ref) is None
+    ]

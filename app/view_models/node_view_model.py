@@ -1,0 +1,148 @@
+"""A node's face: what the canvas shows of it, as plain data made from the patch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from app.edits.compatible import is_drivable
+from app.theme.type_colours import Flow
+from app.view_models.live_values import LiveValue
+from app.view_models.port_style import flow_of, flow_of_value
+from engine.blocktypes.block import Block
+from engine.blocktypes.value_blocks import ValueBlock
+from engine.patch.changes import Connection
+from engine.patch.document import Patch
+
+
+@dataclass(frozen=True)
+class PortFace:
+    """A port as it is drawn. A dangling one is named by a connection, but the block type has no such port.
+
+    An input that `is_parameter` is there as long as a value drives the parameter. `live` is the number that is written
+    beside a value output or a driven parameter.
+    """
+
+    name: str
+    is_input: bool
+    flow: Flow
+    optional: bool = False
+    dangling: bool = False
+    is_parameter: bool = False
+    live: LiveValue | None = None
+
+
+@dataclass(frozen=True)
+class SliderFace:
+    """A number that a person sets on the node itself: its parameter, its value and where it lies between the ends."""
+
+    parameter: str
+    value: float
+    minimum: float
+    maximum: float
+
+    @property
+    def share(self) -> float:
+        """How far along the slider the value is, from 0 to 1."""
+        if self.maximum <= self.minimum:
+            return 0.0
+        return min(max((self.value - self.minimum) / (self.maximum - self.minimum), 0.0), 1.0)
+
+    def value_at(self, share: float) -> float:
+        """Return the value at a share of the length, rounded to what a pixel can tell apart."""
+        span = self.maximum - self.minimum
+        if span <= 0:
+            return self.minimum
+        digits = max(0, 3 - math.floor(math.log10(span)) - 1)
+        value = round(self.minimum + min(max(share, 0.0), 1.0) * span, digits)
+        return min(max(value, self.minimum), self.maximum)
+
+
+@dataclass(frozen=True)
+class NodeFace:
+    """A node as it is drawn. A missing one stands for a block type that is not in the catalogue.
+
+    One that `is_value` is of a value block, which runs beside the graph and has no time of its own.
+    """
+
+    title: str
+    category: str
+    inputs: tuple[PortFace, ...]
+    outputs: tuple[PortFace, ...]
+    missing: bool = False
+    is_value: bool = False
+    slider: SliderFace | None = None
+
+    def port(self, name: str, *, is_input: bool) -> PortFace | None:
+        """Return a port by name and side, or None."""
+        ports = self.inputs if is_input else self.outputs
+        return next((port for port in ports if port.name == name), None)
+
+
+def node_face(patch: Patch, node_id: str, connections: Iterable[Connection] | None = None) -> NodeFace:
+    """Return the face of a node; `connections` are those of the node, when the caller knows them already."""
+    block_type = patch.block_type(node_id)
+    node = patch.nodes[node_id]
+    used = list(patch.connections_of(node_id) if connections is None else connections)
+    into = {c.target.port: c for c in used if c.target.node == node_id}
+    inputs, outputs = _declared(block_type, node_id)
+    inputs += _driven(block_type, node_id, into)
+    inputs += _dangling(inputs, into, is_input=True)
+    outputs += _dangling(outputs, [c.source.port for c in used if c.source.node == node_id], is_input=False)
+    if block_type is None:
+        title = node.title or f"Missing: {node.type}"
+        return NodeFace(title, "", tuple(inputs), tuple(outputs), missing=True)
+    return NodeFace(
+        patch.title(node_id),
+        block_type.category,
+        tuple(inputs),
+        tuple(outputs),
+        is_value=block_type.is_value,
+        slider=_slider(patch, node_id, block_type, into),
+    )
+
+
+def _declared(block_type: type[Block] | None, node_id: str) -> tuple[list[PortFace], list[PortFace]]:
+    if block_type is None:
+        return [], []
+    values = [
+        PortFace(s.name, False, flow_of_value(s.type), live=LiveValue(f"{node_id}.{s.name}", s.type))
+        for s in block_type.value_outputs()
+    ]
+    return (
+        [PortFace(s.name, True, flow_of(block_type, s), s.optional) for s in block_type.inputs()],
+        [PortFace(s.name, False, flow_of(block_type, s)) for s in block_type.outputs()] + values,
+    )
+
+
+def _driven(block_type: type[Block] | None, node_id: str, into: Mapping[str, Connection]) -> list[PortFace]:
+    """Return the parameters that connections lead to, in order of declaration."""
+    return [
+        PortFace(
+            spec.name,
+            True,
+            flow_of_value(spec.type),
+            is_parameter=True,
+            live=LiveValue(f"{node_id}.{spec.name}", spec.type),
+        )
+        for spec in (block_type.parameters.values() if block_type else ())
+        if spec.name in into and is_drivable(spec)
+    ]
+
+
+def _slider(patch: Patch, node_id: str, block_type: type[Block], into: Mapping[str, Connection]) -> SliderFace | None:
+    """Return what a person can move on a value block's node; nothing while a value moves it."""
+    name = block_type.handle if issubclass(block_type, ValueBlock) else ""
+    if not name or name in into:
+        return None
+    spec = block_type.parameter(name)
+    assert spec.minimum is not None and spec.maximum is not None, f"handle {name} of {block_type.id} must have bounds"
+    return SliderFace(name, patch.value(node_id, name), spec.minimum, spec.maximum)
+
+
+def _dangling(known: list[PortFace], named: Iterable[str], *, is_input: bool) -> list[PortFace]:
+    """Return the ports that connections name and the block type does not have."""
+    names = {port.name for port in known}
+    missing = [name for name in dict.fromkeys(named) if name not in names]
+    return [PortFace(name, is_input, Flow.ANY, dangling=True) for name in missing]

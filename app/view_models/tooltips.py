@@ -1,0 +1,129 @@
+"""What the canvas says when the pointer rests on a node, a port or a connection; no widgets."""
+
+from __future__ import annotations
+
+import textwrap
+from html import escape
+
+from app.edits.compatible import end_of
+from app.theme.fonts import code_font
+from app.view_models.value_tooltips import output_lines, parameter_lines, value_lines
+from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.ports import PortSpec, ValueSpec
+from engine.figures import format_bytes, format_shape, format_time, plural
+from engine.patch.changes import Connection, PortRef
+from engine.patch.document import Patch
+from engine.patch.regions import branch_of, region_of
+from engine.protocol.messages import BufferReport, FrameReport, NodeState
+
+_WIDTH = 72
+
+_STATES = {
+    NodeState.OK: "running",
+    NodeState.WARNING: "warning",
+    NodeState.ERROR: "error",
+    NodeState.IDLE: "idle",
+}
+
+
+def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
+    """Return title, type and summary of a node, and its state, message, time and kernels as last reported."""
+    node, block_type = patch.nodes[node_id], patch.block_type(node_id)
+    lines = [patch.title(node_id), f"{node.type}, {node_id}"]
+    if node.region:
+        branch = ", otherwise" if branch_of(node.region) else ""
+        lines.append(f"inside {patch.title(region_of(node.region))}{branch}")
+    found = report.nodes.get(node_id) if report else None
+    if block_type is None:
+        said = found.message if found else ""
+        kept = f"Block type {node.type} is not installed; its data and connections are kept."
+        return _joined([*lines, kept, said])
+    lines.append(block_type.summary)
+    if found is None:
+        return _joined(lines)
+    figures = [_STATES[found.state]]
+    if found.time_ns is not None:
+        figures.append(format_time(found.time_ns))
+    if found.kernels:
+        figures.append(plural(found.kernels, "kernel"))
+    return _joined([*lines, ", ".join(figures), found.message])
+
+
+def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
+    """Return a port's name, type, rule and help, and what it holds or receives as last reported."""
+    spec = end_of(patch, ref)
+    if isinstance(spec, ValueSpec):
+        return _joined(output_lines(spec, ref, report))
+    if isinstance(spec, ParameterSpec):
+        return _joined(parameter_lines(patch, spec, ref, report))
+    if spec is None:
+        missing = f"Block type {patch.nodes[ref.node].type} has no port of this name."
+        return _joined([ref.port, missing, "Connect it to another port, or delete the connection."])
+    source = patch.source_of(ref) if spec.is_input else ref
+    held = report.buffers.get(str(source)) if report and source else None
+    lines = [f"{spec.name}: {spec.dtype}", port_facts(spec), spec.doc]
+    if held is not None:
+        lines.append(buffer_text(held))
+    elif spec.is_input and source is None:
+        lines.append("Not connected." if spec.optional else "Not connected: the block waits for it.")
+    return _joined(lines)
+
+
+def connection_tooltip(patch: Patch, connection: Connection, report: FrameReport | None) -> str:
+    """Return both ends of a connection and the buffer or value that flows through it as last reported."""
+    if patch.is_value_connection(connection):
+        return _joined(value_lines(patch, connection, report))
+    held = report.buffers.get(str(connection.source)) if report else None
+    return _joined([f"{connection.source} → {connection.target}", buffer_text(held) if held else "Nothing flows yet."])
+
+
+def buffer_text(buffer: BufferReport) -> str:
+    """Return dtype, shape and size: "f32, 100,000 elements, 391 KB (400 KB allocated)"."""
+    shape = format_shape(buffer.shape)
+    if len(buffer.shape) == 1:
+        shape += " element" if buffer.shape == (1,) else " elements"
+    text = f"{buffer.dtype}, {shape}, {format_bytes(buffer.size_bytes)}"
+    if buffer.allocated_bytes != buffer.size_bytes:
+        text += f" ({format_bytes(buffer.allocated_bytes)} allocated)"
+    return text
+
+
+def badge_text(time_ns: int) -> str:
+    """Return a node's time as its badge shows it: microseconds only when milliseconds would read 0.0."""
+    milliseconds = time_ns / 1e6
+    return f"{milliseconds:.2f} ms" if 0.0995 <= milliseconds < 10 else format_time(time_ns)
+
+
+def port_facts(spec: PortSpec) -> str:
+    """Return a port's side, rank or shape rule, and what else its declaration says of it."""
+    if not spec.is_input:
+        facts = [f"output, shape {spec.shape}"]
+        if spec.dtype_rule:
+            facts.append(f"type {spec.dtype_rule}")
+        if spec.inplace:
+            facts.append(f"in place on {spec.inplace}")
+        if spec.state:
+            facts.append("kept from frame to frame")
+        return ", ".join(facts)
+    facts = ["optional input" if spec.optional else "input"]
+    if spec.rank is not None:
+        facts.append(plural(spec.rank, "dimension"))
+    return ", ".join(facts)
+
+
+def as_html(text: str) -> str:
+    """Return a tooltip for Qt: the first line stands out, and quoted code keeps its columns."""
+    first, *rest = (escape(line, quote=False) for line in text.splitlines())
+    code = f"<span style=\"font-family: '{code_font().family()}'\">{{}}</span>"
+    lines = [f"<b>{first}</b>", *(code.format(line) if line.startswith(" ") else line for line in rest)]
+    return "<p style='white-space: pre; margin: 0'>" + "<br>".join(lines) + "</p>"
+
+
+def _joined(lines: list[str]) -> str:
+    """Wrap long lines, but for code, which is indented."""
+    return "\n".join(
+        line if line.startswith(" ") else textwrap.fill(line, _WIDTH)
+        for text in lines
+        if text
+        for line in text.splitlines()
+    )

@@ -1,0 +1,235 @@
+"""A picture that can be fitted, zoomed, panned and probed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QWidget
+
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+
+MAX_SCALE = 64.0
+MIN_SCALE = 1 / 64
+
+
+@safe_overrides
+class PictureView(QWidget):
+    """Shows the newest picture; scales are screen pixels for each picture pixel.
+
+    What is shown may be a smaller version of the picture: places and sizes are those of the whole one all the same.
+    """
+
+    #: `probe` changed: another pixel is under the pointer, or it has another value.
+    probed = Signal()
+    #: Scale or fitting changed.
+    view_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setMouseTracking(True)
+        self.setMinimumSize(96, 72)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self._pixels: np.ndarray[Any, Any] | None = None  # QImage points into it
+        self._image = QImage()
+        self._size = (0, 0)  # of the whole picture
+        self._fitted = True
+        self._scale = 1.0
+        self._centre = QPointF()  # in picture pixels
+        self._grabbed: QPointF | None = None
+        self._pointer: QPointF | None = None
+
+    def sizeHint(self) -> QSize:
+        """Return the size of a small 16:9 picture."""
+        return QSize(352, 198)
+
+    @property
+    def picture_size(self) -> tuple[int, int] | None:
+        """Width and height of the whole picture in pixels; None without a picture."""
+        return None if self._pixels is None else self._size
+
+    @property
+    def is_whole(self) -> bool:
+        """True when every pixel of the picture is here."""
+        return self._pixels is not None and (self._image.width(), self._image.height()) == self._size
+
+    @property
+    def wanted_size(self) -> tuple[int, int] | None:
+        """Width and height of the place for the whole picture, in pixels of the screen; None when all of it is wanted.
+
+        A larger picture would not look better.
+        """
+        ratio = self.devicePixelRatioF()
+        if self._fitted or self._pixels is None:
+            return max(1, round(self.width() * ratio)), max(1, round(self.height() * ratio))
+        return self._shown_size() if self._scale < 1.0 else None
+
+    @property
+    def is_fitted(self) -> bool:
+        """True while the whole picture is kept in view."""
+        return self._fitted
+
+    @property
+    def probe(self) -> tuple[int, int] | None:
+        """The pixel under the pointer as (x, y); None when the pointer is elsewhere."""
+        return None if self._pointer is None else self._pixel_at(self._pointer)
+
+    @property
+    def scale(self) -> float:
+        """Screen pixels for each picture pixel."""
+        if not self._fitted:
+            return self._scale
+        if self._pixels is None:
+            return 1.0
+        ratio = self.devicePixelRatioF()
+        return min(self.width() * ratio / self._size[0], self.height() * ratio / self._size[1])
+
+    def show_pixels(self, pixels: np.ndarray[Any, Any], whole: tuple[int, int] | None = None) -> None:
+        """Show a picture of (height, width, 4) uint8, sRGB; its memory is drawn from, not copied.
+
+        `whole` is the height and width of the picture of which it is a smaller version.
+        """
+        pixels = np.ascontiguousarray(pixels)
+        height, width, _ = pixels.shape
+        size = (width, height) if whole is None else (whole[1], whole[0])
+        if self.picture_size != size:
+            self._centre = QPointF(size[0] / 2, size[1] / 2)
+            self._size = size
+            if not self._fitted:
+                self.view_changed.emit()
+        self._pixels = pixels
+        # Alpha is ignored: what a patch computes as colour is to be seen, whatever its fourth component holds.
+        self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
+        self.update()
+        if self._pointer is not None:
+            self.probed.emit()
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._image, self._pixels = QImage(), None
+        self.update()
+
+    def pixel(self, x: int, y: int) -> tuple[int, int, int, int] | None:
+        """Return a pixel's red, green, blue and alpha; None outside the picture, and while that is not whole."""
+        if self._pixels is None or not self.is_whole or not (0 <= y < self._size[1] and 0 <= x < self._size[0]):
+            return None
+        red, green, blue, alpha = (int(value) for value in self._pixels[y, x])
+        return red, green, blue, alpha
+
+    def picture(self) -> QImage:
+        """Return a copy of the picture as it is shown."""
+        return self._image.copy()
+
+    def fit(self) -> None:
+        """Keep the whole picture in view."""
+        self._fitted = True
+        self._changed()
+
+    def show_actual_pixels(self) -> None:
+        """Show one picture pixel as one screen pixel."""
+        self.zoom_to(1.0, QPointF(self.rect().center()))
+
+    def zoom_to(self, scale: float, anchor: QPointF) -> None:
+        """Show at a scale, keeping what lies under `anchor` (in widget coordinates) where it is."""
+        kept = self._to_picture(anchor)
+        self._fitted, self._scale = False, min(max(scale, MIN_SCALE), MAX_SCALE)
+        self._centre = kept - (anchor - self._middle()) / self._widget_scale()
+        self._changed()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the picture."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(colours.current().canvas))
+        if self._pixels is None:
+            return
+        # Enlarged, single pixels are what a person wants to see.
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1.0 or not self.is_whole)
+        painter.drawImage(self._target(), self._image)
+        painter.end()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom about the pointer."""
+        if self._pixels is not None and event.angleDelta().y():
+            self.zoom_to(self.scale * 1.2 ** (event.angleDelta().y() / 120), event.position())
+        event.accept()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin to pan."""
+        if event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
+            self._grabbed = event.position()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Pan, and say which pixel is under the pointer."""
+        if self._grabbed is not None and self._pixels is not None:
+            if self._fitted:
+                self._scale, self._centre = self.scale, self._fitted_centre()
+                self._fitted = False
+            self._centre -= (event.position() - self._grabbed) / self._widget_scale()
+            self._grabbed = event.position()
+            self._changed()
+        self._pointer = event.position()
+        self.probed.emit()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """End to pan."""
+        self._grabbed = None
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Go from fitted to actual pixels, and back."""
+        if self._fitted:
+            self.zoom_to(1.0, event.position())
+        else:
+            self.fit()
+
+    def leaveEvent(self, event: object) -> None:
+        """Forget the pointer."""
+        self._pointer = None
+        self.probed.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the picture fitted."""
+        super().resizeEvent(event)
+        if self._fitted:
+            self.view_changed.emit()
+
+    def _changed(self) -> None:
+        self.update()
+        self.view_changed.emit()
+
+    def _widget_scale(self) -> float:
+        return self.scale / self.devicePixelRatioF()
+
+    def _middle(self) -> QPointF:
+        return QPointF(self.width() / 2, self.height() / 2)
+
+    def _fitted_centre(self) -> QPointF:
+        return QPointF(self._size[0] / 2, self._size[1] / 2)
+
+    def _to_picture(self, point: QPointF) -> QPointF:
+        centre = self._fitted_centre() if self._fitted else self._centre
+        offset = (point - self._middle()) / self._widget_scale()
+        return QPointF(centre.x() + offset.x(), centre.y() + offset.y())
+
+    def _target(self) -> QRectF:
+        scale = self._widget_scale()
+        centre = self._fitted_centre() if self._fitted else self._centre
+        corner = self._middle() - centre * scale
+        if self.is_whole:
+            return QRectF(corner, QSizeF(self._size[0] * scale, self._size[1] * scale))
+        # It was made for this many pixels of the screen: drawn exactly on them, it stays sharp.
+        ratio, (width, height) = self.devicePixelRatioF(), self._shown_size()
+        corner = QPointF(round(corner.x() * ratio) / ratio, round(corner.y() * ratio) / ratio)
+        return QRectF(corner, QSizeF(width / ratio, height / ratio))
+
+    def _shown_size(self) -> tuple[int, int]:
+        """Return the width and height of the whole picture in pixels of the screen."""
+        scale = self.scale
+        return max(1, round(self._size[0] * scale)), max(1, round(self._size[1] * scale))
+
+    def _pixel_at(self, point: QPointF) -> tuple[int, int] | None:
+        where = self._to_picture(point)
+        x, y = int(where.x() // 1), int(where.y() // 1)
+        return (x, y) if self._pixels is not None and 0 <= x < self._size[0] and 0 <= y < self._size[1] else None

@@ -1,0 +1,183 @@
+"""A viewer: the picture of one viewer node, with a footer that says what is seen."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from app.theme.icons import icon
+from app.viewers.picture_saver import PictureSaver
+from app.viewers.picture_view import PictureView
+from app.widgets.empty_state import EmptyState
+from app.widgets.frame_rate import FrameRate
+from engine.figures import format_rate
+from engine.protocol.messages import Preview, Viewing
+
+_REFRESH_S = 0.25  # a person can't read figures that change faster
+_SPACING, _MARGIN = 4, 8
+_STAYS_MS = 1000  # after so long without another picture
+
+
+class Viewer(QWidget):
+    """Shows the previews of one node."""
+
+    #: Saving the picture failed; the text says why.
+    failed = Signal(str)
+    #: `viewing` changed.
+    viewing_changed = Signal()
+
+    def __init__(self, hint: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.picture = PictureView()
+        self._page = EmptyState(self.picture, hint)
+        self._probe = QLabel()
+        self._probe.setObjectName("figures")
+        self._probe.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._status = QLabel()
+        self._status.setObjectName("figures")
+        self._status.setToolTip("Size of the picture, zoom, and pictures a second while it changes")
+        self._status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._icon_buttons: dict[str, QToolButton] = {}
+        self._footer = self._make_footer()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._page, 1)
+        column.addWidget(self._footer)
+        self._saver = PictureSaver(self)
+        self._saver.failed.connect(self.failed)
+        self._saver.wants_whole_changed.connect(self._tell_viewing)
+        self._rate, self._pictures = FrameRate(), 0
+        self._drawn_s = 0.0
+        # A picture that stays has no rate, and nothing comes then that would show so.
+        self._stays = QTimer(self, singleShot=True, interval=_STAYS_MS)
+        self._stays.timeout.connect(self._on_stays)
+        self._footer.hide()
+        self.picture.probed.connect(self._on_probed)
+        self.picture.view_changed.connect(self._show_status)
+        self.picture.view_changed.connect(self._tell_viewing)
+        self._told = self.viewing
+
+    @property
+    def probe_text(self) -> str:
+        """The footer's text on the pixel under the pointer."""
+        return self._probe.text()
+
+    @property
+    def status_text(self) -> str:
+        """The footer's text on the picture: size, zoom, and rate while it changes."""
+        return self._status.text()
+
+    @property
+    def hint(self) -> str:
+        """What is said while there is no picture."""
+        return self._page.hint
+
+    @property
+    def viewing(self) -> Viewing:
+        """What is needed of the picture now: the size that it is shown in, and the pixel under the pointer."""
+        probe = None if self.picture.is_whole else self.picture.probe
+        return Viewing(None if self._saver.wants_whole else self.picture.wanted_size, probe=probe)
+
+    @property
+    def has_picture(self) -> bool:
+        """True once a picture came."""
+        return self.picture.picture_size is not None
+
+    def show_preview(self, preview: Preview) -> None:
+        """Show a new picture."""
+        self.picture.show_pixels(preview.pixels, preview.shape)
+        if preview.probed is not None and self.picture.probe is not None:
+            self._show_pixel(preview.probed.x, preview.probed.y, preview.probed.value)
+        if self.picture.is_whole and self._saver.wants_whole:
+            self._saver.take(self.picture.picture())
+        self._tell_viewing()
+        now_s = time.monotonic()
+        self._pictures += 1
+        self._rate.add(self._pictures, now_s)
+        self._stays.start()
+        if now_s - self._drawn_s > _REFRESH_S:
+            self._drawn_s = now_s
+            self._show_status()
+        if self._footer.isHidden():
+            self._page.set_filled(True)
+            self._footer.show()
+
+    def save_picture(self) -> None:
+        """Ask for a file and save the picture as it is now, in full size."""
+        self._saver.save(self.picture.picture() if self.picture.is_whole else None)
+
+    def set_hint(self, hint: str) -> None:
+        """Say something else while there is no picture."""
+        self._page.set_hint(hint)
+
+    def refresh_icons(self) -> None:
+        """Draw the icons again, in the colours of the present theme."""
+        for name, button in self._icon_buttons.items():
+            button.setIcon(icon(name))
+
+    def _make_footer(self) -> QWidget:
+        footer = QWidget()
+        footer.setObjectName("viewerFooter")
+        row = QHBoxLayout(footer)
+        row.setContentsMargins(_MARGIN, _SPACING, _SPACING, _SPACING)
+        row.setSpacing(_SPACING)
+        row.addWidget(self._probe, 1)
+        row.addWidget(self._status)
+        for face, text, run in (
+            ("fit", "Fit the picture (double-click)", self.picture.fit),
+            ("1:1", "Actual pixels (double-click)", self.picture.show_actual_pixels),
+            ("snapshot", "Save picture …", self.save_picture),
+        ):
+            button = QToolButton(autoRaise=True)
+            if face == "1:1":
+                button.setText(face)
+            else:
+                button.setIcon(icon(face))
+                self._icon_buttons[face] = button
+            button.setToolTip(text)
+            button.setAccessibleName(text)
+            button.clicked.connect(run)
+            row.addWidget(button)
+        return footer
+
+    def _on_probed(self) -> None:
+        point = self.picture.probe
+        if point is None:
+            self._show_probe("")
+        elif (colour := self.picture.pixel(*point)) is not None:
+            self._show_pixel(*point, colour)
+        # Else it comes with the next picture; until then the text tells of the pixel before.
+        self._tell_viewing()
+
+    def _show_pixel(self, x: int, y: int, colour: tuple[int, int, int, int]) -> None:
+        red, green, blue, alpha = colour
+        self._show_probe(f"({x}, {y})  {red} {green} {blue} {alpha}")
+
+    def _show_probe(self, text: str) -> None:
+        """Show the pixel under the pointer; where the footer is too narrow for both texts, in place of the other."""
+        self._probe.setText(text)
+        needed = self._probe.fontMetrics().horizontalAdvance(text) + self._status.sizeHint().width()
+        tools = sum(button.sizeHint().width() + _SPACING for button in self._footer.findChildren(QToolButton))
+        self._status.setVisible(not text or needed + tools + 3 * _SPACING + _MARGIN < self._footer.width())
+
+    def _tell_viewing(self) -> None:
+        if self.viewing != self._told:
+            self._told = self.viewing
+            self.viewing_changed.emit()
+
+    def _on_stays(self) -> None:
+        self._rate.clear()
+        self._show_status()
+
+    def _show_status(self) -> None:
+        size = self.picture.picture_size
+        if size is None:
+            return
+        rate = self._rate.per_second(time.monotonic())
+        parts = [f"{size[0]} × {size[1]}", f"{self.picture.scale:.0%}"]
+        if rate is not None:
+            parts.append(format_rate(rate))
+        self._status.setText(" · ".join(parts))

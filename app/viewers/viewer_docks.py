@@ -1,0 +1,159 @@
+"""The viewer docks: one for each viewer node of the patch, made and removed as the patch changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QDockWidget, QMainWindow
+
+from app.viewers.viewer import Viewer
+from engine.blocktypes.block import shows_pictures
+from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
+from engine.patch.document import Patch
+from engine.protocol.messages import FrameReport, Preview, Viewing
+
+_NO_VIEWER = "Add a Viewer block and connect an image"
+_NO_IMAGE = "Connect an image to this viewer"
+_WAITING = "Waiting for the first picture …"
+_COMPILING = "Compiling the patch …"
+
+
+class ViewerDocks(QObject):
+    """Keeps one dock a viewer node, tabbed together; without a viewer node one dock says how to get one."""
+
+    #: Which viewers can be seen changed, or what of them: a dict of `Viewing` by node id.
+    visible_changed = Signal(dict)
+    failed = Signal(str)
+
+    def __init__(self, window: QMainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._patch: Patch | None = None
+        self._unsubscribe: Callable[[], None] | None = None
+        self._visible: dict[str, Viewing] = {}
+        self._is_preparing = False
+        self.empty = self._make_dock("viewer", "Viewer", Viewer(_NO_VIEWER))
+        window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
+        self.docks: dict[str, QDockWidget] = {}
+
+    def viewer(self, node: str) -> Viewer:
+        """Return the viewer of a node."""
+        widget = self.docks[node].widget()
+        assert isinstance(widget, Viewer)
+        return widget
+
+    def set_patch(self, patch: Patch | None) -> None:
+        """Show the viewers of another patch."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        for node in list(self.docks):
+            self._remove(node)
+        self._patch = patch
+        if patch is not None:
+            self._unsubscribe = patch.subscribe(self._on_change)
+            for node in patch.nodes:
+                self._add(node)
+        if self.docks:
+            next(iter(self.docks.values())).raise_()
+
+    def show_preview(self, preview: Preview) -> None:
+        """Hand a picture to its viewer, if that is still there."""
+        if preview.node in self.docks:
+            self.viewer(preview.node).show_preview(preview)
+
+    def show_report(self, report: FrameReport) -> None:
+        """Say, where there is no picture yet, what is waited for."""
+        if report.preparing != self._is_preparing:
+            self._is_preparing = report.preparing
+            for node in self.docks:
+                self.viewer(node).set_hint(self._hint(node))
+
+    def reveal(self, node: str) -> None:
+        """Bring a viewer to the front, also one that was closed."""
+        if node in self.docks:
+            self.docks[node].show()
+            self.docks[node].raise_()
+
+    def refresh_icons(self) -> None:
+        """Draw the icons again, in the colours of the present theme."""
+        for node in self.docks:
+            self.viewer(node).refresh_icons()
+
+    def _add(self, node: str) -> None:
+        assert self._patch is not None
+        block_type = self._patch.block_type(node)
+        if block_type is None or not shows_pictures(block_type):
+            return
+        viewer = Viewer(self._hint(node))
+        viewer.viewing_changed.connect(partial(self._on_viewing, node))
+        dock = self._make_dock(f"viewer:{node}", self._patch.title(node), viewer)
+        # Qt counts a tab behind another one as not visible, which is what is meant here.
+        dock.visibilityChanged.connect(partial(self._set_seen, node))
+        neighbour = next(iter(self.docks.values()), self.empty)
+        self.docks[node] = dock
+        self._window.tabifyDockWidget(neighbour, dock)
+        dock.setVisible(True)
+        self.empty.hide()
+        dock.raise_()
+
+    def _remove(self, node: str) -> None:
+        dock = self.docks.pop(node)
+        if not self.docks:
+            # Its place is kept by the dock that says how to get a viewer.
+            self._window.tabifyDockWidget(dock, self.empty)
+            self.empty.show()
+        self._window.removeDockWidget(dock)
+        dock.deleteLater()
+        self._set_seen(node, False)
+
+    def _make_dock(self, name: str, title: str, viewer: Viewer) -> QDockWidget:
+        dock = QDockWidget(title, self._window)
+        dock.setObjectName(name)
+        dock.setWidget(viewer)
+        viewer.failed.connect(self.failed)
+        return dock
+
+    def _hint(self, node: str) -> str:
+        assert self._patch is not None
+        fed = any(connection.target.node == node for connection in self._patch.connections)
+        return (_COMPILING if self._is_preparing else _WAITING) if fed else _NO_IMAGE
+
+    def _set_seen(self, node: str, seen: bool) -> None:
+        seen = seen and node in self.docks  # Qt tells of one that is being removed, too
+        if seen != (node in self._visible):
+            others = {other: viewing for other, viewing in self._visible.items() if other != node}
+            self._visible = {**others, node: self.viewer(node).viewing} if seen else others
+            self.visible_changed.emit(self._visible)
+
+    def _on_viewing(self, node: str) -> None:
+        if node in self._visible and node in self.docks:
+            self._visible = {**self._visible, node: self.viewer(node).viewing}
+            self.visible_changed.emit(self._visible)
+
+    def _on_change(self, change: Change) -> None:
+        match change:
+            case NodeAdded(node):
+                self._add(node.id)
+            case NodeRemoved(node) if node.id in self.docks:
+                self._remove(node.id)
+            case NodeRenamed(node) if node in self.docks and self._patch is not None:
+                self.docks[node].setWindowTitle(self._patch.title(node))
+            case Connected(connection) | Disconnected(connection) if connection.target.node in self.docks:
+                self.viewer(connection.target.node).set_hint(self._hint(connection.target.node))
+            case BlockTypesChanged(types):
+                self._follow_types(types)
+
+    def _follow_types(self, types: frozenset[str]) -> None:
+        """Types may show pictures that did not before, and the other way round."""
+        assert self._patch is not None
+        for node in self._patch.nodes.values():
+            if node.type in types:
+                block_type = self._patch.block_type(node.id)
+                shows = block_type is not None and shows_pictures(block_type)
+                if shows and node.id not in self.docks:
+                    self._add(node.id)
+                elif block_type is not None and not shows and node.id in self.docks:
+                    self._remove(node.id)

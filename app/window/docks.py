@@ -1,0 +1,125 @@
+"""The fixed docks of the window: shown beside a patch, hidden beside the welcome page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+
+from app.documents.editor_state import UserState
+
+
+class Docks:
+    """Docks by name. One that the person closed stays closed until the person opens it again."""
+
+    def __init__(self, window: QMainWindow) -> None:
+        self._window = window
+        self._docks: dict[str, QDockWidget] = {}
+        self._closed: frozenset[str] = frozenset()
+        self._shown = False
+
+    def __getitem__(self, name: str) -> QDockWidget:
+        return self._docks[name]
+
+    def add(self, name: str, title: str, widget: QWidget, area: Qt.DockWidgetArea) -> None:
+        """Add a dock to the window."""
+        dock = QDockWidget(title, self._window)
+        dock.setObjectName(name)
+        dock.setWidget(widget)
+        self._window.addDockWidget(area, dock)
+        self._docks[name] = dock
+
+    def toggle_actions(self) -> list[QAction]:
+        """Return the actions that show and hide each dock."""
+        return [dock.toggleViewAction() for dock in self._docks.values()]
+
+    def show_all(self, shown: bool) -> None:
+        """Show the docks, but for those that the person closed; or hide all of them."""
+        self._closed = frozenset(self.closed())
+        if shown != self._shown or not shown:
+            for name, dock in self._docks.items():
+                dock.setVisible(shown and name not in self._closed)
+        self._shown = shown
+
+    def close(self, names: Iterable[str]) -> None:
+        """Take these docks for closed by the person, from the next time that docks are shown."""
+        self._closed = frozenset(names)
+
+    def closed(self) -> list[str]:
+        """Return the names of the docks that the person closed."""
+        if not self._shown:
+            return sorted(self._closed)
+        # A dock behind another one's tab is not visible either, but its action is checked.
+        return [name for name, dock in self._docks.items() if not dock.toggleViewAction().isChecked()]
+
+    def reveal(self, name: str) -> None:
+        """Bring a dock to the front, also one that was closed."""
+        self._docks[name].show()
+        self._docks[name].raise_()
+
+
+# Where the docks of the window are at first, and how the person's own arrangement comes back.
+
+
+_SIZE = QSize(1440, 900)
+_FRAME = QSize(16, 48)  # about what a window manager puts around a window
+#: Shares of the window: the viewer is what a person works for, so its column is wide.
+_RIGHT_SHARE, _VIEWER_SHARE = 0.36, 0.46
+_LISTS_HEIGHT = 188
+#: An arrangement saved by another version is not restored: its docks may not exist any more.
+_VERSION = 2
+
+
+def arrange(window: QMainWindow, docks: Docks) -> None:
+    """Give the window its size and the docks their places."""
+    window.resize(_SIZE)
+    room = window.screen().availableSize() - _FRAME
+    # The offscreen platform has a small screen that nobody sees.
+    if _SIZE.boundedTo(room) != _SIZE and QGuiApplication.platformName() != "offscreen":
+        window.resize(_SIZE.boundedTo(room))
+        window.setWindowState(Qt.WindowState.WindowMaximized)
+    window.setDockNestingEnabled(True)
+    window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+    window.tabifyDockWidget(docks["problems"], docks["updates"])
+    window.tabifyDockWidget(docks["updates"], docks["log"])
+    docks["problems"].raise_()
+
+
+def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
+    """Give the docks their first sizes; Qt takes them only for docks that are shown."""
+    right = [viewer, docks["inspector"]]
+    width, upper = round(_RIGHT_SHARE * window.width()), round(_VIEWER_SHARE * window.height())
+    window.resizeDocks(right, [width, width], Qt.Orientation.Horizontal)
+    window.resizeDocks(right, [upper, window.height() - upper], Qt.Orientation.Vertical)
+    window.resizeDocks([docks["problems"]], [_LISTS_HEIGHT], Qt.Orientation.Vertical)
+    QTimer.singleShot(0, window, partial(_tabify, window, docks["inspector"], docks["help"]))
+
+
+def _tabify(window: QMainWindow, front: QDockWidget, behind: QDockWidget) -> None:
+    """Put a shown dock behind another; had they been hidden then, Qt would leave their tabs where they are not seen."""
+    is_open = behind.toggleViewAction().isChecked()
+    behind.hide()
+    window.tabifyDockWidget(front, behind)
+    behind.show()
+    front.raise_()
+    behind.setVisible(is_open)  # which it is not at first
+
+
+def restore(window: QMainWindow, docks: Docks, state: UserState) -> None:
+    """Bring back the arrangement that the person left."""
+    if state.geometry:
+        window.restoreGeometry(QByteArray(state.geometry))
+    if state.layout:
+        window.restoreState(QByteArray(state.layout), _VERSION)
+    docks.close(state.closed_docks)
+
+
+def remember(window: QMainWindow, docks: Docks, state: UserState, *, arranged: bool) -> None:
+    """Keep the window's place, and that of its docks once they were `arranged` beside a patch."""
+    state.geometry = bytes(window.saveGeometry().data())
+    if arranged or state.layout:
+        state.layout = bytes(window.saveState(_VERSION).data())
+    state.closed_docks = docks.closed()

@@ -1,0 +1,137 @@
+"""The engine's badge: device, launched frames per second and frame time; more in its tooltip."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QPointF, QTimer
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+from app.widgets.frame_rate import FrameRate
+from engine.figures import format_bytes, format_rate, format_time, plural
+from engine.protocol.messages import FrameReport
+
+_SILENCE_S = 2.0  # after which a running engine is said not to answer
+_REFRESH_S = 0.25  # a person can't read figures that change faster
+_STILL_S = 1.0  # after so long without a launch nothing changes
+
+
+def badge_text(report: FrameReport | None, per_second: float | None = None, time_ns: float | None = None) -> str:
+    """Return the badge's line, such as "cuda:0 · 60 fps · 0.42 ms".
+
+    `per_second` is how often the graph is launched: 0 while nothing changes, None while that is not known yet.
+    `time_ns` is of the last frame that was launched; None when that is the one of the report.
+    """
+    if report is None:
+        return "No engine"
+    parts = [report.statistics.device]
+    if report.preparing:
+        parts.append("compiling …")
+    if report.failed:
+        return f"{report.statistics.device} · stopped"
+    if not report.running:
+        parts.append("paused")
+    elif per_second == 0 and not report.preparing:
+        return " · ".join([*parts, "still" if report.launches else "nothing to run"])
+    elif per_second:
+        parts.append(format_rate(per_second))
+    parts.append(format_time(report.frame_time_ns if time_ns is None else time_ns))
+    return " · ".join(parts)
+
+
+def badge_tooltip(report: FrameReport | None) -> str:
+    """Return the lines behind the badge: blocks, kernels, launch time, profiling level and memory."""
+    if report is None:
+        return "No patch is running"
+    figures = report.statistics
+    launch = "not measured" if figures.launch_ns is None else format_time(figures.launch_ns)
+    used, allocated = format_bytes(figures.pool_used_bytes), format_bytes(figures.pool_allocated_bytes)
+    lines = [
+        f"Frame {report.frame:,}",
+        f"Launches: {report.launches:,}; a frame in which nothing changes needs none",
+        f"{plural(figures.blocks, 'block')}, {plural(figures.kernels, 'kernel')}",
+        f"Launch: {launch}",
+        f"Profiling: {figures.profiling.name.lower().replace('_', ' ')}",
+        f"Memory: {used} of {allocated}",
+    ]
+    return "\n".join(lines)
+
+
+@safe_overrides
+class EngineBadge(QWidget):
+    """A dot that is green only while the engine runs, and the badge's line."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("engineBadge")
+        self._label = QLabel()
+        self._label.setObjectName("figures")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(24, 0, 12, 0)
+        layout.addWidget(self._label)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self._rate = FrameRate()
+        self._launches, self._launched_s = -1, 0.0
+        self._time_ns: int | None = None
+        self._drawn_s = 0.0
+        self._is_running = False
+        self._reported_s = 0.0
+        self._silence = QTimer(self, interval=1000)
+        self._silence.timeout.connect(self._check_silence)
+        self.clear()
+
+    @property
+    def text(self) -> str:
+        """The line as it is shown."""
+        return self._label.text()
+
+    def clear(self) -> None:
+        """Show that no engine runs."""
+        self._rate.clear()
+        self._launches, self._time_ns = -1, None
+        self._drawn_s = 0.0
+        self._silence.stop()
+        self._show(None, None)
+
+    def show_report(self, report: FrameReport) -> None:
+        """Take a report; the figures are drawn four times a second, a change of state at once."""
+        now_s = time.monotonic()
+        self._reported_s = now_s
+        self._rate.add(report.launches, now_s)
+        if report.launches != self._launches or report.preparing or not report.running:
+            self._launched_s = now_s
+        if report.launches != self._launches:
+            self._launches, self._time_ns = report.launches, report.frame_time_ns
+        if report.running and not self._silence.isActive():
+            self._silence.start()
+        if report.running == self._is_running and now_s - self._drawn_s < _REFRESH_S:
+            return
+        self._drawn_s = now_s
+        is_still = now_s - self._launched_s > _STILL_S
+        self._show(report, 0.0 if is_still else self._rate.per_second(now_s))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the dot."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(0, 0, 0, 0))
+        painter.setBrush(QColor(colours.current().running if self._is_running else colours.current().text_faint))
+        painter.drawEllipse(QPointF(12, self.height() / 2), 4, 4)
+        painter.end()
+
+    def _check_silence(self) -> None:
+        silent_s = time.monotonic() - self._reported_s
+        if self._is_running and silent_s > _SILENCE_S:
+            self._is_running = False
+            self._label.setText(f"no frame for {silent_s:.0f} s")
+            self.update()
+
+    def _show(self, report: FrameReport | None, per_second: float | None) -> None:
+        self._is_running = report is not None and report.running
+        self._label.setText(badge_text(report, per_second, self._time_ns))
+        self.setToolTip(badge_tooltip(report))
+        self.setAccessibleName(f"Engine: {self._label.text()}")
+        self.update()

@@ -1,0 +1,296 @@
+"""`MainWindow`: puts canvas, docks, commands and session together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, QUrl
+from PySide6.QtGui import QCloseEvent, QDesktopServices
+from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget
+
+from app.canvas.canvas import Canvas
+from app.commands.actions import Actions
+from app.commands.availability import Availability
+from app.commands.commands import make_commands
+from app.commands.help_dialogs import make_shortcut_list, show_about
+from app.commands.menus import ChangingMenus, open_context_menu
+from app.docks.help import Help
+from app.docks.log import Log
+from app.docks.problems import Problems
+from app.docks.updates import Updates
+from app.documents.bridge import Bridge
+from app.documents.editor_state import load_state, save_state
+from app.documents.file_commands import FileCommands
+from app.documents.gallery import find_examples
+from app.documents.recovery import RecoverySlot, take_left_behind
+from app.documents.session import MakeEngine, Session
+from app.documents.trust import TrustedFolders
+from app.inspector.inspector import Inspector
+from app.qt.gc_timer import GarbageTimer
+from app.qt.safe_overrides import safe_overrides
+from app.theme.apply import apply_theme
+from app.theme.colours import current
+from app.view_models.block_help import kernel_files
+from app.viewers.viewer_docks import ViewerDocks
+from app.window.docks import Docks, arrange, remember, restore, size_docks
+from app.window.engine_badge import EngineBadge
+from app.window.focus_keys import ControlKeys
+from app.window.input_events import InputEvents
+from app.window.messages import Messages
+from app.window.toolbars import Banner, ProblemCount, add_toolbar, fill_menu_bar, set_status_bar, under_banner
+from app.window.transport import Playing
+from app.window.welcome import Welcome
+from app.window.window_style import window_stylesheet
+from engine.diagnostics import error
+from engine.protocol.messages import FrameReport
+
+
+@safe_overrides
+class MainWindow(QMainWindow):
+    """The editor's window. `make_engine` starts an engine for a patch; `folder` keeps what is remembered."""
+
+    def __init__(self, make_engine: MakeEngine, folder: Path) -> None:
+        super().__init__()
+        self.setWindowTitle("Warploom[*]")
+        self._folder = folder
+        self._is_sized = False
+        self.state = load_state(folder)
+        self.garbage = GarbageTimer(self)
+        self.session = Session(make_engine, self)
+        self._recovery = RecoverySlot(folder / "recovery")
+        self.files = FileCommands(self.session, self.state, self._recovery, TrustedFolders(folder), self)
+        self.bridge = Bridge(self)
+        self.canvas = Canvas()
+        self.inputs = InputEvents(self.session.post, self.canvas.surface, self)
+        self.welcome = Welcome(find_examples())
+        self.inspector, self.help, self.problems, self.log = Inspector(), Help(), Problems(), Log()
+        self.updates = Updates()
+        self.viewers = ViewerDocks(self)
+        self.messages = Messages(self.statusBar(), self.log)
+        self.badge = EngineBadge()
+        self.banner = Banner("Restart engine")
+        self._problem_count = ProblemCount()
+        self._central = QStackedWidget()
+        self._central.addWidget(self.welcome)
+        self._central.addWidget(under_banner(self.banner, self.canvas))
+        self.setCentralWidget(self._central)
+        self.docks = Docks(self)
+        self.docks.add("inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.docks.add("help", "Help", self.help, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.docks.add("problems", "Problems", self.problems, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.docks.add("updates", "Updates", self.updates, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.actions_by_id = Actions(self, make_commands(self), self.canvas)
+        self.playing = Playing(self, self.session, self.actions_by_id)
+        fill_menu_bar(self.actions_by_id, self.docks)
+        add_toolbar(self, self.actions_by_id, self.playing.transport, self.badge)
+        set_status_bar(self, self._problem_count)
+        self._availability = Availability(self, self.session, self.canvas, self.actions_by_id)
+        ChangingMenus(self, self.actions_by_id, self.canvas, self.viewers, self.files, self.state)
+        application().focusChanged.connect(ControlKeys(self).watch)
+        self._wire()
+        arrange(self, self.docks)
+        restore(self, self.docks, self.state)
+        self._show_recent()
+        self.set_theme(self.state.theme)
+        self._on_replaced()
+
+    # Commands that concern the window itself
+
+    def toggle_running(self) -> None:
+        """Play, or pause."""
+        self.session.set_running(not self.session.running)
+
+    def go_to(self, node: str) -> None:
+        """Select a node and bring it into view."""
+        if self.session.patch is not None and node in self.session.patch.nodes:
+            self.canvas.select([node])
+            self.canvas.fit_selection()
+            self.canvas.setFocus()
+
+    def rename_selected(self) -> None:
+        """Let the person type another title for the selected block."""
+        self.docks.reveal("inspector")
+        self.inspector.begin_rename()
+
+    def show_block_help(self) -> None:
+        """Show the help of the selected block beside its parameters."""
+        self.docks.reveal("help")
+
+    def open_kernel_source(self) -> None:
+        """Open the kernel files of the selected block in the system's editor."""
+        patch, selected = self.session.patch, self.canvas.selected()
+        block_type = patch.block_type(selected[0]) if patch is not None and selected else None
+        files = kernel_files(block_type) if block_type else []
+        for path in files:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+        if not files:
+            self.messages.show("The selected block has no kernel of its own")
+
+    def set_theme(self, name: str) -> None:
+        """Use the theme "dark" or "light"."""
+        apply_theme(application(), name)
+        self.state.theme = name
+        self.setStyleSheet(window_stylesheet(current()))
+        self.actions_by_id.refresh_icons()
+        self.viewers.refresh_icons()
+        self.updates.refresh_icons()
+        self.inspector.show_nodes(self.inspector.nodes)
+        self.help.refresh()
+        self.playing.refresh()
+
+    def show_problems(self) -> None:
+        """Bring the problem list to the front."""
+        self.docks.reveal("problems")
+
+    def show_shortcuts(self) -> None:
+        """List the commands that have keys."""
+        make_shortcut_list(self, self.actions_by_id.commands.values()).open()
+
+    def show_about(self) -> None:
+        """Say what this is."""
+        engine = self.session.engine
+        info = engine.info if engine else None
+        show_about(self, f"{info.name}, {info.title}" if info else "no device; open a patch first")
+
+    def offer_recovery(self) -> None:
+        """Offer unsaved work that a crash left behind."""
+        for found in take_left_behind(self._folder / "recovery"):
+            self.files.recover(found)
+
+    # Qt
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Stop drawing while the window is minimised."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self.bridge.set_active(not self.isMinimized())
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask about unsaved changes, remember the window, and end the engine."""
+        if not self.files.may_close():
+            event.ignore()
+            return
+        remember(self, self.docks, self.state, arranged=self._is_sized)
+        self.session.close()
+        self.garbage.close()
+        self._recovery.close()
+        try:
+            save_state(self.state, self._folder)
+        except OSError as problem:
+            self.messages.show_fault(f"window state must be writable to {self._folder}, got: {problem}")
+        event.accept()
+
+    def _wire(self) -> None:
+        session, bridge, canvas = self.session, self.bridge, self.canvas
+        session.replaced.connect(self._on_replaced)
+        session.engine_changed.connect(self._on_engine_changed)
+        self.banner.clicked.connect(session.restart_engine)
+        session.changed.connect(self._show_title)
+        session.types_changed.connect(self._on_types)
+        session.engine_failed.connect(self._on_engine_failed)
+        bridge.report.connect(self._on_report)
+        bridge.preview.connect(self.viewers.show_preview)
+        bridge.updated.connect(self.updates.add)
+        bridge.saved.connect(self.messages.show_saved)
+        bridge.failed.connect(self.messages.show_diagnostic)
+        self.viewers.visible_changed.connect(bridge.observe)
+        self.viewers.failed.connect(self.messages.show_fault)
+        canvas.set_costing(session.cost_of)
+        canvas.selection_changed.connect(self._on_selection)
+        canvas.menu_requested.connect(self._show_context_menu)
+        canvas.refused.connect(self.messages.show)
+        canvas.node_activated.connect(self.viewers.reveal)
+        self.inspector.refused.connect(self.messages.show)
+        self.inspector.node_followed.connect(self.go_to)
+        self.inspector.renaming_ended.connect(canvas.setFocus)
+        self.problems.node_activated.connect(self.go_to)
+        self.updates.node_activated.connect(self.go_to)
+        self.updates.noted.connect(self.messages.show)
+        self.problems.counted.connect(self._on_problem_count)
+        self.welcome.new_requested.connect(self.files.new)
+        self.welcome.browse_requested.connect(self.files.open)
+        self.welcome.open_requested.connect(self.files.open_path)
+        self.welcome.example_requested.connect(self.files.open_example)
+        self.files.noted.connect(self.messages.show)
+        self.files.recent_changed.connect(self._show_recent)
+
+    # Following session and engine
+
+    def _on_replaced(self) -> None:
+        patch = self.session.patch
+        for part in (self.inspector, self.problems, self.updates, self.viewers):
+            part.set_patch(patch)
+        self.canvas.set_patch(patch)
+        self.inputs.set_patch(patch)
+        self._on_engine_changed()
+        self._central.setCurrentIndex(0 if patch is None else 1)
+        self.docks.show_all(patch is not None)
+        self.viewers.empty.setVisible(patch is not None and not self.viewers.docks)
+        self._availability.follow_patch()
+        self._on_selection([])
+        if patch is not None:
+            self.canvas.setFocus()
+            if not self.state.layout and not self._is_sized:
+                self._is_sized = True
+                size_docks(self, self.docks, next(iter(self.viewers.docks.values()), self.viewers.empty))
+            # The canvas has its size only after the layout, which is done in the next turn of the event loop.
+            QTimer.singleShot(0, self.canvas.fit)
+
+    def _on_engine_changed(self) -> None:
+        self.banner.hide()
+        self.badge.clear()
+        self.playing.begin()
+        self.garbage.set_busy(self.session.engine is not None)
+        self.updates.begin_again()
+        self.bridge.set_engine(self.session.engine)
+
+    def _show_title(self) -> None:
+        self.setWindowTitle(f"{self.files.name}[*] – Warploom" if self.session.patch else "Warploom[*]")
+        self.setWindowModified(self.session.is_modified)
+
+    def _on_selection(self, nodes: list[str]) -> None:
+        patch = self.session.patch
+        self.inspector.show_nodes(nodes)
+        self.help.show_type(patch.block_type(nodes[0]) if patch is not None and nodes else None)
+        self._availability.follow_selection()
+
+    def _on_types(self, types: frozenset[str]) -> None:
+        patch, selected = self.session.patch, self.canvas.selected()
+        if patch is not None and any(patch.nodes[node].type in types for node in selected):
+            self._on_selection(selected)
+
+    def _on_report(self, report: FrameReport) -> None:
+        self.canvas.show_report(report)
+        self.inspector.show_report(report)
+        self.viewers.show_report(report)
+        self.problems.show_diagnostics(report.diagnostics)
+        self.updates.show_report(report)
+        self.badge.show_report(report)
+        self.playing.show_report(report)
+        if report.failed:
+            self.banner.show_text(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
+
+    def _on_engine_failed(self, text: str) -> None:
+        self.messages.show_fault(text)
+        self.problems.show_diagnostics((error(text),))
+        self.banner.show_text(f"The engine can't start; the patch is intact. {text}")
+
+    def _on_problem_count(self, errors: int, warnings: int) -> None:
+        count = errors + warnings
+        self.docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
+        self._problem_count.show_count(errors, warnings)
+
+    def _show_recent(self) -> None:
+        self.welcome.show_recent(self.state.existing_recent()[:5])
+
+    def _show_context_menu(self, kind: str, position: QPoint) -> None:
+        self._availability.follow_selection()
+        open_context_menu(self, self.actions_by_id, kind, position)
+
+
+def application() -> QApplication:
+    """Return the application, which is there before any window."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    return app

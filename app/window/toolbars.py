@@ -1,0 +1,107 @@
+"""The bars around the canvas: menus, toolbar, status, and a banner on top."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMainWindow, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app.commands.actions import Actions
+from app.commands.commands import MENUS, TOOLBAR
+from app.window.docks import Docks
+from engine.figures import plural
+
+
+def fill_menu_bar(actions: Actions, docks: Docks) -> None:
+    """Add the menus to the window; the docks are at the end of the one of views."""
+    actions.fill_menu_bar(MENUS)
+    for action in docks.toggle_actions():
+        actions.menus["view"].addAction(action)
+
+
+def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_the_end: QWidget) -> None:
+    """Add the toolbar to the window, with the transport behind its commands."""
+    toolbar = actions.make_toolbar(TOOLBAR)
+    toolbar.addWidget(transport)
+    spacer = QWidget()
+    spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+    toolbar.addWidget(spacer)
+    toolbar.addWidget(at_the_end)
+    window.addToolBar(toolbar)
+    actions.menus["view"].addAction(toolbar.toggleViewAction())
+
+
+def set_status_bar(window: QMainWindow, at_the_end: QWidget) -> None:
+    """Keep a widget at the end of the status bar, where nothing that is said covers it."""
+    window.statusBar().addPermanentWidget(at_the_end)
+    window.statusBar().setSizeGripEnabled(False)
+
+
+def under_banner(banner: QWidget, content: QWidget) -> QWidget:
+    """Return a page with a banner over its content."""
+    page = QWidget()
+    column = QVBoxLayout(page)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    column.addWidget(banner)
+    column.addWidget(content)
+    return page
+
+
+# A line above the canvas for what keeps the whole patch from running, with the one thing to do about it.
+
+
+class Banner(QFrame):
+    """Hidden until `show_text`; the person answers with the button, or by mending the patch."""
+
+    clicked = Signal()
+
+    def __init__(self, button: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("banner")
+        self._label = QLabel(wordWrap=True)
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.button = QPushButton(button)
+        self.button.clicked.connect(self.clicked)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 8, 8, 8)
+        row.setSpacing(12)
+        row.addWidget(self._label, 1)
+        row.addWidget(self.button)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """The text that is shown; empty while there is none."""
+        return "" if self.isHidden() else self._label.text()
+
+    def show_text(self, text: str) -> None:
+        """Show a text and the button."""
+        self._label.setText(text)
+        self.show()
+
+
+# The number of problems in the status bar; a click shows the list.
+
+
+class ProblemCount(QPushButton):
+    """Hidden while there are no problems."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, flat=True)
+        self.setObjectName("problemCount")
+        self.setToolTip("Show the problems")
+        self.hide()
+
+    def show_count(self, errors: int, warnings: int) -> None:
+        """Show how many problems there are."""
+        self.setText(count_text(errors, warnings))
+        self.setProperty("errors", "true" if errors else "false")
+        self.style().polish(self)
+        self.setVisible(bool(errors + warnings))
+
+
+def count_text(errors: int, warnings: int) -> str:
+    """Return the number of problems, such as "2 errors, 1 warning"; nothing when there are none."""
+    counted = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
+    return ", ".join(counted)

@@ -1,0 +1,159 @@
+"""`Playing`: ties play, pause, step and reset, the pacing and the transport's figures to the session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction, QFontMetrics, QKeySequence
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
+
+from app.commands.actions import Actions
+from app.commands.commands import NEEDS_ENGINE, PACINGS
+from app.documents.session import Session
+from app.qt.display_rate import DisplayRate
+from app.qt.safe_overrides import safe_overrides
+from app.theme.icons import icon
+from engine.protocol.messages import FrameReport
+from engine.protocol.pacing import Pacing, PacingMode
+
+# The transport's figures beside play and pause: frame and time of the patch, and how frames are paced.
+
+
+_REFRESH_S = 0.1  # hundredths of a second can't be read anyway
+_BUTTON_MARGINS = 32
+_WIDEST = "88:88:88.88   frame 88,888,888"
+
+
+def format_clock(time_s: float) -> str:
+    """Return a time as "0:07.25", "12:34.50" or "1:02:03.00": hours only when there are any."""
+    hundredths = round(time_s * 100)
+    minutes, rest = divmod(hundredths, 6000)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{rest // 100:02}.{rest % 100:02}"
+    return f"{hours}:{minutes:02}:{seconds}" if hours else f"{minutes}:{seconds}"
+
+
+def pacing_text(pacing: Pacing) -> str:
+    """Return what the chooser shows, such as "Display 60", "30 fps" or "Free"."""
+    if pacing.rate is None:
+        return "Free"
+    return f"Display {pacing.rate:.0f}" if pacing.mode is PacingMode.DISPLAY else f"{pacing.rate:g} fps"
+
+
+def pacing_tooltip(pacing: Pacing) -> str:
+    """Return the choice in a sentence."""
+    if pacing.rate is None:
+        what = "each frame follows the one before at once"
+    elif pacing.mode is PacingMode.DISPLAY:
+        what = f"as many frames a second as this screen shows, {pacing.rate:g}"
+    else:
+        what = f"{pacing.rate:g} frames a second"
+    return f"Frame pacing: {what}"
+
+
+@safe_overrides
+class Transport(QWidget):
+    """Shows where the patch is, and opens the choice of its pacing."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("transport")
+        self._place = QLabel()
+        self._place.setObjectName("figures")
+        self._place.setMinimumWidth(QFontMetrics(self._place.font()).horizontalAdvance(_WIDEST))
+        menu = QMenu(self)
+        menu.setToolTipsVisible(True)
+        self._pacing = QToolButton()
+        self._pacing.setObjectName("pacing")
+        self._pacing.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._pacing.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self._pacing.setMenu(menu)
+        # As wide for every choice, so that what follows stays where it is.
+        text_width = QFontMetrics(self._pacing.font()).horizontalAdvance("Display 240")
+        self._pacing.setMinimumWidth(text_width + _BUTTON_MARGINS)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(4, 0, 0, 0)
+        layout.setSpacing(12)
+        layout.addWidget(self._pacing)
+        layout.addWidget(self._place)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self._shown: tuple[bool, int] = (False, -1)
+        self._drawn_s = 0.0
+        self.clear()
+
+    @property
+    def text(self) -> str:
+        """Frame and time as they are shown."""
+        return self._place.text()
+
+    def fill_pacings(self, choices: Sequence[QAction]) -> None:
+        """Offer these choices."""
+        self._pacing.menu().addActions(choices)
+
+    def show_pacing(self, pacing: Pacing) -> None:
+        """Show another choice."""
+        self._pacing.setText(pacing_text(pacing))
+        self._pacing.setToolTip(pacing_tooltip(pacing))
+        self._pacing.setAccessibleName(self._pacing.toolTip())
+
+    def show_report(self, report: FrameReport) -> None:
+        """Take a report; while it plays the figures are drawn ten times a second, a change of state at once."""
+        now_s = time.monotonic()
+        state = (report.running, report.frame if not report.running else -1)
+        if state == self._shown and (not report.running or now_s - self._drawn_s < _REFRESH_S):
+            return
+        self._shown, self._drawn_s = state, now_s
+        self._place.setText(f"{format_clock(report.time_s)}   frame {report.frame:,}")
+        self._place.setToolTip("The patch's time, and the number of the frame that is shown")
+
+    def clear(self) -> None:
+        """Show that nothing runs."""
+        self._shown = (False, -1)
+        self._place.setText("")
+        self._place.setToolTip("")
+
+    def set_available(self, available: bool) -> None:
+        """Allow the choice only while there is a patch."""
+        self._pacing.setEnabled(available)
+
+
+class Playing(QObject):
+    """Keeps the window's transport true: what plays, where it is, at which rate, and whether an engine is there."""
+
+    def __init__(self, window: QWidget, session: Session, actions: Actions) -> None:
+        super().__init__(window)
+        self._session, self._actions = session, actions
+        self.transport = Transport()
+        self.transport.fill_pacings([actions[command] for command in PACINGS])
+        self.transport.show_pacing(session.pacing)
+        session.running_changed.connect(self.refresh)
+        session.pacing_changed.connect(self.transport.show_pacing)
+        self.display_rate = DisplayRate(window)
+        self.display_rate.changed.connect(session.set_display_rate)
+        session.set_display_rate(self.display_rate.rate)
+
+    def begin(self) -> None:
+        """The session has another engine, or none."""
+        self.transport.clear()
+        self._allow(self._session.engine is not None)
+        self.refresh()
+
+    def show_report(self, report: FrameReport) -> None:
+        """Show where the patch is; an engine that has failed can't be played."""
+        self.transport.show_report(report)
+        if report.failed:
+            self._allow(False)
+
+    def refresh(self) -> None:
+        """Show what the button does now, in the colours of the present theme."""
+        running = self._session.running
+        play, name = self._actions["play"], "Pause" if running else "Play"
+        play.setIcon(icon("pause" if running else "play"))
+        play.setText(f"&{name}")
+        play.setToolTip(f"{name} ({play.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})")
+
+    def _allow(self, allowed: bool) -> None:
+        self._actions.set_enabled(NEEDS_ENGINE, allowed)
+        self.transport.set_available(allowed)

@@ -1,0 +1,195 @@
+"""The welcome page: examples, a new patch, recent files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.documents.gallery import Example
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+
+_CARD = QSize(280, 232)
+_PICTURE_HEIGHT = 136
+_COLUMNS = 3
+
+
+class Welcome(QScrollArea):
+    """Shown while no patch is open."""
+
+    #: Go on with a patch.
+    open_requested = Signal(Path)
+    example_requested = Signal(Path)
+    new_requested = Signal()
+    browse_requested = Signal()
+
+    def __init__(self, examples: Sequence[Example], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("welcome")
+        self.setWidgetResizable(True)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        page = QWidget()
+        page.setObjectName("welcomePage")
+        outer = QHBoxLayout(page)
+        outer.addStretch(1)
+        column = QVBoxLayout()
+        column.setContentsMargins(24, 40, 24, 40)
+        column.setSpacing(24)
+        outer.addLayout(column)
+        outer.addStretch(1)
+        column.addLayout(self._make_head())
+        column.addWidget(_label("Examples", "sectionTitle"))
+        column.addLayout(self._make_cards(examples))
+        self._recent_title = _label("Recent", "sectionTitle")
+        column.addWidget(self._recent_title)
+        self._recent = QVBoxLayout()
+        self._recent.setSpacing(4)
+        column.addLayout(self._recent)
+        column.addStretch(1)
+        self.setWidget(page)
+        self.show_recent([])
+
+    def show_recent(self, paths: Sequence[Path]) -> None:
+        """List the recent files."""
+        while (item := self._recent.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        for path in paths:
+            button = QPushButton(f"{path.stem}    {_home_relative(path.parent)}", flat=True)
+            button.setObjectName("link")
+            button.setToolTip(str(path))
+            button.setCursor(Qt.CursorShape.PointingHandCursor)
+            button.clicked.connect(lambda _=False, path=path: self.open_requested.emit(path))
+            self._recent.addWidget(button)
+        self._recent_title.setVisible(bool(paths))
+
+    def _make_head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        words = QVBoxLayout()
+        words.setSpacing(4)
+        words.addWidget(_label("Warploom", "pageTitle"))
+        words.addWidget(_label("Patch GPU pipelines live", "faint"))
+        row.addLayout(words)
+        row.addStretch(1)
+        new, browse = QPushButton("New patch"), QPushButton("Open …")
+        new.setDefault(True)
+        new.setObjectName("primary")
+        new.clicked.connect(self.new_requested)
+        browse.clicked.connect(self.browse_requested)
+        row.addWidget(browse, alignment=Qt.AlignmentFlag.AlignBottom)
+        row.addWidget(new, alignment=Qt.AlignmentFlag.AlignBottom)
+        return row
+
+    def _make_cards(self, examples: Sequence[Example]) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setSpacing(16)
+        for index, example in enumerate(examples):
+            card = ExampleCard(example)
+            card.clicked.connect(lambda _=False, path=example.path: self.example_requested.emit(path))
+            grid.addWidget(card, index // _COLUMNS, index % _COLUMNS)
+        if not examples:
+            grid.addWidget(_label("No examples are installed", "faint"), 0, 0)
+        grid.setColumnStretch(_COLUMNS, 1)
+        return grid
+
+
+@safe_overrides
+class ExampleCard(QAbstractButton):
+    """A card with a drawing of the example's graph, its title and its description."""
+
+    def __init__(self, example: Example) -> None:
+        super().__init__()
+        self._example = example
+        self.setText(example.title)
+        self.setAccessibleName(f"Open example {example.title}")
+        self.setFixedSize(_CARD)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, _PICTURE_HEIGHT + 12, 16, 12)
+        column.setSpacing(4)
+        title, text = _label(example.title, "cardTitle"), _label(example.description, "faint")
+        text.setWordWrap(True)
+        text.setAlignment(Qt.AlignmentFlag.AlignTop)
+        text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        for label in (title, text):
+            label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        column.addWidget(title)
+        column.addWidget(text, 1)
+        self.setToolTip(example.description)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the card and the graph."""
+        tokens = colours.current()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        active = self.underMouse() or self.hasFocus()
+        frame = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        outline = QPainterPath()
+        outline.addRoundedRect(frame, 8, 8)
+        painter.fillPath(outline, QColor(tokens.control))
+        painter.save()
+        painter.setClipPath(outline)
+        picture = QRectF(0, 0, self.width(), _PICTURE_HEIGHT)
+        painter.fillRect(picture, QColor(tokens.canvas))
+        self._draw_graph(painter, picture.adjusted(24, 24, -24, -24))
+        painter.restore()
+        painter.setPen(QPen(QColor(tokens.accent if active else tokens.border), 1))
+        painter.drawPath(outline)
+        painter.end()
+
+    def _draw_graph(self, painter: QPainter, area: QRectF) -> None:
+        boxes = self._example.boxes
+        if not boxes:
+            return
+        tokens = colours.current()
+        left, top = min(x for x, _ in boxes.values()), min(y for _, y in boxes.values())
+        width = max(x for x, _ in boxes.values()) - left
+        height = max(y for _, y in boxes.values()) - top
+        size = QSize(30, 18)
+
+        def place(position: tuple[float, float]) -> QPointF:
+            x = (position[0] - left) / width if width else 0.5
+            y = (position[1] - top) / height if height else 0.5
+            return QPointF(
+                area.left() + x * (area.width() - size.width()), area.top() + y * (area.height() - size.height())
+            )
+
+        painter.setPen(QPen(QColor(tokens.text_faint), 1.5))
+        for source, target in self._example.lines:
+            if source in boxes and target in boxes:
+                start = place(boxes[source]) + QPointF(size.width(), size.height() / 2)
+                end = place(boxes[target]) + QPointF(0, size.height() / 2)
+                bend = max(12.0, abs(end.x() - start.x()) / 2)
+                path = QPainterPath(start)
+                path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end)
+                painter.drawPath(path)
+        painter.setPen(QPen(QColor(tokens.border), 1))
+        painter.setBrush(QColor(tokens.control_hover))
+        for position in boxes.values():
+            painter.drawRoundedRect(QRectF(place(position), size.toSizeF()), 3, 3)
+
+
+def _label(text: str, name: str) -> QLabel:
+    label = QLabel(text)
+    label.setObjectName(name)
+    return label
+
+
+def _home_relative(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)

@@ -1,0 +1,43 @@
+"""NodeGraphQt stays behind its adapter."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import app
+
+_IMPORT = """
+import sys
+from app.canvas.items.nodegraph_adapter import NodeView
+import Qt
+assert Qt.__binding__ == "PySide6", Qt.__binding__
+assert "distutils" not in sys.modules
+"""
+
+
+def test_it_imports_without_warnings_and_leaves_no_trace() -> None:
+    """Warnings are errors in the child; distutils is gone again, and Qt.py has chosen PySide6."""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _IMPORT], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_one_file_imports_nodegraphqt() -> None:
+    """Whoever replaces the library has one file to change."""
+    folder = Path(app.__file__).parent
+    importers = {path.name for path in folder.rglob("*.py") if "NodeGraphQt" in _imported(path)}
+    assert importers == {"nodegraph_adapter.py"}
+
+
+def _imported(path: Path) -> set[str]:
+    names = set()
+    for statement in ast.walk(ast.parse(path.read_text())):
+        if isinstance(statement, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in statement.names}
+        elif isinstance(statement, ast.ImportFrom) and statement.module:
+            names.add(statement.module.split(".")[0])
+    return names

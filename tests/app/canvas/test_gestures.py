@@ -1,0 +1,233 @@
+"""Every gesture becomes one edit of the patch, and one undo step."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+
+from app.canvas.canvas import Canvas
+from app.canvas.notice import Notice
+from engine.patch.changes import Change, Connection, NodeMoved, PortRef
+from engine.patch.document import Patch
+from tests.app.canvas.canvas_support import Hand, documented, shown
+
+
+@pytest.fixture
+def changes(patch: Patch) -> list[Change]:
+    """Every change of the patch from now on."""
+    heard: list[Change] = []
+    patch.subscribe(heard.append)
+    return heard
+
+
+def test_dragging_from_port_to_port_connects_once(hand: Hand, patch: Patch, changes: list[Change]) -> None:
+    """The patch hears of one connection, and the view shows it."""
+    hand.drag(hand.port("source", "out", is_input=False), hand.port("scale", "gain", is_input=True))
+    assert [type(change).__name__ for change in changes] == ["Connected"]
+    assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
+    assert shown(hand.scene) == documented(patch)
+
+
+def test_a_connection_can_be_dragged_from_the_input(hand: Hand, patch: Patch) -> None:
+    """A person may begin at either end."""
+    hand.drag(hand.port("scale", "gain", is_input=True), hand.port("source", "out", is_input=False))
+    assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
+
+
+def test_a_drop_on_a_node_takes_its_free_fitting_port(hand: Hand, patch: Patch) -> None:
+    """Aiming at the node is enough: `x` is taken, so `gain` is meant."""
+    hand.drag(hand.port("source", "out", is_input=False), hand.title("scale"))
+    assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
+
+
+def test_a_refused_drop_says_why_and_changes_nothing(
+    canvas: Canvas, hand: Hand, patch: Patch, changes: list[Change]
+) -> None:
+    """The reason is the patch's own, in the signal and beside the pointer."""
+    reasons: list[str] = []
+    canvas.refused.connect(reasons.append)
+    hand.drag(hand.port("source", "out", is_input=False), hand.port("count", "x", is_input=True))
+    assert reasons == ["count.x takes elements of u32, got f32 from source.out"]
+    notice = canvas.findChild(Notice)
+    assert notice is not None
+    assert notice.isVisible()
+    assert notice.text() == reasons[0]
+    assert changes == []
+    assert shown(hand.scene) == documented(patch)
+
+
+def test_ports_that_do_not_fit_are_dimmed_while_a_connection_is_dragged(hand: Hand) -> None:
+    """Only the ports that may be chosen stay bright; afterwards all do."""
+    start = hand.port("source", "out", is_input=False)
+    hand.drag(start, start + QPointF(60, 60), release=False)
+    assert hand.scene.nodes["scale"].look.fitting == {("x", True), ("gain", True)}
+    assert hand.scene.nodes["count"].look.fitting == set()
+    hand.press(Qt.Key.Key_Escape)
+    assert all(node.look.fitting is None for node in hand.scene.nodes.values())
+
+
+def test_escape_leaves_a_picked_up_connection_where_it_was(hand: Hand, patch: Patch, changes: list[Change]) -> None:
+    """A drag that is called off is no edit."""
+    hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
+    hand.press(Qt.Key.Key_Escape)
+    assert changes == []
+    assert hand.scene.connections[patch.connections[0]].isVisible()
+
+
+def test_dragging_an_end_off_disconnects(hand: Hand, patch: Patch) -> None:
+    """The end is taken at the port and dropped on the canvas; undo brings it back."""
+    hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200))
+    assert patch.connections == []
+    assert shown(hand.scene) == documented(patch)
+    patch.undo()
+    assert shown(hand.scene) == documented(patch)
+    assert len(patch.connections) == 1
+
+
+def test_an_end_can_be_taken_beside_the_port(hand: Hand, patch: Patch) -> None:
+    """The last stretch of a connection is as good as its port."""
+    hand.drag(hand.port("scale", "x", is_input=True) - QPointF(16, 0), QPointF(-100, 200))
+    assert patch.connections == []
+
+
+def test_moving_an_end_to_another_port_is_one_step(hand: Hand, patch: Patch) -> None:
+    """Undo restores the connection as it was before the drag."""
+    before = patch.connections
+    hand.drag(hand.port("scale", "x", is_input=True), hand.port("scale", "gain", is_input=True))
+    assert patch.connections == [Connection(PortRef("source", "out"), PortRef("scale", "gain"))]
+    patch.undo()
+    assert patch.connections == before
+
+
+def test_a_refused_move_keeps_the_connection(hand: Hand, patch: Patch, changes: list[Change]) -> None:
+    """Dropping a connection where it doesn't fit is not a way to lose it."""
+    hand.drag(hand.port("scale", "x", is_input=True), hand.port("count", "x", is_input=True))
+    assert changes == []
+    assert hand.scene.connections[patch.connections[0]].isVisible()
+
+
+def test_a_cycle_is_refused(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """The reason names the way round."""
+    reasons: list[str] = []
+    canvas.refused.connect(reasons.append)
+    hand.drag(hand.port("scale", "out", is_input=False), hand.port("scale", "gain", is_input=True))
+    assert len(reasons) == 1
+    assert "must not close a cycle" in reasons[0]
+
+
+def test_moving_nodes_is_one_step_on_the_canvas_grid(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """All selected nodes move with the dragged one, and undo puts all of them back."""
+    canvas.select(["source", "scale"])
+    heard: list[Change] = []
+    patch.subscribe(heard.append)
+    hand.drag(hand.title("scale"), hand.title("scale") + QPointF(50, 21))
+    assert patch.nodes["scale"].position == (48, 24)
+    assert patch.nodes["source"].position == (-192, 24)
+    assert [type(change) for change in heard] == [NodeMoved, NodeMoved]
+    assert patch.undo() == "Move 2 nodes"
+    assert shown(hand.scene) == documented(patch)
+    assert patch.nodes["scale"].position == (0, 0)
+
+
+def test_arrow_keys_move_the_selection(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """One press is one step of the canvas grid."""
+    canvas.select(["count"])
+    hand.press(Qt.Key.Key_Right)
+    hand.press(Qt.Key.Key_Up)
+    assert patch.nodes["count"].position == (8, 152)
+    patch.undo()
+    assert patch.nodes["count"].position == (8, 160)
+
+
+def test_a_click_selects_shift_adds_and_the_canvas_deselects(canvas: Canvas, hand: Hand) -> None:
+    """Selection is told once for each change."""
+    heard: list[list[str]] = []
+    canvas.selection_changed.connect(heard.append)
+    hand.click(hand.title("scale"))
+    hand.click(hand.title("source"), Qt.KeyboardModifier.ShiftModifier)
+    hand.click(QPointF(-300, 300))
+    assert heard == [["scale"], ["source", "scale"], []]
+
+
+def test_a_rubber_band_selects_nodes_but_no_connections(canvas: Canvas, hand: Hand) -> None:
+    """Delete after a rubber band removes what was meant."""
+    hand.drag(QPointF(-60, -60), QPointF(200, 100))
+    assert canvas.selected() == ["scale"]
+    assert hand.scene.selected_connections() == []
+
+
+def test_select_all_and_delete_is_one_step(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """Everything goes and comes back."""
+    before = documented(patch)
+    hand.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    hand.press(Qt.Key.Key_Delete)
+    assert shown(hand.scene) == ({}, set())
+    assert canvas.selected() == []
+    assert patch.undo() == "Delete 3 nodes"
+    assert shown(hand.scene) == documented(patch) == before
+
+
+def test_a_clicked_connection_can_be_deleted(hand: Hand, patch: Patch) -> None:
+    """A connection is selected by a click on its middle."""
+    path = hand.scene.connections[patch.connections[0]].path()
+    hand.click(path.pointAtPercent(0.5))
+    hand.press(Qt.Key.Key_Backspace)
+    assert patch.connections == []
+    assert len(patch.nodes) == 3
+
+
+def test_alt_drag_cuts_the_connections_it_crosses(hand: Hand, patch: Patch) -> None:
+    """All connections across the cut go in one step."""
+    patch.connect(PortRef("source", "out"), PortRef("scale", "gain"))
+    hand.drag(QPointF(-60, -40), QPointF(-60, 120), Qt.KeyboardModifier.AltModifier)
+    assert patch.connections == []
+    assert patch.undo() == "Cut 2 connections"
+
+
+def test_a_double_click_on_a_node_activates_it(canvas: Canvas, hand: Hand) -> None:
+    """The window opens what belongs to the node."""
+    heard: list[str] = []
+    canvas.node_activated.connect(heard.append)
+    hand.double_click(hand.title("scale"))
+    assert heard == ["scale"]
+
+
+@pytest.mark.parametrize("button", [Qt.MouseButton.MiddleButton, Qt.MouseButton.RightButton])
+def test_middle_and_right_drag_pan(hand: Hand, button: Qt.MouseButton) -> None:
+    """The canvas moves with the pointer, pixel by pixel."""
+    before = hand.view.mapToScene(100, 100)
+    hand.drag(QPointF(0, 300), QPointF(50, 340), button=button)
+    assert (before - hand.view.mapToScene(100, 100)).toPoint().toTuple() == (50, 40)
+
+
+def test_the_wheel_zooms_about_the_pointer(canvas: Canvas, hand: Hand) -> None:
+    """What is under the pointer stays there, in and out, and zoom has ends."""
+    position = hand.view.mapFromScene(hand.title("source"))
+    for angle in (-240, 120, 120):
+        hand.turn_wheel(position, angle)
+        assert (hand.view.mapToScene(position) - hand.title("source")).manhattanLength() < 4
+    assert canvas.zoom == pytest.approx(1.0)
+    for angle, end in ((-10_000, 0.05), (10_000, 2.5)):
+        hand.turn_wheel(position, angle)
+        assert canvas.zoom == pytest.approx(end)
+
+
+def test_fit_shows_every_node_at_no_more_than_full_size(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """A large patch is zoomed out, a small one is not blown up."""
+    canvas.fit()
+    assert canvas.zoom == 1.0
+    patch.move("count", (6000, 3000))
+    canvas.fit()
+    visible = hand.view.mapToScene(hand.view.viewport().rect()).boundingRect()
+    assert all(visible.contains(node.pos()) for node in hand.scene.nodes.values())
+    canvas.select(["scale"])
+    canvas.fit_selection()
+    assert canvas.zoom == 1.0
+
+
+def test_undo_in_the_middle_of_a_drag_ends_it(hand: Hand, patch: Patch) -> None:
+    """A drag never holds on to something that is gone."""
+    hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
+    patch.remove("source")
+    assert shown(hand.scene) == documented(patch)
+    assert all(node.look.fitting is None for node in hand.scene.nodes.values())

@@ -1,0 +1,93 @@
+"""A right click asks for the menu of what lies under the pointer, which is selected first."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.canvas.canvas import Canvas
+from engine.patch.document import Patch
+from tests.app.canvas.canvas_support import Hand
+
+
+def right_click(hand: Hand, point: QPointF) -> None:
+    """Click with the right button."""
+    place = hand.view.mapFromScene(point)
+    QTest.mouseClick(hand.view.viewport(), Qt.MouseButton.RightButton, Qt.KeyboardModifier.NoModifier, place)
+
+
+def asked_menus(canvas: Canvas) -> list[str]:
+    """Return a list that fills with the menus that are asked for."""
+    kinds: list[str] = []
+    canvas.menu_requested.connect(lambda kind, _: kinds.append(kind))
+    return kinds
+
+
+def test_node_connection_and_canvas_have_menus(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """What is not selected yet is selected; an empty place leaves the selection."""
+    kinds = asked_menus(canvas)
+    right_click(hand, hand.title("scale"))
+    assert canvas.selected() == ["scale"]
+    (connection,) = patch.connections
+    right_click(hand, hand.scene.connections[connection].path().pointAtPercent(0.5))
+    assert hand.scene.selected_connections() == [connection]
+    assert canvas.selected() == []
+    right_click(hand, QPointF(300, 250))
+    assert kinds == ["node", "connection", "canvas"]
+
+
+def test_a_right_click_on_one_of_several_selected_nodes_keeps_them(canvas: Canvas, hand: Hand) -> None:
+    """The menu's commands are for all of them."""
+    canvas.select(["source", "scale"])
+    right_click(hand, hand.title("scale"))
+    assert canvas.selected() == ["source", "scale"]
+
+
+def test_a_right_drag_pans_and_asks_for_no_menu(canvas: Canvas, hand: Hand) -> None:
+    """Panning ends without a menu in the way."""
+    kinds = asked_menus(canvas)
+    before = hand.view.mapToScene(0, 0)
+    hand.drag(QPointF(300, 250), QPointF(200, 150), button=Qt.MouseButton.RightButton)
+    assert hand.view.mapToScene(0, 0) != before
+    assert kinds == []
+
+
+def test_the_menu_key_asks_for_the_menu_of_the_selection(canvas: Canvas, hand: Hand) -> None:
+    """The keyboard reaches it too."""
+    kinds = asked_menus(canvas)
+    for selected in (["scale"], []):
+        canvas.select(selected)
+        event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(1, 1), QPoint(1, 1))
+        QApplication.sendEvent(hand.view.viewport(), event)
+    assert kinds == ["node", "canvas"]
+
+
+def test_disconnecting_takes_the_selected_nodes_connections(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """Nodes stay, and one undo brings the connections back."""
+    canvas.select(["source"])
+    canvas.edits.disconnect_all()
+    assert not list(patch.connections)
+    assert len(patch.nodes) == 3
+    assert patch.undo() == "Disconnect 1 connection"
+    canvas.select([])
+    canvas.edits.disconnect_all()
+    assert len(list(patch.connections)) == 1
+
+
+def test_a_drag_at_the_edge_moves_the_view(canvas: Canvas, hand: Hand, patch: Patch, qtbot: object) -> None:
+    """A node can be brought to a place that was out of sight."""
+    from pytestqt.qtbot import QtBot
+
+    assert isinstance(qtbot, QtBot)
+    view = hand.view
+    edge = view.mapToScene(view.viewport().width() - 2, view.viewport().height() // 2)
+    hand.drag(hand.title("count"), edge, release=False)
+    right = view.mapToScene(view.viewport().rect().bottomRight()).x()
+    qtbot.waitUntil(lambda: view.mapToScene(view.viewport().rect().bottomRight()).x() > right + 100, timeout=3000)
+    QTest.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, view.cursor_position)
+    assert patch.nodes["count"].position[0] > edge.x() + 40
+    stopped = view.mapToScene(0, 0)
+    qtbot.wait(60)
+    assert view.mapToScene(0, 0) == stopped

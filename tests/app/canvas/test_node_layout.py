@@ -1,0 +1,43 @@
+"""Where things lie in a node."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.canvas.drawing.node_layout import layout, snapped
+from app.theme.type_colours import Flow
+from app.view_models.node_view_model import NodeFace, PortFace
+
+pytestmark = pytest.mark.usefixtures("qapp")  # which fonts ask for
+
+
+@given(
+    st.text(max_size=60),
+    st.lists(st.text(max_size=30), max_size=9, unique=True),
+    st.lists(st.text(max_size=30), max_size=9, unique=True),
+)
+def test_every_port_lies_on_its_edge_and_has_a_row_of_its_own(
+    title: str, inputs: list[str], outputs: list[str]
+) -> None:
+    """However long the names and however many the ports, none leaves the node or covers another."""
+    face = NodeFace(
+        title,
+        "Test",
+        tuple(PortFace(name, True, Flow.FLOAT) for name in inputs),
+        tuple(PortFace(name, False, Flow.FLOAT) for name in outputs),
+    )
+    result = layout(face)
+    assert {point.x() for point in result.inputs} <= {0.0}
+    assert {point.x() for point in result.outputs} <= {result.width}
+    for points in (result.inputs, result.outputs):
+        rows = [point.y() for point in points]
+        assert rows == sorted(set(rows))
+        assert all(24 < row < result.height - 4 for row in rows)
+    assert result.width % 8 == result.height % 8 == 0
+
+
+def test_positions_snap_to_the_nearest_multiple_of_eight() -> None:
+    """Dragged nodes line up."""
+    assert snapped(3.9, -12.1) == (0, -16)

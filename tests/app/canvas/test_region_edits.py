@@ -1,0 +1,199 @@
+"""Commands on regions, and what is placed, pasted and connected where regions are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QPointF
+
+from app.canvas.canvas import Canvas
+from app.canvas.search_popup import SearchPopup
+from app.edits import nodes as editing
+from app.edits import regions as region_edits
+from app.edits.compatible import ends, fitting_ports, refusal
+from engine.catalogue.catalogue import default_catalogue
+from engine.diagnostics import PatchError
+from engine.patch.changes import Change, Connection, PortRef
+from engine.patch.document import Patch
+from tests.app.canvas.canvas_support import Hand, documented, shown
+from tests.app.canvas.region_support import KINDS, box, patch_with_region, place
+
+
+@pytest.fixture
+def patch() -> Patch:
+    """A region with a block in it, and blocks outside."""
+    return patch_with_region()
+
+
+# Commands
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrapping_puts_the_selection_into_a_new_region(canvas: Canvas, hand: Hand, patch: Patch, kind: str) -> None:
+    """One step makes the region block, in the region that the blocks were in, and puts them into it."""
+    patch.add("test_canvas.scale", node_id="next", position=(40, -40), region=patch["loop"])
+    patch.connect(patch["inner"]["out"], patch["next"]["x"])
+    before = documented(patch)
+    canvas.select(["inner", "next"])
+    canvas.edits.wrap(kind)
+    (made,) = canvas.selected()
+    assert patch.nodes[made].type == kind
+    assert patch.nodes[made].region == "loop"
+    assert [patch.nodes[n].region for n in ("inner", "next")] == [made, made]
+    assert box(hand, made).contains(place(hand, "inner").united(place(hand, "next")))
+    assert not place(hand, made).intersects(place(hand, "inner").united(place(hand, "next")))
+    assert len(patch.connections) == 1
+    assert (patch.undo() or "").startswith("Wrap 2 nodes in ")
+    assert documented(patch) == before
+    assert [patch.nodes[n].region for n in ("inner", "next")] == ["loop", "loop"]
+
+
+def test_a_new_region_block_covers_no_other_block(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """Above the blocks, else to their left, else below them."""
+    places = []
+    for _ in range(3):
+        canvas.select(["free"])
+        canvas.edits.wrap("control.if")
+        (made,) = canvas.selected()
+        places.append(place(hand, made))
+        assert not any(place(hand, n).intersects(places[-1]) for n in patch.nodes if n != made)
+        canvas.select(["free"])
+        canvas.edits.take_out()
+    above, left, below = places
+    block = place(hand, "free")
+    assert above.bottom() < block.top()
+    assert left.right() < block.left()
+    assert below.top() > block.bottom()
+
+
+def test_wrapping_what_something_outside_lies_between_is_refused(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """The region would have to run before and after that block; nothing is left of the attempt."""
+    patch.add("test_canvas.scale", node_id="last", position=(440, 0))
+    patch.connect(patch["source"]["out"], patch["free"]["x"])
+    patch.connect(patch["free"]["out"], patch["last"]["x"])
+    before, reasons = documented(patch), list[str]()
+    canvas.refused.connect(reasons.append)
+    canvas.select(["source", "last"])
+    canvas.edits.wrap("control.if")
+    assert len(reasons) == 1
+    assert "cycle" in reasons[0]
+    assert documented(patch) == before == shown(hand.scene)
+
+
+def test_blocks_move_into_regions_and_out_by_command(canvas: Canvas, patch: Patch) -> None:
+    """The menu lists every region but their own and those among them, by title."""
+    patch.add("control.if_else", node_id="choice", position=(200, 160))
+    patch.add("control.for", node_id="for_2", position=(200, 300))
+    canvas.select(["free"])
+    assert canvas.edits.scopes_to_enter() == {
+        "loop": "For (loop)",
+        "choice": "If Else, then",
+        "choice.else": "If Else, else",
+        "for_2": "For (for_2)",
+    }
+    assert not canvas.edits.has_members()
+    canvas.edits.move_into("choice.else")
+    assert patch.nodes["free"].region == "choice.else"
+    assert "choice.else" not in canvas.edits.scopes_to_enter()
+    assert canvas.edits.has_members()
+    canvas.edits.take_out()
+    assert patch.nodes["free"].region == ""
+    assert patch.undo() == "Take 1 node out of the region"
+    canvas.select(["loop"])
+    assert "loop" not in canvas.edits.scopes_to_enter()
+
+
+def test_taking_out_goes_one_region_up(canvas: Canvas, patch: Patch) -> None:
+    """What lies in a region block that is taken out stays in it."""
+    patch.add("control.if", node_id="choice", region=patch["loop"])
+    patch.add("test_canvas.count", node_id="deep", region=patch["choice"])
+    canvas.select(["deep"])
+    canvas.edits.take_out()
+    assert patch.nodes["deep"].region == "loop"
+    patch.undo()
+    canvas.select(["choice", "deep"])
+    canvas.edits.take_out()
+    assert [patch.nodes[n].region for n in ("choice", "deep")] == ["", "choice"]
+
+
+def test_what_is_placed_in_a_box_lies_in_the_region(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """Searched and pasted blocks belong to the box under the pointer, and duplicates to that of their originals."""
+    canvas.open_search(hand.view.mapFromScene(QPointF(-60, 40)))
+    popup = canvas.findChild(SearchPopup)
+    assert popup is not None
+    popup.field.setText("quokka that counts")
+    popup._choose(popup.list.item(0))
+    (placed,) = canvas.selected()
+    assert patch.nodes[placed].region == "loop"
+    canvas.edits.duplicate()
+    (copied,) = canvas.selected()
+    assert patch.nodes[copied].region == "loop"
+    canvas.select(["free"])
+    canvas.edits.copy()
+    hand.view.cursor_position = hand.view.mapFromScene(QPointF(-60, 40))
+    canvas.edits.paste()
+    (pasted,) = canvas.selected()
+    assert patch.nodes[pasted].region == "loop"
+
+
+def test_an_inserted_block_lies_where_the_connection_does(canvas: Canvas, patch: Patch) -> None:
+    """Between two blocks of a region it is in the region; on a way in it is where the pointer says."""
+    patch.add("test_canvas.scale", node_id="next", region=patch["loop"])
+    inside = patch.connect(patch["inner"]["out"], patch["next"]["x"])
+    into = patch.connect(patch["source"]["out"], patch["inner"]["x"])
+    scale = patch.catalogue.require("test_canvas.scale")
+    assert patch.nodes[editing.insert(patch, scale, (0, 0), inside)].region == "loop"
+    outside = editing.insert(patch, scale, (0, 0), into)
+    assert patch.nodes[outside].region == ""
+    first = Connection(PortRef(outside, "out"), PortRef("inner", "x"))
+    assert patch.nodes[editing.insert(patch, scale, (0, 0), first, "loop")].region == "loop"
+
+
+# Connecting across
+
+
+@st.composite
+def nested_patches(draw: st.DrawFn) -> Patch:
+    """Blocks and regions in and beside each other, connected wherever chance and the rules have it."""
+    patch = Patch(default_catalogue())
+    scopes = [""]
+    for name in draw(st.lists(st.sampled_from(["scale", "show", "for", "if_else", "delay"]), min_size=2, max_size=8)):
+        scope = draw(st.sampled_from(scopes))
+        kind = "buffer.frame_delay" if name == "delay" else f"control.{name}" if "control." + name in KINDS else ""
+        node = patch.add(kind or f"test_canvas.{name}", region=scope)
+        scopes += [node.body] if name in ("for", "if_else") else []
+        scopes += [node.otherwise] if name == "if_else" else []
+    ports = _ports(patch)
+    for source, target in draw(st.lists(st.tuples(st.sampled_from(ports), st.sampled_from(ports)), max_size=16)):
+        if patch.source_of(target) is None and refusal(patch, source, target) is None:
+            patch.connect(*ends(patch, source, target))
+    return patch
+
+
+@given(nested_patches())
+def test_ports_that_fit_across_borders_are_those_that_the_patch_accepts(patch: Patch) -> None:
+    """What stays bright while a connection is dragged is what the patch takes, into regions and out of them."""
+    free = [ref for ref in _ports(patch) if patch.source_of(ref) is None]
+    for start in free:
+        accepted = {end for end in free if refusal(patch, start, end) is None}
+        assert fitting_ports(patch, start) & set(free) == accepted
+
+
+def _ports(patch: Patch) -> list[PortRef]:
+    return [
+        PortRef(node, name) for node in patch.nodes for name in patch.catalogue.require(patch.nodes[node].type).ports
+    ]
+
+
+def test_a_copy_of_the_patch_tells_what_a_move_would_say(patch: Patch) -> None:
+    """The answer is that of the edit itself, and the patch is left alone."""
+    patch.connect(patch["inner"]["out"], patch["free"]["x"])
+    heard: list[Change] = []
+    patch.subscribe(heard.append)
+    assert region_edits.move_refusal(patch, ["free"], "loop") is None
+    reason = region_edits.move_refusal(patch, ["loop"], "loop")
+    with pytest.raises(PatchError) as told:
+        patch.move_into("loop", "loop")
+    assert reason == str(told.value)
+    assert heard == []

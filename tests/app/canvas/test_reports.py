@@ -1,0 +1,87 @@
+"""Reports of the engine on the canvas."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtGui import QColor, QHelpEvent
+from PySide6.QtWidgets import QApplication, QToolTip
+from pytestqt.qtbot import QtBot
+
+from app.canvas.canvas import Canvas
+from app.theme.apply import apply_theme
+from app.theme.colours import DARK, LIGHT
+from app.view_models.tooltips import as_html
+from engine.protocol.messages import BufferReport, NodeState
+from tests.app.canvas.canvas_support import Hand
+from tests.app.sample_blocks import make_node_report, make_report
+
+
+def pixels(canvas: Canvas, colour: str) -> int:
+    """Return how many pixels of the canvas have about a colour."""
+    wanted = QColor(colour)
+    image = canvas.grab().toImage()
+    found = 0
+    for y in range(image.height()):
+        for x in range(image.width()):
+            pixel = image.pixelColor(x, y)
+            distance = abs(pixel.red() - wanted.red()) + abs(pixel.green() - wanted.green())
+            found += distance + abs(pixel.blue() - wanted.blue()) <= 12
+    return found
+
+
+def test_an_error_is_outlined_in_the_error_colour(canvas: Canvas) -> None:
+    """A failed node can't be overlooked; a good one has no red."""
+    canvas.resize(500, 300)
+    assert pixels(canvas, DARK.error) == 0
+    canvas.show_report(make_report({"scale": make_node_report(NodeState.ERROR, message="no")}))
+    assert pixels(canvas, DARK.error) > 60
+    canvas.show_report(make_report({"scale": make_node_report()}))
+    assert pixels(canvas, DARK.error) == 0
+
+
+def test_states_show_at_once_and_times_only_a_few_times_a_second(hand: Hand, qtbot: QtBot) -> None:
+    """Times can be read, and the last one always arrives."""
+    node = hand.scene.nodes["scale"]
+    for time_ns in (420_000, 500_000, 610_000):
+        hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, time_ns)}))
+    assert node.look.badge == "0.42 ms"
+    hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.WARNING, 610_000)}))
+    assert node.look.state is NodeState.WARNING
+    qtbot.waitUntil(lambda: node.look.badge == "0.61 ms", timeout=1000)
+
+
+def test_a_report_may_name_nodes_that_are_gone(hand: Hand) -> None:
+    """The engine is a frame behind; what it says of removed nodes is ignored, and new nodes are plain."""
+    hand.canvas.show_report(make_report({"gone": make_node_report(NodeState.ERROR, 5)}))
+    assert {node.look.state for node in hand.scene.nodes.values()} == {NodeState.OK}
+
+
+def test_tooltips_are_made_when_asked_for(hand: Hand, qtbot: QtBot) -> None:
+    """Hovering a connection tells what flows, from the newest report."""
+    hand.canvas.show_report(make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 512)}))
+    connection = next(iter(hand.scene.connections.values()))
+    position: QPoint = hand.view.mapFromScene(connection.path().pointAtPercent(0.5))
+    viewport = hand.view.viewport()
+    QApplication.sendEvent(viewport, QHelpEvent(QEvent.Type.ToolTip, position, viewport.mapToGlobal(position)))
+    assert QToolTip.text() == as_html("source.out → scale.x\nf32, 64 elements, 256 B (512 B allocated)")
+    QToolTip.hideText()
+    qtbot.waitUntil(lambda: not QToolTip.isVisible(), timeout=2000)
+
+
+def test_both_themes_paint_the_canvas_in_their_own_colours(canvas: Canvas, qapp: QApplication) -> None:
+    """A change of theme reaches the canvas while it is shown."""
+    canvas.resize(300, 200)
+    assert pixels(canvas, DARK.canvas) > 10_000
+    apply_theme(qapp, "light")
+    assert pixels(canvas, LIGHT.canvas) > 10_000
+    apply_theme(qapp, "dark")
+
+
+def test_port_names_are_hidden_when_zoomed_out(canvas: Canvas) -> None:
+    """Far away a node is a block of its category's colour: fewer colours are left."""
+    colours = []
+    for zoom in (1.0, 0.2):
+        canvas.set_zoom(zoom)
+        image = canvas.grab().toImage()
+        colours.append(len({image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}))
+    assert colours[1] < colours[0] / 3

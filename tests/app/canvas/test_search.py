@@ -1,0 +1,141 @@
+"""Finding a block type and placing it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+
+from app.canvas.canvas import Canvas
+from app.canvas.search_popup import SearchPopup
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from tests.app.canvas.canvas_support import Hand
+
+
+def popup(canvas: Canvas) -> SearchPopup:
+    """Return the canvas's search."""
+    found = canvas.findChild(SearchPopup)
+    assert found is not None
+    return found
+
+
+def titles(search: SearchPopup) -> list[str]:
+    """Return the titles in the list."""
+    return [search.list.item(row).text() for row in range(search.list.count())]
+
+
+def test_tab_opens_the_search_and_enter_places_the_block_there(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """Typing filters over title, tags and help; the new block is selected where the pointer is."""
+    hand.click(QPointF(200, -200))
+    hand.press(Qt.Key.Key_Tab)
+    search = popup(canvas)
+    assert search.isVisible()
+    QTest.keyClicks(search.field, "wallaby")
+    assert titles(search) == ["Scale"]
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    assert not search.isVisible()
+    assert canvas.selected() == ["scale_2"]
+    x, y = patch.nodes["scale_2"].position
+    assert abs(x - 200) <= 8
+    assert abs(y + 200) <= 24
+    assert patch.undo() == "Add Scale"
+
+
+def test_a_double_click_on_the_canvas_opens_the_search(canvas: Canvas, hand: Hand) -> None:
+    """Either way of asking works."""
+    hand.double_click(QPointF(-300, 250))
+    assert popup(canvas).isVisible()
+
+
+def test_the_arrow_keys_choose_and_escape_closes(canvas: Canvas, patch: Patch) -> None:
+    """Hands stay on the keyboard."""
+    canvas.open_search(QPoint(100, 100))
+    search = popup(canvas)
+    search.field.setText("quokka")
+    assert len(titles(search)) == 7
+    QTest.keyClick(search.field, Qt.Key.Key_Down)
+    QTest.keyClick(search.field, Qt.Key.Key_Down)
+    QTest.keyClick(search.field, Qt.Key.Key_Up)
+    assert search.list.currentRow() == 1
+    QTest.keyClick(search.field, Qt.Key.Key_Escape)
+    assert not search.isVisible()
+    assert len(patch.nodes) == 3
+
+
+def test_the_search_stays_inside_the_canvas(canvas: Canvas) -> None:
+    """In a corner nothing is cut off."""
+    canvas.open_search(QPoint(995, 695))
+    assert canvas.rect().contains(popup(canvas).geometry())
+
+
+def test_nothing_found_says_so(canvas: Canvas) -> None:
+    """An empty list would leave a person wondering."""
+    canvas.open_search(QPoint(10, 10))
+    search = popup(canvas)
+    search.field.setText("xyzzy")
+    assert not search.list.isVisible()
+    assert any("No block matches “xyzzy”." in label.text() for label in search.findChildren(type(search._nothing)))
+
+
+def test_a_connection_dropped_on_the_canvas_offers_what_fits_and_connects_it(
+    canvas: Canvas, hand: Hand, patch: Patch
+) -> None:
+    """Only block types with a port for it are listed; placing and connecting is one step."""
+    hand.drag(hand.port("scale", "out", is_input=False), QPointF(300, 0))
+    search = popup(canvas)
+    search.field.setText("quokka")
+    assert titles(search) == ["Scale", "Show"]
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    assert patch.source_of(PortRef("scale_2", "x")) == PortRef("scale", "out")
+    assert patch.undo() == "Add Scale"
+    assert "scale_2" not in patch.nodes
+
+
+def test_a_block_can_be_inserted_on_a_connection(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """A double-click on a connection offers what fits between its ends."""
+    path = hand.scene.connections[patch.connections[0]].path()
+    hand.double_click(path.pointAtPercent(0.5))
+    search = popup(canvas)
+    search.field.setText("quokka")
+    assert titles(search) == ["Scale", "Show"]
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
+    assert {str(c) for c in patch.connections} == {"source.out -> scale_2.x", "scale_2.out -> scale.x"}
+    patch.undo()
+    assert {str(c) for c in patch.connections} == {"source.out -> scale.x"}
+
+
+def test_blocks_made_for_the_type_come_before_those_that_take_any(canvas: Canvas, hand: Hand) -> None:
+    """What fits best is what Enter takes."""
+    hand.drag(hand.port("source", "out", is_input=False), QPointF(300, -250))
+    found = titles(popup(canvas))
+    assert found.index("Scale") < found.index("Show")
+
+
+def test_the_search_covers_no_more_than_its_rows_need(canvas: Canvas) -> None:
+    """With one row left it is small."""
+    canvas.open_search(QPoint(100, 100))
+    search = popup(canvas)
+    before = search.height()
+    QTest.keyClicks(search.field, "wallaby")
+    assert search.height() < before - 80
+
+
+def test_a_block_added_by_keyboard_is_in_view(canvas: Canvas, patch: Patch) -> None:
+    """Without a pointer over the canvas it goes to the middle."""
+    canvas.setFocus()
+    hand = Hand(canvas)
+    hand.view.cursor_position = QPoint(-1, -1)
+    hand.press(Qt.Key.Key_Tab)
+    QTest.keyClicks(popup(canvas).field, "wallaby")
+    QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
+    seen = hand.view.mapToScene(hand.view.viewport().rect()).boundingRect()
+    assert seen.contains(hand.scene.rect_of(["scale_2"]))
+
+
+def test_a_block_placed_at_the_rim_is_brought_into_view(canvas: Canvas, hand: Hand) -> None:
+    """It would not be seen whole otherwise."""
+    canvas.open_search(QPoint(canvas.width() - 4, canvas.height() - 4))
+    QTest.keyClicks(popup(canvas).field, "wallaby")
+    QTest.keyClick(popup(canvas).field, Qt.Key.Key_Return)
+    seen = hand.view.mapToScene(hand.view.viewport().rect()).boundingRect()
+    assert seen.contains(hand.scene.rect_of(["scale_2"]))

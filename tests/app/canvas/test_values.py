@@ -1,0 +1,358 @@
+"""Value blocks and driven parameters on the canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from app.canvas.connection_edits import connecting
+from app.canvas.drawing.node_layout import layout, value_area
+from app.canvas.drawing.node_painter import NEAR, body_colour
+from app.canvas.items.nodegraph_adapter import NodeView
+from app.canvas.items.parameter_tray import ParameterTray
+from app.canvas.notice import Notice
+from app.canvas.search_popup import SearchPopup
+from app.theme.colours import DARK, LIGHT, Colours, contrast
+from app.theme.type_colours import Flow
+from app.view_models.node_view_model import node_face
+from engine.catalogue.catalogue import Catalogue
+from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
+from engine.patch.document import Patch
+from engine.protocol.messages import EditCost, UpdateLevel
+from tests.app.canvas.canvas_support import Hand
+from tests.app.sample_blocks import Dial, Wave, make_report
+
+AMOUNT, STEPS, ON = (PortRef("blend", name) for name in ("amount", "steps", "on"))
+VALUE, UP = PortRef("wave", "value"), PortRef("wave", "up")
+
+
+@pytest.fixture
+def patch() -> Patch:
+    """A wave, and a block with parameters beside it; nothing is connected."""
+    patch = Patch(Catalogue())
+    patch.add("test_canvas.wave", node_id="wave", position=(-240, 0))
+    patch.add("test_canvas.blend", node_id="blend", position=(0, 0))
+    patch.add("test_canvas.scale", node_id="scale", position=(240, 0))
+    return patch
+
+
+def tray(hand: Hand) -> ParameterTray | None:
+    """Return the tray that is unfolded, if one is."""
+    return next((item for item in hand.scene.items() if isinstance(item, ParameterTray)), None)
+
+
+def reach(hand: Hand, name: str) -> QPointF:
+    """Drag a connection from the wave over the blend block, and return where its tray's row of a parameter is."""
+    hand.drag(hand.port("wave", "value", is_input=False), hand.title("blend"), release=False)
+    found = tray(hand)
+    assert found is not None
+    area = found.area
+    places = (QPointF(area.center().x(), area.top() + 10 + 20 * row) for row in range(5))
+    return next(place for place in places if (offer := found.offer_at(place)) and offer.ref.port == name)
+
+
+def notice(hand: Hand) -> str:
+    """Return what the canvas says, or nothing."""
+    found = hand.canvas.findChild(Notice)
+    return found.text() if found is not None and found.isVisible() else ""
+
+
+# Ports
+
+
+def test_a_parameter_has_a_port_exactly_while_it_is_driven(hand: Hand, patch: Patch) -> None:
+    """It comes with the connection, goes with it, and undo does both the other way round."""
+    view = hand.scene.nodes["blend"]
+    assert ("amount", True) not in view.ports
+    patch.connect(VALUE, AMOUNT)
+    assert ("amount", True) in view.ports
+    patch.undo()
+    assert ("amount", True) not in view.ports
+    patch.redo()
+    patch.remove("wave")
+    assert [name for name, _ in view.ports] == ["x", "out"]
+
+
+def test_values_are_told_apart_from_buffers(patch: Patch) -> None:
+    """Numbers and switches have flows of their own, at the outputs and at the parameters that they drive."""
+    patch.connect(VALUE, AMOUNT)
+    patch.connect(UP, ON)
+    wave, blend = node_face(patch, "wave"), node_face(patch, "blend")
+    assert [port.flow for port in wave.outputs] == [Flow.NUMBER, Flow.FLAG]
+    assert [(port.name, port.flow) for port in blend.inputs] == [
+        ("x", Flow.FLOAT),
+        ("amount", Flow.NUMBER),
+        ("on", Flow.FLAG),
+    ]
+    assert (wave.is_value, blend.is_value) == (True, False)
+
+
+def test_a_value_node_is_slimmer_than_one_with_a_time(patch: Patch) -> None:
+    """It keeps no place for a time, and its title is lower."""
+    wave = node_face(patch, "wave")
+    assert layout(wave).header < layout(node_face(patch, "scale")).header
+    assert layout(wave).height <= layout(node_face(patch, "blend")).height + 16
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_numbers_and_names_are_legible_on_the_tint_of_a_value_node(patch: Patch, theme: Colours) -> None:
+    """Dim text reaches 4.5:1 and numbers 7:1, as everywhere; the body is told from that of other nodes."""
+    wave, blend = (body_colour(node_face(patch, node), theme) for node in ("wave", "blend"))
+    assert wave != blend == theme.node
+    assert contrast(theme.text_dim, wave) >= 4.5
+    assert contrast(theme.text, wave) >= 7
+
+
+@pytest.mark.parametrize("driven", [(), (AMOUNT,), (AMOUNT, STEPS)])
+def test_numbers_cover_neither_names_nor_each_other(patch: Patch, driven: tuple[PortRef, ...]) -> None:
+    """Each has a place of its own in the node, for any number of driven parameters beside outputs."""
+    for target in driven:
+        patch.connect(VALUE, target)
+    for node in ("wave", "blend"):
+        face = node_face(patch, node)
+        placed = layout(face)
+        ports = [*zip(face.inputs, placed.inputs, strict=True), *zip(face.outputs, placed.outputs, strict=True)]
+        areas = [value_area(port, centre, placed) for port, centre in ports if port.live is not None]
+        assert all(placed.body.contains(area) for area in areas)
+        assert not any(a.intersects(b) for i, a in enumerate(areas) for b in areas[:i])
+
+
+def test_the_numbers_of_driven_parameters_stand_in_one_column(patch: Patch) -> None:
+    """Also beside names of different lengths, so that their points are below each other."""
+    for target in (AMOUNT, STEPS):
+        patch.connect(VALUE, target)
+    face = node_face(patch, "blend")
+    placed = layout(face)
+    ports = zip(face.inputs, placed.inputs, strict=True)
+    areas = [value_area(port, centre, placed) for port, centre in ports if port.live is not None]
+    assert len(areas) == 2
+    assert len({(area.left(), area.right()) for area in areas}) == 1
+
+
+# Dragging a value
+
+
+def test_a_node_under_a_dragged_value_offers_its_parameters(hand: Hand) -> None:
+    """One row each, with what it is set to; what cannot be driven says so, and afterwards the node is as it was."""
+    height = hand.scene.nodes["blend"].layout.height
+    reach(hand, "amount")
+    found = tray(hand)
+    assert found is not None
+    offers = [found.offer_at(QPointF(found.area.center().x(), found.area.top() + 10 + 20 * row)) for row in range(4)]
+    assert [(o.ref.port, o.state, o.reason is None) for o in offers if o is not None] == [
+        ("amount", "0.25", True),
+        ("steps", "3 px", True),
+        ("on", "on", True),
+        ("size", "64", False),
+    ]
+    hand.press(Qt.Key.Key_Escape)
+    assert tray(hand) is None
+    assert hand.scene.nodes["blend"].layout.height == height
+
+
+def test_a_value_is_dropped_on_a_row(hand: Hand, patch: Patch) -> None:
+    """The row under the pointer is what is driven, in one undo step."""
+    place = reach(hand, "steps")
+    hand.drag(hand.port("wave", "value", is_input=False), hand.title("blend"), release=False)
+    follow_and_release(hand, place)
+    assert patch.source_of(STEPS) == VALUE
+    patch.undo()
+    assert patch.connections == []
+
+
+def test_a_structural_parameter_says_why_it_is_not_driven(hand: Hand, patch: Patch) -> None:
+    """The reason stands beside the row before anything is let go, and nothing is connected."""
+    place = reach(hand, "size")
+    follow(hand, place)
+    assert "must be live to be driven" in notice(hand)
+    follow_and_release(hand, place)
+    assert patch.connections == []
+
+
+def test_the_notice_covers_no_row(hand: Hand) -> None:
+    """What is said lies beside the tray."""
+    follow(hand, reach(hand, "steps"))
+    found, said = tray(hand), hand.canvas.findChild(Notice)
+    assert found is not None and said is not None
+    rows = hand.view.mapFromScene(found.area).boundingRect()
+    assert said.isVisible() and not rows.intersects(said.geometry())
+
+
+def test_a_drop_on_the_node_asks_which_parameter_is_meant(hand: Hand, patch: Patch, qtbot: QtBot) -> None:
+    """A menu lists those that can be driven; nothing is connected before one is chosen."""
+    hand.drag(hand.port("wave", "value", is_input=False), hand.title("blend"))
+    menu = hand.canvas.findChild(QMenu)
+    assert isinstance(menu, QMenu) and patch.connections == []
+    choices = [action for action in menu.actions() if not action.isSeparator()]
+    assert [action.text() for action in choices] == ["amount\t0.25", "steps\t3 px", "on\ton"]
+    choices[1].trigger()
+    assert patch.source_of(STEPS) == VALUE
+    menu.hide()
+    qtbot.waitUntil(lambda: hand.canvas.findChild(QMenu) is None)
+
+
+def test_a_node_with_one_parameter_needs_no_choice(hand: Hand, patch: Patch) -> None:
+    """There is only one thing that a drop can mean."""
+    patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
+    hand.drag(hand.port("wave", "value", is_input=False), hand.title("dial"))
+    assert patch.source_of(PortRef("dial", "turn")) == VALUE
+
+
+def test_a_node_without_parameters_takes_no_value(hand: Hand, patch: Patch) -> None:
+    """It is dimmed, and unfolds nothing."""
+    hand.drag(hand.port("wave", "value", is_input=False), hand.title("scale"), release=False)
+    assert hand.scene.nodes["scale"].look.fitting == set()
+    assert hand.scene.nodes["blend"].look.fitting == {(name, True) for name in ("amount", "steps", "on")}
+    assert tray(hand) is None
+
+
+def test_a_driven_port_gives_its_connection_back(hand: Hand, patch: Patch) -> None:
+    """Dragged off it, the value goes to another parameter; dropped on nothing, it is gone."""
+    patch.connect(VALUE, AMOUNT)
+    patch.connect(UP, STEPS)
+    hand.drag(hand.port("blend", "amount", is_input=True), hand.port("blend", "steps", is_input=True))
+    assert [str(connection) for connection in patch.connections] == ["wave.value -> blend.steps"]
+    hand.drag(hand.port("blend", "steps", is_input=True), QPointF(40, 240))
+    assert patch.connections == []
+
+
+def test_a_value_dropped_on_the_canvas_finds_value_blocks_first(hand: Hand, patch: Patch) -> None:
+    """Nearly every block has a parameter; what a person looks for is another value."""
+    hand.drag(hand.port("wave", "value", is_input=False), QPointF(0, 240))
+    popup = hand.canvas.findChild(SearchPopup)
+    assert popup is not None and popup.isVisible()
+    found = [popup.list.item(row).data(Qt.ItemDataRole.UserRole) for row in range(popup.list.count())]
+    are_values = [block_type.is_value for block_type in found]
+    assert Wave in found and Dial in found
+    assert are_values == sorted(are_values, reverse=True)
+
+
+def test_a_block_inserted_on_a_value_connection_suits_the_parameter(hand: Hand, patch: Patch) -> None:
+    """It is set to what the parameter is, as far as it goes, and carries the value on."""
+    patch.set("blend", steps=9)
+    patch.connect(VALUE, STEPS)
+    hand.double_click(next(iter(hand.scene.connections.values())).path().pointAtPercent(0.5))
+    popup = hand.canvas.findChild(SearchPopup)
+    assert popup is not None and popup.isVisible()
+    found = [popup.list.item(row).data(Qt.ItemDataRole.UserRole) for row in range(popup.list.count())]
+    assert Dial in found and all(block_type.is_value for block_type in found)
+    popup.chosen.emit(Dial)
+    source = patch.source_of(STEPS)
+    assert source is not None and patch.value(source.node, "turn") == 2
+    assert patch.source_of(PortRef(source.node, "turn")) == VALUE
+
+
+# Live values
+
+
+def test_numbers_follow_the_reports(hand: Hand, patch: Patch, qtbot: QtBot) -> None:
+    """The value at the output, and what the parameter makes of it."""
+    patch.connect(VALUE, STEPS)
+    ports = (hand.scene.nodes["wave"].ports["value", False], hand.scene.nodes["blend"].ports["steps", True])
+    assert [port.face.live.text(hand.scene.values) for port in ports] == ["–", "–"]
+    for value, taken, shown in ((4.4, 4, ("4.400", "4")), (-7.0, 1, ("-7.000", "1")), (123.0, 9, ("123.0", "9"))):
+        hand.canvas.show_report(make_report(values={"wave.value": value, "wave.up": 1.0, "blend.steps": taken}))
+        qtbot.waitUntil(lambda value=value: hand.scene.values.get("wave.value") == value)
+        assert tuple(port.face.live.text(hand.scene.values) for port in ports) == shown
+
+
+def test_only_numbers_that_changed_are_painted_anew(hand: Hand, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report that shows the same digits paints nothing, and another number only its own place."""
+    painted: list[QRectF] = []
+    monkeypatch.setattr(NodeView, "update", lambda self, *area: painted.append(*area or (QRectF(),)))
+
+    def show(value: float) -> None:
+        hand.canvas.show_report(make_report(values={"wave.value": value, "wave.up": 0.0}))
+        qtbot.waitUntil(lambda: hand.scene.values.get("wave.value") == value)
+
+    show(0.5)
+    painted.clear()
+    show(0.50001)
+    assert painted == []
+    show(0.6)
+    assert len(painted) == 1 and 0 < painted[0].width() < 60
+    hand.canvas.set_zoom(NEAR / 2)
+    show(0.7)
+    assert len(painted) == 1
+
+
+# The slider on a node
+
+
+def test_a_slider_on_a_node_is_dragged_in_one_undo_step(hand: Hand, patch: Patch) -> None:
+    """The handle comes to the pointer, the node stays where it is, and undo takes the whole drag back."""
+    patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
+    before = patch.history.names
+    view = hand.scene.nodes["dial"]
+    track = view.layout.track
+    assert track is not None
+    left, right = view.mapToScene(track.center()), view.mapToScene(QPointF(track.right(), track.center().y()))
+    hand.drag(left, right + QPointF(40, 30))
+    assert patch.value("dial", "turn") == 2.0
+    assert patch.nodes["dial"].position == (0, 200)
+    assert len(patch.history.names) == len(before) + 1
+    patch.undo()
+    assert patch.value("dial", "turn") == 0.5
+    assert view.face.slider is not None and view.face.slider.value == 0.5
+
+
+def test_a_driven_slider_is_not_set_by_hand(hand: Hand, patch: Patch) -> None:
+    """Its value comes from elsewhere: the port shows it, and there is nothing to drag."""
+    patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
+    patch.connect(VALUE, PortRef("dial", "turn"))
+    view = hand.scene.nodes["dial"]
+    assert view.face.slider is None and ("turn", True) in view.ports
+
+
+def follow(hand: Hand, place: QPointF) -> None:
+    """Move the mouse, with the button that is held."""
+    for step in (1, 0):
+        QTest.mouseMove(hand.view.viewport(), hand.view.mapFromScene(place + QPointF(step, 0)))
+        QApplication.processEvents()
+
+
+def follow_and_release(hand: Hand, place: QPointF) -> None:
+    """Move the mouse and let go."""
+    follow(hand, place)
+    QTest.mouseRelease(
+        hand.view.viewport(),
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+        hand.view.mapFromScene(place),
+    )
+
+
+# What it would cost
+
+
+def test_the_cost_is_told_before_a_connection_is_dropped(hand: Hand, patch: Patch) -> None:
+    """Over what takes it; the same question is asked once, and what is replaced belongs to it."""
+    patch.add("test_canvas.wave", node_id="other", position=(-240, 200))
+    patch.connect(PortRef("other", "value"), STEPS)
+    asked: list[list[str]] = []
+
+    def cost(changes: Sequence[Change]) -> EditCost:
+        asked.append([type(change).__name__ for change in changes])
+        return EditCost(UpdateLevel.HOT, "a test")
+
+    hand.canvas.set_costing(cost)
+    follow(hand, reach(hand, "steps"))
+    assert notice(hand) == "wave.value → blend.steps\nParameter write"
+    follow(hand, reach(hand, "steps"))
+    assert asked == [["Disconnected", "Connected"]] * 2
+
+
+def test_what_was_picked_up_belongs_to_the_cost(patch: Patch) -> None:
+    """The end of a connection that is dragged elsewhere leaves its input; back in its place nothing changes."""
+    picked = patch.connect(PortRef("wave", "value"), STEPS)
+    elsewhere = Connection(picked.source, PortRef("blend", "elsewhere"))
+    assert connecting(patch, elsewhere, picked) == [Disconnected(picked), Connected(elsewhere)]
+    instead = Connection(PortRef("other", "value"), STEPS)
+    assert connecting(patch, instead, picked) == [Disconnected(picked), Connected(instead)]
+    assert connecting(patch, picked, picked) == []
+    assert connecting(patch, picked) == []

@@ -1,0 +1,120 @@
+"""Help on a block, renaming, and the menus of the canvas, as the window offers them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from app.commands.commands import CONTEXT_MENUS
+from app.view_models.block_help import help_html
+from app.window.main_window import MainWindow
+from engine.api import Block, BlockBuilder, Out, f32, port
+from engine.patch.document import Patch
+from engine.patch.files import save_patch
+from tests.app.app_support import EveryParameter
+
+
+@pytest.fixture
+def opened(window: MainWindow, tmp_path: Path) -> MainWindow:
+    """A window with a patch of a picture on a screen, and a block with parameters."""
+    patch = Patch()
+    picture = patch.add("test_app.picture", node_id="picture")
+    screen = patch.add("test_app.screen", node_id="screen", position=(260, 0))
+    patch.add("test_app.every_parameter", node_id="every", position=(0, 200))
+    patch.connect(picture["out"], screen["image"])
+    save_patch(patch, tmp_path / "demo.loom")
+    window.files.open_path(tmp_path / "demo.loom")
+    return window
+
+
+def test_help_names_every_port_and_parameter(qapp: QApplication) -> None:
+    """Made from the declarations, so that it can't be out of date."""
+    html = help_html(EveryParameter)
+    assert "<h3>Every Parameter</h3>" in html
+    assert "Has a parameter of every kind." in html
+    for name in (*EveryParameter.ports, *EveryParameter.parameters):
+        assert f"<b>{name}</b>" in html
+    assert "0 to 10 dB. Default: 1 dB" in html
+    assert "One of soft, hard" in html
+
+
+def test_help_is_text_not_markup(qapp: QApplication) -> None:
+    """What an author wrote is shown as it is, and names in backticks as code."""
+
+    class Odd(Block, id="test_app.odd_help", category="Test"):
+        """Is a<b & `c<d`."""
+
+        out: Out[f32] = port(shape="[1]", doc="A number.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            """Clear the output."""
+            build.fill(self.out)
+
+    assert "Is a&lt;b &amp; <code>c&lt;d</code>." in help_html(Odd)
+
+
+def test_f1_shows_the_help_of_the_selected_block(opened: MainWindow) -> None:
+    """The dock is closed at first, and follows the selection once it is open."""
+    assert opened.docks["help"].isHidden()
+    opened.canvas.select(["screen"])
+    opened.actions_by_id["block_help"].trigger()
+    assert opened.docks["help"].isVisible()
+    assert "Shows an image." in opened.help.text
+    opened.canvas.select(["every"])
+    assert "Has a parameter of every kind." in opened.help.text
+    opened.canvas.select([])
+    assert opened.help.currentIndex() == 0
+
+
+def test_rename_goes_to_the_title_and_back(opened: MainWindow, qtbot: QtBot) -> None:
+    """F2 lets a person type at once, also when the inspector was closed; Enter goes back to the canvas."""
+    opened.docks["inspector"].close()
+    opened.canvas.select(["screen"])
+    opened.actions_by_id["rename"].trigger()
+    header = opened.inspector._header
+    assert header is not None
+    assert opened.focusWidget() is header.title
+    assert header.title.selectedText() == "Screen"
+    qtbot.keyClicks(header.title, "Big picture")
+    qtbot.keyClick(header.title, Qt.Key.Key_Return)
+    assert opened.session.patch is not None
+    assert opened.session.patch.title("screen") == "Big picture"
+    assert opened.focusWidget() is opened.canvas.focusProxy()
+
+
+@pytest.mark.parametrize("kind", CONTEXT_MENUS)
+def test_every_menu_of_the_canvas_opens_with_its_commands(opened: MainWindow, qtbot: QtBot, kind: str) -> None:
+    """The commands are those of the menu bar, so both are allowed and refused together."""
+    opened.canvas.menu_requested.emit(kind, opened.mapToGlobal(QPoint(50, 50)))
+    menu = next(menu for menu in opened.findChildren(QMenu) if menu.isVisible() and menu.parent() is opened)
+    names = [action.objectName() for action in menu.actions() if not action.isSeparator()]
+    assert names == [name for name in CONTEXT_MENUS[kind] if name]
+    menu.close()
+
+
+def test_a_selected_connection_can_be_deleted_from_the_menu(opened: MainWindow) -> None:
+    """Commands that need a selection know of connections as well."""
+    patch = opened.session.patch
+    assert patch is not None
+    assert not opened.actions_by_id["delete"].isEnabled()
+    (connection,) = patch.connections
+    opened.canvas._scene.select_connection(connection)
+    assert opened.actions_by_id["delete"].isEnabled()
+    assert opened.actions_by_id["insert_block"].isEnabled()
+    assert not opened.actions_by_id["rename"].isEnabled()
+    opened.actions_by_id["delete"].trigger()
+    assert not list(patch.connections)
+    assert not opened.actions_by_id["delete"].isEnabled()
+
+
+def test_the_viewer_has_the_largest_share_of_the_docks(opened: MainWindow, qtbot: QtBot) -> None:
+    """The picture's column takes more than a third of the window, and the problem list little of its height."""
+    (viewer,) = opened.viewers.docks.values()
+    qtbot.waitUntil(lambda: viewer.width() > 0.34 * opened.width())
+    assert viewer.height() > 0.35 * opened.height()
+    assert opened.docks["inspector"].height() > 0.3 * opened.height()
+    assert opened.docks["problems"].height() < 0.25 * opened.height()

@@ -1,0 +1,133 @@
+"""Problems lead to their node; the log tells what happened."""
+
+from __future__ import annotations
+
+from pytestqt.qtbot import QtBot
+
+from app.docks.log import _LIMIT, Log
+from app.docks.problems import Problems
+from app.window.toolbars import count_text
+from engine.diagnostics import error, warning
+from engine.patch.document import Patch
+from engine.protocol.messages import Saved
+
+
+def test_errors_come_before_warnings_and_name_the_block(qtbot: QtBot, patch: Patch) -> None:
+    """A row says what is wrong, in which block, and what to do."""
+    patch.add("test_app.picture", node_id="p", title="Backdrop")
+    problems = Problems()
+    qtbot.addWidget(problems)
+    problems.set_patch(patch)
+    problems.show_diagnostics(
+        (
+            warning("output is unused", node="p"),
+            error("image must be connected", node="p", port="image", remedy="connect one"),
+        )
+    )
+    rows = [problems.list.topLevelItem(i) for i in range(2)]
+    assert [[row.text(column) for column in range(3)] for row in rows if row] == [
+        ["image must be connected", "Backdrop, image", "connect one"],
+        ["output is unused", "Backdrop", ""],
+    ]
+
+
+def test_a_kernel_error_names_its_line(qtbot: QtBot) -> None:
+    """The file and line of a kernel's mistake stand behind the message."""
+    problems = Problems()
+    qtbot.addWidget(problems)
+    problems.show_diagnostics((error("expected a ;", file="/some/where/blur.cu", line=12),))
+    row = problems.list.topLevelItem(0)
+    assert row is not None
+    assert row.text(0) == "expected a ;  (blur.cu:12)"
+
+
+def test_a_compilers_errors_have_a_row_each(qtbot: QtBot) -> None:
+    """The row names the first mistake, those below it the others; the code that was quoted is in the tooltip."""
+    problems = Problems()
+    qtbot.addWidget(problems)
+    text = "blur.cu must compile, got 2 errors:\nblur.cu(3): no a\n  a;\n  ^\nblur.cu(5): no b\n  b;\n  ^"
+    problems.show_diagnostics((error(text, node="p", file="/some/where/blur.cu", line=3, remedy="mend it"),))
+    row = problems.list.topLevelItem(0)
+    assert row is not None
+    assert row.text(0) == "blur.cu must compile, got 2 errors: blur.cu(3): no a"
+    assert [row.child(i).text(0) for i in range(row.childCount())] == ["blur.cu(5): no b"]
+    assert "  a;" in row.toolTip(0)
+    assert not problems.list.isColumnHidden(2)
+    problems.show_diagnostics((error("no remedy"),))
+    assert problems.list.isColumnHidden(2)
+
+
+def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> None:
+    """The list names blocks as the canvas does."""
+    patch.add("test_app.picture", node_id="p", title="Backdrop")
+    problems = Problems()
+    qtbot.addWidget(problems)
+    problems.set_patch(patch)
+    problems.show_diagnostics((error("no", node="p"),))
+    patch.rename("p", "Sky")
+    row = problems.list.topLevelItem(0)
+    assert row is not None
+    assert row.text(1) == "Sky"
+
+
+def test_no_problems_is_said(qtbot: QtBot) -> None:
+    """Without problems the list says so, and the count is told once for each change."""
+    problems = Problems()
+    qtbot.addWidget(problems)
+    counts: list[tuple[int, int]] = []
+    problems.counted.connect(lambda *count: counts.append(count))
+    wrong = (error("no"), warning("hm"))
+    for diagnostics in (wrong, wrong, ()):
+        problems.show_diagnostics(diagnostics)
+    assert counts == [(1, 1), (0, 0)]
+    assert problems.currentIndex() == 0
+    assert problems.hint == "No problems"
+
+
+def test_count_text() -> None:
+    """The status bar counts errors and warnings apart."""
+    assert count_text(0, 0) == ""
+    assert count_text(1, 0) == "1 error"
+    assert count_text(2, 1) == "2 errors, 1 warning"
+
+
+def test_the_log_tells_of_files_and_faults(qtbot: QtBot) -> None:
+    """A saved file and an error each make a line."""
+    log = Log()
+    qtbot.addWidget(log)
+    assert log.currentIndex() == 0
+    log.add_saved(Saved("save", "pixels", "uchar4", (2, 3), "/tmp/a.png"))
+    log.add_diagnostic(error("disk must have space", node="save"))
+    assert [(entry.label, entry.text) for entry in log.entries] == [
+        ("Saved", "/tmp/a.png (save.pixels, uchar4 2 × 3)"),
+        ("Error", "save: disk must have space"),
+    ]
+
+
+def test_the_log_is_filtered(qtbot: QtBot) -> None:
+    """Only lines that hold the filter's text are shown."""
+    log = Log()
+    qtbot.addWidget(log)
+    for text in ("alpha", "beta", "Alphabet"):
+        log.add_message(text)
+    log.filter.setText("alpha")
+    assert log.shown_count == 2
+
+
+def test_an_error_that_repeats_is_listed_once(qtbot: QtBot) -> None:
+    """A fault in every frame does not flood the log."""
+    log = Log()
+    qtbot.addWidget(log)
+    for _ in range(5):
+        log.add_error("the same")
+    assert len(log.entries) == 1
+
+
+def test_the_log_does_not_grow_without_end(qtbot: QtBot) -> None:
+    """The oldest entries make room."""
+    log = Log()
+    qtbot.addWidget(log)
+    for i in range(_LIMIT + 5):
+        log.add_message(str(i))
+    assert len(log.entries) == _LIMIT
+    assert log.entries[-1].text == str(_LIMIT + 4)

@@ -1,0 +1,44 @@
+"""The updates list beside a real engine on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+from pytestqt.qtbot import QtBot
+
+from app.window.main_window import MainWindow
+from engine.patch.document import Patch
+from engine.patch.history import History
+from tests.app.app_support import PATIENCE_MS
+
+
+def told(window: MainWindow) -> list[tuple[str, str, str, tuple[str, ...]]]:
+    """Level, author, cause and nodes of every row."""
+    records = [row.record for row in window.updates.rows.rows]
+    return [(r.level.name, r.source, r.cause, r.nodes) for r in records]
+
+
+def test_rebuilds_are_listed_with_their_blocks_and_drags_are_counted(qtbot: QtBot, real_window: MainWindow) -> None:
+    """An added block and its undo each make a row that leads to it; a slider only makes the count of Hot grow."""
+    window, patch = real_window, Patch()
+    source = patch.add("io.array", data=np.ones(64, np.float32))
+    scale = patch.add("math.saxpy", node_id="scale")
+    for port in ("x", "y"):
+        patch.connect(source["out"], scale[port])
+    patch.history = History()
+    window.session.replace(patch)
+    qtbot.waitUntil(lambda: told(window) == [("COLD", "engine", "first build", ())], timeout=PATIENCE_MS)
+
+    patch.add("io.array", node_id="other", data=np.ones(3, np.float32))
+    qtbot.waitUntil(lambda: len(told(window)) == 2, timeout=PATIENCE_MS)
+    assert told(window)[1] == ("COLD", "edit", "block other", ("other",))
+    window.updates.table.clicked.emit(window.updates.rows.index(1, 2))
+    assert window.canvas.selected() == ["other"]
+    window.session.undo()
+    qtbot.waitUntil(lambda: len(told(window)) == 3, timeout=PATIENCE_MS)
+    assert told(window)[2] == ("COLD", "undo", "removed block other", ("other",))
+
+    patch.set("scale", a=3.0)
+    qtbot.waitUntil(lambda: window.updates.hot_text == "Hot 1", timeout=PATIENCE_MS)
+    patch.set("scale", a=4.0)
+    qtbot.waitUntil(lambda: window.updates.hot_text == "Hot 2", timeout=PATIENCE_MS)
+    assert len(told(window)) == 3

@@ -1,0 +1,155 @@
+"""Parameters that values drive, in the inspector."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from app.inspector.inspector import Inspector
+from app.inspector.parameter_editors import NumberEditor
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.protocol.messages import NodeReport, NodeState
+from tests.app.app_support import make_report
+
+LFO = PortRef("lfo", "value")
+
+
+@pytest.fixture
+def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
+    """An inspector that shows one node with every parameter, beside an LFO."""
+    patch.add("test_app.every_parameter", node_id="a", position=(400, 0), gain=3.0)
+    patch.add("value.lfo", node_id="lfo")
+    inspector = Inspector()
+    qtbot.addWidget(inspector)
+    inspector.resize(360, 500)
+    inspector.show()
+    inspector.set_patch(patch)
+    inspector.show_nodes(["a"])
+    return inspector
+
+
+def entries(inspector: Inspector, parameter: str) -> dict[str, QAction]:
+    """Return what the menu at a parameter offers, by its path: "Drive with a new > LFO"."""
+    menu = inspector.row(parameter).menu
+    menu.aboutToShow.emit()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    found = {action.text(): action for action in menu.actions() if not action.isSeparator()}
+    for inner in menu.findChildren(QMenu):
+        del found[inner.title()]
+        found |= {f"{inner.title()} > {action.text()}": action for action in inner.actions()}
+    return found
+
+
+def test_only_live_numbers_and_switches_can_be_driven(inspector: Inspector) -> None:
+    """Text, files and what would rebuild the patch have no button for it."""
+    names = ("gain", "free", "count", "on", "mode", "label", "source", "data")
+    assert [name for name in names if not inspector.row(name).drive.isHidden()] == ["gain", "free", "on"]
+
+
+def test_a_driven_parameter_shows_what_drives_it_and_its_value(
+    inspector: Inspector, patch: Patch, qtbot: QtBot
+) -> None:
+    """In place of the editor; the number is what the parameter takes, and follows the reports."""
+    patch.rename("lfo", "Tide")
+    patch.connect(LFO, PortRef("a", "gain"))
+    row = inspector.row("gain")
+    assert row.is_driven and not row.editor.isVisible()
+    assert row.driven.source.text() == "← Tide"
+    for value, text in ((0.25, "0.250 dB"), (0.0, "0.000 dB"), (10.0, "10.00 dB")):
+        inspector.show_report(make_report(values={"lfo.value": 99.0, "a.gain": value}))
+        qtbot.waitUntil(lambda text=text: row.driven.value.text() == text)
+    patch.rename("lfo", "Ebb")
+    assert row.driven.source.text() == "← Ebb"
+
+
+def test_the_stored_value_comes_back(inspector: Inspector, patch: Patch) -> None:
+    """Disconnecting is one undo step, after which the parameter is what it was set to."""
+    patch.connect(LFO, PortRef("a", "gain"))
+    entries(inspector, "gain")["Disconnect"].trigger()
+    row = inspector.row("gain")
+    assert not row.is_driven and isinstance(row.editor, NumberEditor)
+    assert row.editor.box.value() == 3.0
+    assert patch.history.names[-1] == "Disconnect gain of Every Parameter"
+    patch.undo()
+    assert row.is_driven and patch.value("a", "gain") == 3.0
+
+
+def test_a_new_block_is_added_and_connected_in_one_step(inspector: Inspector, patch: Patch) -> None:
+    """A slider begins at the parameter's value and goes over its range; undo removes it again."""
+    before = set(patch.nodes)
+    entries(inspector, "gain")["Drive with a new > Slider"].trigger()
+    source = patch.source_of(PortRef("a", "gain"))
+    assert source is not None and source.node not in before
+    assert {name: patch.value(source.node, name) for name in ("low", "high")} == {"low": 0.0, "high": 10.0}
+    assert patch.value(source.node, "setting") == pytest.approx(0.3)
+    assert patch.history.names[-1] == "Drive gain of Every Parameter with a new Slider"
+    patch.undo()
+    assert set(patch.nodes) == before and not inspector.row("gain").is_driven
+
+
+def test_new_blocks_do_not_lie_on_each_other(inspector: Inspector, patch: Patch) -> None:
+    """Each has a place of its own left of the node."""
+    for name in ("gain", "free", "on"):
+        entries(inspector, name)["Drive with a new > LFO"].trigger()
+    places = [patch.nodes[c.source.node].position for c in patch.connections]
+    assert len(set(places)) == 3
+    assert all(x < 400 for x, _ in places)
+    heights = sorted(y for _, y in places)
+    assert all(below - above >= 48 for above, below in itertools.pairwise(heights))
+
+
+def test_an_output_that_is_there_can_be_chosen(inspector: Inspector, patch: Patch) -> None:
+    """The menu lists the value outputs of the patch, and marks the one that drives."""
+    name = "Drive with > LFO\tlfo"
+    assert not entries(inspector, "gain")[name].isChecked()
+    entries(inspector, "gain")[name].trigger()
+    assert patch.source_of(PortRef("a", "gain")) == LFO
+    assert entries(inspector, "gain")[name].isChecked()
+
+
+def test_a_value_that_needs_the_parameter_is_not_offered(inspector: Inspector, patch: Patch) -> None:
+    """It would be needed to compute itself."""
+    patch.add("value.smooth", node_id="smooth")
+    patch.connect(LFO, PortRef("smooth", "input"))
+    inspector.show_nodes(["lfo"])
+    offered = [name for name in entries(inspector, "frequency") if name.startswith("Drive with >")]
+    assert offered == []
+
+
+def test_a_click_goes_to_what_drives(inspector: Inspector, patch: Patch, qtbot: QtBot) -> None:
+    """From the row and from the menu."""
+    patch.connect(LFO, PortRef("a", "gain"))
+    with qtbot.waitSignal(inspector.node_followed) as followed:
+        QTest.mouseClick(inspector.row("gain").driven.source, Qt.MouseButton.LeftButton)
+    assert followed.args == ["lfo"]
+    with qtbot.waitSignal(inspector.node_followed) as followed:
+        entries(inspector, "gain")["Go to LFO"].trigger()
+    assert followed.args == ["lfo"]
+
+
+def test_several_nodes_are_driven_together(inspector: Inspector, patch: Patch) -> None:
+    """One edit for all that are selected, and what differs is said to."""
+    patch.add("test_app.every_parameter", node_id="b", position=(400, 300))
+    inspector.show_nodes(["a", "b"])
+    entries(inspector, "gain")["Drive with > LFO\tlfo"].trigger()
+    assert {patch.source_of(PortRef(node, "gain")) for node in ("a", "b")} == {LFO}
+    assert inspector.row("gain").driven.source.text() == "← LFO"
+    patch.disconnect(PortRef("b", "gain"))
+    assert inspector.row("gain").driven.source.text() == "← various"
+    entries(inspector, "gain")["Disconnect"].trigger()
+    assert patch.connections == [] and not inspector.row("gain").is_driven
+
+
+def test_the_foot_tells_what_a_value_block_puts_out(inspector: Inspector, patch: Patch) -> None:
+    """As it tells what the buffers of other blocks hold."""
+    inspector.show_nodes(["lfo"])
+    nodes = {"lfo": NodeReport("value.lfo", NodeState.OK)}
+    inspector.show_report(make_report(nodes=nodes, values={"lfo.value": 0.25}))
+    assert inspector._status is not None and inspector._status.figures == ["value: 0.250"]

@@ -1,0 +1,58 @@
+"""An error in a method that Qt calls does not end the program."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QGraphicsItem
+
+_QT = (QObject, QGraphicsItem)
+_CRASH = """
+import sys
+from PySide6.QtCore import QEvent, QTimer
+from PySide6.QtWidgets import QApplication, QWidget
+from app.qt.safe_overrides import safe_overrides
+
+@safe_overrides
+class Clumsy(QWidget):
+    def customEvent(self, event):
+        [].remove(1)
+
+app = QApplication([])
+sys.excepthook = lambda kind, problem, trace: print("heard", kind.__name__)
+widget = Clumsy()
+QApplication.postEvent(widget, QEvent(QEvent.Type.User))
+QTimer.singleShot(50, app.quit)
+app.exec()
+print("alive")
+"""
+
+
+def test_an_error_from_c_code_in_an_override_is_reported() -> None:
+    """The child process goes on and its excepthook hears of the error."""
+    result = subprocess.run([sys.executable, "-c", _CRASH], capture_output=True, text=True, timeout=60, check=False)
+    assert result.stdout.split() == ["heard", "ValueError", "alive"], result.stderr
+
+
+def test_every_class_that_qt_calls_is_safe() -> None:
+    """No override in the editor was forgotten."""
+    import app
+
+    called = {"paint", "itemChange", "shape", "boundingRect", "sizeHint", "eventFilter", "data", "rowCount", "validate"}
+    found = 0
+    for info in pkgutil.walk_packages(app.__path__, "app."):
+        if info.name == "app.__main__":
+            continue
+        module = importlib.import_module(info.name)
+        for cls in vars(module).values():
+            if not isinstance(cls, type) or cls.__module__ != module.__name__ or not issubclass(cls, _QT):
+                continue
+            for name, method in vars(cls).items():
+                if name in called or name.endswith("Event"):
+                    found += 1
+                    assert hasattr(method, "__wrapped__"), f"{module.__name__}: {cls.__name__}.{name}"
+    assert found > 30

@@ -1,0 +1,120 @@
+"""Numbers as the canvas writes them, and as parameters take them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.edits.spanning import spanning
+from app.view_models.connection_preview import cost_text
+from app.view_models.live_values import NOTHING, WIDEST, LiveValue, number_text
+from app.view_models.tooltips import connection_tooltip, port_tooltip
+from engine.api import Moment
+from engine.blocktypes.parameters import ParameterSpec
+from engine.catalogue.catalogue import Catalogue, default_catalogue
+from engine.patch.changes import PortRef
+from engine.patch.document import Patch
+from engine.protocol.messages import EditCost, UpdateLevel
+from tests.app.sample_blocks import make_report
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "text"),
+    [
+        (0.0, "float", "0.000"),
+        (-0.0, "float", "0.000"),
+        (-0.0004, "float", "0.000"),
+        (0.4242, "float", "0.424"),
+        (9.9996, "float", "10.00"),
+        (99.996, "float", "100.0"),
+        (-1234.56, "float", "-1234.6"),
+        (12345.6, "float", "12346"),
+        (999_999.6, "float", "1.0e6"),
+        (-2.5e12, "float", "-2.5e12"),
+        (float("nan"), "float", "nan"),
+        (float("-inf"), "float", "-inf"),
+        (12.0, "int", "12"),
+        (1.0, "bool", "on"),
+        (0.0, "bool", "off"),
+    ],
+)
+def test_numbers_are_written_in_few_digits(value: float, type: str, text: str) -> None:
+    """As many as can be read while they change; a sign stands only before what is not zero."""
+    assert number_text(value, type) == text
+
+
+@given(st.floats(-99_999, 99_999), st.sampled_from(["float", "int"]))
+def test_a_number_fits_its_place_and_is_close_to_the_value(value: float, type: str) -> None:
+    """No usual number is wider than what is kept for it, and none is off by more than half of its last digit."""
+    text = number_text(round(value) if type == "int" else value, type)
+    assert len(text) <= len(WIDEST)
+    digits = len(text.partition(".")[2])
+    assert abs(float(text) - (round(value) if type == "int" else value)) <= 0.5000001 * 10**-digits
+
+
+def test_a_value_that_was_not_reported_is_a_dash() -> None:
+    """Nothing is made up before the engine has run."""
+    assert LiveValue("a.b", "float").text({}) == NOTHING
+
+
+@pytest.mark.parametrize("name", ["lfo", "slider", "ramp", "random"])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 64.0), (5.0, 5.0)])
+def test_a_new_value_block_keeps_to_the_range_of_its_parameter(name: str, low: float, high: float) -> None:
+    """Whatever it gives in two hundred frames, nothing of it is cut off."""
+    block_type = default_catalogue().require(f"value.{name}")
+    spec = ParameterSpec("gain", "float", low, "A gain.", low, high)
+    block = block_type("new", spanning(block_type, spec, (low + high) / 2))
+    block.begin()
+    seen = []
+    for frame in range(200):
+        block.update(Moment(frame, frame / 60, 1 / 60))
+        seen.append(block.value)
+    assert low - 1e-9 <= min(seen) and max(seen) <= high + 1e-9
+    assert name == "slider" or low == high or max(seen) - min(seen) > (high - low) / 3
+
+
+def test_tooltips_tell_the_last_value_and_what_drives() -> None:
+    """The output, the parameter and the connection between them, before and after a report."""
+    patch = Patch(Catalogue())
+    patch.add("test_canvas.wave", node_id="wave", title="Tide")
+    patch.add("test_canvas.blend", node_id="blend", steps=5)
+    source, target = PortRef("wave", "value"), PortRef("blend", "steps")
+    connection = patch.connect(source, target)
+    report = make_report(values={"wave.value": 12.25, "blend.steps": 9})
+    assert port_tooltip(patch, source, report).splitlines() == [
+        "value: number",
+        "value output",
+        "The number.",
+        "12.25 m",
+    ]
+    assert port_tooltip(patch, target, report).splitlines() == [
+        "steps: whole number parameter",
+        "1 to 9 px, Default: 3 px",
+        "How many.",
+        "Driven by Tide · value (wave.value)",
+        "9 px",
+        "Without the connection: 5 px",
+    ]
+    assert connection_tooltip(patch, connection, report).splitlines() == [
+        "wave.value → blend.steps",
+        "12.25 m",
+        "arrives as 9",
+    ]
+    assert connection_tooltip(patch, connection, None).endswith("No value yet.")
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [
+        (EditCost(UpdateLevel.NONE, "", 0), "Costs nothing"),
+        (EditCost(UpdateLevel.HOT, ""), "Parameter write"),
+        (EditCost(UpdateLevel.HOT, "", at_most=True), "Parameter write"),
+        (EditCost(UpdateLevel.CODE, "", 12_000), "Function swap, about 12.0 µs"),
+        (EditCost(UpdateLevel.COLD, "", 3_100_000), "Rebuild, about 3.10 ms"),
+        (EditCost(UpdateLevel.COLD, "", 3_100_000, at_most=True), "At most: rebuild, about 3.10 ms"),
+    ],
+)
+def test_a_cost_is_told_in_words(cost: EditCost, text: str) -> None:
+    """The level, and how long it took of late where that is known."""
+    assert cost_text(cost) == text

@@ -1,0 +1,57 @@
+"""What the canvas shows of a node."""
+
+from __future__ import annotations
+
+from app.theme.type_colours import Flow
+from app.view_models.node_view_model import node_face
+from engine.catalogue.catalogue import Catalogue
+from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
+from engine.patch.document import Patch
+
+
+def test_ports_show_what_flows() -> None:
+    """Pixels in two dimensions are an image; other vectors, structs and numbers are told apart."""
+    patch = Patch(Catalogue())
+    found = {}
+    for name in ("source", "count", "soften", "sparks", "show"):
+        node = patch.add(f"test_canvas.{name}")
+        found[name] = node_face(patch, node.id).outputs[0].flow
+    assert found == {
+        "source": Flow.FLOAT,
+        "count": Flow.INTEGER,
+        "soften": Flow.IMAGE,
+        "sparks": Flow.STRUCT,
+        "show": Flow.ANY,
+    }
+
+
+def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_name(patch: Patch) -> None:
+    """Nothing of a patch is lost from sight because a block type is not installed."""
+    into, out = PortRef("old", "input"), PortRef("old", "result")
+    patch.restore(
+        [
+            NodeAdded(Node(id="old", type="foo.bar")),
+            Connected(Connection(PortRef("scale", "out"), into)),
+            Connected(Connection(out, PortRef("count", "x"))),
+        ]
+    )
+    face = node_face(patch, "old")
+    assert (face.title, face.missing) == ("Missing: foo.bar", True)
+    assert [port.name for port in face.inputs] == ["input"]
+    assert [port.name for port in face.outputs] == ["result"]
+    assert all(port.dangling for port in (*face.inputs, *face.outputs))
+
+
+def test_a_port_that_the_type_lacks_is_marked(patch: Patch) -> None:
+    """A connection to a port that was renamed away stays visible."""
+    patch.restore([Connected(Connection(PortRef("source", "out"), PortRef("scale", "gone")))])
+    inputs = node_face(patch, "scale").inputs
+    assert [(port.name, port.dangling) for port in inputs] == [("x", False), ("gain", False), ("gone", True)]
+
+
+def test_a_loaded_picture_is_an_image_before_anything_runs() -> None:
+    """Its shape comes from the file, but its declaration says that it has two dimensions."""
+    patch = Patch()
+    for name in ("load_image", "image_array"):
+        node = patch.add(f"io.{name}")
+        assert node_face(patch, node.id).outputs[0].flow is Flow.IMAGE

@@ -1,0 +1,118 @@
+"""What the canvas says when the pointer rests on something."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.view_models.tooltips import as_html, badge_text, buffer_text, connection_tooltip, node_tooltip, port_tooltip
+from engine.patch.changes import Connection, Node, NodeAdded, NodeRegionChanged, PortRef
+from engine.patch.document import Patch
+from engine.protocol.messages import BufferReport, NodeReport, NodeState
+from tests.app.sample_blocks import make_report
+
+
+def test_a_node_tells_its_type_state_time_and_kernels(patch: Patch) -> None:
+    """A tooltip names the block type and what it cost in the last frame."""
+    report = make_report({"scale": NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 2)})
+    text = node_tooltip(patch, "scale", report)
+    assert text.splitlines() == [
+        "Scale",
+        "test_canvas.scale, scale",
+        "Quokka that scales samples.",
+        "running, 420 µs, 2 kernels",
+    ]
+
+
+def test_a_node_tells_the_region_it_lies_in(patch: Patch) -> None:
+    """The region block is called by its title, and the other branch is told."""
+    patch.restore(
+        [NodeAdded(Node(id="old", type="foo.choice", title="Choose")), NodeRegionChanged("scale", "old.else", "")]
+    )
+    assert node_tooltip(patch, "scale", None).splitlines()[2] == "inside Choose, otherwise"
+    patch.move_into("scale", "old")
+    assert node_tooltip(patch, "scale", None).splitlines()[2] == "inside Choose"
+    patch.move_into("scale", "")
+    assert "inside" not in node_tooltip(patch, "scale", None)
+
+
+def test_a_failed_node_tells_why(patch: Patch) -> None:
+    """The engine's message is part of the tooltip."""
+    report = make_report(
+        {"scale": NodeReport("test_canvas.scale", NodeState.ERROR, "x must be connected, got nothing")}
+    )
+    assert "error\nx must be connected, got nothing" in node_tooltip(patch, "scale", report)
+
+
+def test_a_missing_block_type_is_named(patch: Patch) -> None:
+    """A placeholder says which type it stands for."""
+    patch.restore([NodeAdded(Node(id="old", type="foo.bar"))])
+    assert "Block type foo.bar is not installed" in node_tooltip(patch, "old", None)
+
+
+def test_a_connection_tells_dtype_shape_and_bytes(patch: Patch) -> None:
+    """A connection says what flows through it, from the buffer of its source port."""
+    connection = Connection(PortRef("source", "out"), PortRef("scale", "x"))
+    report = make_report(buffers={"source.out": BufferReport("Particle", (100_000,), 3_200_000, 4_000_000)})
+    assert connection_tooltip(patch, connection, report).splitlines() == [
+        "source.out → scale.x",
+        "Particle, 100,000 elements, 3.05 MB (3.81 MB allocated)",
+    ]
+    assert connection_tooltip(patch, connection, None).endswith("Nothing flows yet.")
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((), "f32, scalar, 4 B"),
+        ((1,), "f32, 1 element, 4 B"),
+        ((3, 5), "f32, 3 × 5, 4 B"),
+    ],
+)
+def test_allocated_bytes_are_told_only_when_they_differ(shape: tuple[int, ...], expected: str) -> None:
+    """What is allocated goes without saying when it is what is used."""
+    assert buffer_text(BufferReport("f32", shape, 4, 4)) == expected
+
+
+def test_an_input_tells_its_rule_its_help_and_what_arrives(patch: Patch) -> None:
+    """An input's tooltip shows the buffer of the output that feeds it."""
+    report = make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 256)})
+    assert port_tooltip(patch, PortRef("scale", "x"), report).splitlines() == [
+        "x: f32",
+        "input",
+        "Samples to scale.",
+        "f32, 64 elements, 256 B",
+    ]
+
+
+def test_an_open_required_input_says_that_the_block_waits(patch: Patch) -> None:
+    """A person learns why the node is idle; an optional input does not hold it up."""
+    assert port_tooltip(patch, PortRef("count", "x"), None).endswith("Not connected: the block waits for it.")
+    assert port_tooltip(patch, PortRef("scale", "gain"), None).endswith("Not connected.")
+
+
+def test_an_output_tells_its_shape_rule(patch: Patch) -> None:
+    """Shape rules are visible without opening the block's source."""
+    assert "output, shape same(x)" in port_tooltip(patch, PortRef("scale", "out"), None)
+
+
+def test_a_dangling_port_says_that_the_type_lacks_it(patch: Patch) -> None:
+    """A port that only a connection names is explained."""
+    assert "has no port of this name" in port_tooltip(patch, PortRef("scale", "gone"), None)
+
+
+@pytest.mark.parametrize(
+    ("time_ns", "expected"),
+    [(420_000, "0.42 ms"), (1_204_000, "1.20 ms"), (4_700, "4.70 µs"), (16_600_000, "16.6 ms"), (99_499, "99.5 µs")],
+)
+def test_badges_are_in_milliseconds_as_far_as_these_tell_something(time_ns: int, expected: str) -> None:
+    """Times of one patch are compared at a glance, so they share a unit."""
+    assert badge_text(time_ns) == expected
+
+
+@pytest.mark.usefixtures("qapp")  # which fonts ask for
+def test_quoted_code_keeps_its_columns() -> None:
+    """A compiler's caret stands under its column: nothing is wrapped, and the font has one width."""
+    html = as_html("Forces\na.cu(3): expected a < b\n      long = code;\n      ^")
+    assert html.startswith("<p style='white-space: pre")
+    assert "<b>Forces</b><br>a.cu(3): expected a &lt; b<br>" in html
+    assert html.count("font-family") == 2

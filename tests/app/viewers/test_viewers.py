@@ -1,0 +1,271 @@
+"""Viewers ask for what they can show, tell pixels they do not hold, and save the whole picture."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QApplication, QFileDialog
+from pytestqt.qtbot import QtBot
+
+from app.documents.bridge import SHARED_RATE, Bridge
+from app.viewers.picture_view import PictureView
+from app.viewers.viewer import Viewer
+from engine.patch.changes import PortRef
+from engine.protocol.messages import Observe, Preview, Probed, Viewing
+from tests.app.app_support import FakeEngine, make_report, move_pointer
+from tests.app.viewers.test_picture_view import gradient
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> PictureView:
+    """A view of 200 by 100 screen pixels."""
+    view = PictureView()
+    qtbot.addWidget(view)
+    view.resize(200, 100)
+    view.show()
+    return view
+
+
+@pytest.fixture
+def viewer(qtbot: QtBot) -> Viewer:
+    """A viewer that shows a 120 by 60 version of a picture of 1000 by 500."""
+    viewer = Viewer("Connect an image")
+    qtbot.addWidget(viewer)
+    viewer.resize(300, 200)
+    viewer.show()
+    viewer.show_preview(Preview("v", 1, gradient(120, 60), (500, 1000)))
+    return viewer
+
+
+def test_a_fitted_view_wants_what_fits_in_it(view: PictureView) -> None:
+    """In pixels of the screen, whatever the picture; before the first one too."""
+    assert view.wanted_size == (200, 100)
+    view.show_pixels(gradient(120, 90))
+    assert view.wanted_size == (200, 100)
+    view.resize(250, 140)
+    assert view.wanted_size == (250, 140)
+
+
+@pytest.mark.parametrize(
+    ("scale", "wanted"), [(0.5, (500, 250)), (0.333, (333, 166)), (0.05, (50, 25)), (1.0, None), (3.0, None)]
+)
+def test_a_zoomed_view_wants_the_size_that_the_picture_has_on_the_screen(
+    view: PictureView, scale: float, wanted: tuple[int, int] | None
+) -> None:
+    """From actual pixels on, all of it."""
+    view.show_pixels(gradient(200, 100), (500, 1000))
+    view.zoom_to(scale, QPointF(10, 10))
+    assert view.wanted_size == wanted
+
+
+def test_a_smaller_version_lies_where_the_whole_picture_would(view: PictureView) -> None:
+    """Size, scale and places are those of the whole one; its pixels are not told."""
+    view.show_pixels(gradient(100, 50), (500, 1000))
+    assert view.picture_size == (1000, 500)
+    assert view.scale == 0.2
+    move_pointer(view, QPoint(150, 25))
+    assert view.probe == (750, 125)
+    assert view.pixel(750, 125) is None
+    assert not view.is_whole
+
+
+def test_a_version_made_for_the_view_is_drawn_pixel_by_pixel(view: PictureView) -> None:
+    """Also where the picture's proportions leave a fraction of a pixel beside it."""
+    view.resize(200, 101)
+    pixels = np.random.default_rng(1).integers(0, 256, (86, 200, 4), np.uint8)
+    view.show_pixels(pixels, (301, 700))
+    shown = view.grab().toImage().convertToFormat(QImage.Format.Format_RGBX8888)
+    drawn = np.frombuffer(shown.constBits(), np.uint8).reshape(shown.height(), shown.bytesPerLine() // 4, 4)
+    top = (101 - 86 + 1) // 2
+    rows = [row for row in (top - 1, top) if (drawn[row : row + 86, :200, :3] == pixels[..., :3]).all()]
+    assert rows
+
+
+def test_a_zoom_stays_when_versions_of_other_sizes_come(view: PictureView) -> None:
+    """What is looked at does not move."""
+    view.show_pixels(gradient(200, 100), (500, 1000))
+    view.zoom_to(2.0, QPointF(150, 25))
+    move_pointer(view, QPoint(150, 25))
+    before = view.probe
+    assert before == (750, 125)
+    view.show_pixels(np.zeros((500, 1000, 4), np.uint8))
+    assert (view.scale, view.probe) == (2.0, before)
+
+
+def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: Viewer) -> None:
+    """Only while it does not hold it; the answer is told, also when the pointer is on another by then."""
+    move_pointer(viewer.picture, viewer.picture.rect().center())
+    point = viewer.picture.probe
+    assert point is not None
+    assert viewer.viewing.probe == point
+    assert viewer.probe_text == ""
+    viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000), Probed(*point, (1, 2, 3, 4))))
+    assert viewer.probe_text == f"({point[0]}, {point[1]})  1 2 3 4"
+    move_pointer(viewer.picture, viewer.picture.rect().center() + QPoint(9, 0))
+    assert viewer.viewing.probe != point
+    assert viewer.probe_text.endswith("1 2 3 4")
+    viewer.show_preview(Preview("v", 3, np.zeros((500, 1000, 4), np.uint8)))
+    assert viewer.viewing.probe is None
+    viewer.picture.leaveEvent(object())
+    viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000), Probed(*point, (1, 2, 3, 4))))
+    assert viewer.probe_text == ""
+
+
+def test_a_viewer_tells_when_it_wants_something_else(qtbot: QtBot, viewer: Viewer) -> None:
+    """Once for each change, and not for pictures like the last."""
+    told: list[Viewing] = []
+    viewer.viewing_changed.connect(lambda: told.append(viewer.viewing))
+    viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000)))
+    assert told == []
+    viewer.picture.show_actual_pixels()
+    assert told == [Viewing()]
+    viewer.picture.fit()
+    assert told[1:] == [Viewing((viewer.picture.width(), viewer.picture.height()))]
+    viewer.resize(320, 240)
+    assert told[-1] == Viewing((viewer.picture.width(), viewer.picture.height()))
+
+
+@pytest.mark.parametrize(("width", "both"), [(600, True), (290, False)])
+def test_the_pixel_under_the_pointer_is_told_in_a_narrow_viewer_too(viewer: Viewer, width: int, both: bool) -> None:
+    """In place of size and zoom, which come back when the pointer goes."""
+    viewer.resize(width, 200)
+    viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
+    move_pointer(viewer.picture, viewer.picture.rect().center())
+    QApplication.processEvents()
+    assert viewer._probe.fontMetrics().horizontalAdvance(viewer.probe_text) <= viewer._probe.width()
+    assert viewer._status.isVisible() is both
+    viewer.picture.leaveEvent(object())
+    assert viewer._status.isVisible()
+
+
+def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rate is that of the pictures that came, and goes when no other comes."""
+    start_s = time.monotonic() + 10
+    now_s = [start_s]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+    for picture in range(62):
+        now_s[0] = start_s + picture / 30
+        viewer.show_preview(Preview("v", 2 + 7 * picture, gradient(120, 60), (500, 1000)))
+    assert viewer.status_text.endswith(" · 30 fps")
+    viewer._stays.timeout.emit()
+    assert viewer.status_text.startswith("1000 × 500 · ")
+    assert "fps" not in viewer.status_text
+
+
+def test_a_viewer_without_a_picture_says_what_it_waits_for(window: Any) -> None:
+    """An image to be connected, the compiler, or the first picture."""
+    window.files.new()
+    viewers = window.viewers
+    screen = window.session.patch.add("test_app.screen").id
+    hint = viewers.viewer(screen)
+    assert hint.hint == "Connect an image to this viewer"
+    viewers.show_report(make_report(preparing=True))
+    assert hint.hint == "Connect an image to this viewer"
+    picture = window.session.patch.add("test_app.picture")
+    window.session.patch.connect(picture["out"], PortRef(screen, "image"))
+    assert hint.hint == "Compiling the patch …"
+    viewers.show_report(make_report())
+    assert hint.hint == "Waiting for the first picture …"
+
+
+Choose = Callable[..., tuple[str, str]]
+
+
+def choosing(name: str | Path, meanwhile: Callable[[], object] = lambda: None) -> Choose:
+    """A file dialog in which something happens before a name is chosen."""
+
+    def choose(*arguments: object) -> tuple[str, str]:
+        meanwhile()
+        return str(name), ""
+
+    return choose
+
+
+@pytest.mark.parametrize("comes", ["before", "after"])
+def test_saving_fetches_the_whole_picture(
+    viewer: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes: str
+) -> None:
+    """It may come while the file is being chosen, or later; then the viewer wants no more than before."""
+    whole = np.random.default_rng(2).integers(0, 256, (500, 1000, 4), np.uint8)
+    usual = viewer.viewing
+    wanted: list[Viewing] = []
+
+    def fetch() -> None:
+        wanted.append(viewer.viewing)
+        viewer.show_preview(Preview("v", 2, whole))
+
+    file = tmp_path / "picture.png"
+    meanwhile = fetch if comes == "before" else lambda: None
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(file, meanwhile))
+    viewer.save_picture()
+    if comes == "after":
+        assert not file.exists()
+        fetch()
+    assert wanted == [Viewing()]
+    saved = QImage(str(file))
+    assert (saved.width(), saved.height()) == (1000, 500)
+    assert saved.pixelColor(123, 45) == QColor(*whole[45, 123, :3].tolist())
+    assert viewer.viewing.size == usual.size
+
+
+def test_a_whole_picture_is_saved_as_it_was_when_asked(
+    viewer: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes while the file is chosen is not saved."""
+    viewer.show_preview(Preview("v", 2, np.full((5, 5, 4), 10, np.uint8)))
+    later = Preview("v", 3, np.full((5, 5, 4), 99, np.uint8))
+    file = tmp_path / "picture.png"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(file, lambda: viewer.show_preview(later)))
+    viewer.save_picture()
+    assert QImage(str(file)).pixelColor(2, 2) == QColor(10, 10, 10)
+
+
+def test_saving_says_when_it_cannot_be_done(
+    qtbot: QtBot, viewer: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No picture comes, or the file can't be written; a dialog that is closed asks for nothing more."""
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(""))
+    usual = viewer.viewing
+    viewer.save_picture()
+    assert viewer.viewing == usual
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(tmp_path / "picture.png"))
+    viewer._saver._patience.setInterval(10)
+    with qtbot.waitSignal(viewer.failed) as failed:
+        viewer.save_picture()
+    assert failed.args == ["picture must come from the engine in full size, got none; see whether the engine runs"]
+    assert viewer.viewing == usual
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(tmp_path / "no folder" / "picture.png"))
+    viewer.show_preview(Preview("v", 2, gradient(5, 5)))
+    with qtbot.waitSignal(viewer.failed) as failed:
+        viewer.save_picture()
+    assert str(failed.args[0]).startswith("picture must be writable as an image: ")
+
+
+def test_the_bridge_tells_the_engine_at_most_once_a_display_frame(qtbot: QtBot) -> None:
+    """Who is looked at is told at once, and how with the next frame; several viewers share the pace."""
+    bridge, engine = Bridge(), FakeEngine(None, None)  # type: ignore[arg-type]  # it runs nothing
+    bridge.set_engine(engine)  # type: ignore[arg-type]  # it answers as one
+    bridge._timer.stop()
+    engine.posted.clear()
+    bridge.observe({"a": Viewing((10, 10))})
+    assert [set(message.viewers) for message in engine.posted] == [{"a"}]
+    for width in range(20, 30):
+        bridge.observe({"a": Viewing((width, 10))})
+    assert len(engine.posted) == 1
+    bridge.poll()
+    bridge.poll()
+    assert len(engine.posted) == 2
+    (viewing,) = engine.posted[-1].viewers.values()
+    assert viewing.size == (29, 10)
+    bridge.observe({"a": Viewing((10, 10)), "b": Viewing((10, 10))})
+    assert {viewing.rate for viewing in engine.posted[-1].viewers.values()} == {SHARED_RATE}
+    bridge.set_active(False)
+    assert engine.posted[-1] == Observe({})
+    bridge.set_engine(None)

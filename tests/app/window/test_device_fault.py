@@ -1,0 +1,88 @@
+"""A kernel that ruins the device: the patch is told what happened where, and goes on in a fresh engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.window.main_window import MainWindow
+from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
+from engine.patch.document import Patch
+from engine.patch.files import save_patch
+from tests.app.app_support import PATIENCE_MS, FakeEngine
+
+
+class Wild(Block, id="test_app.wild", category="Test"):
+    """Writes where it must not, when told to."""
+
+    out: Out[f32] = port(shape="[32]", doc="Ones.")
+    reach: int = param(0, min=0, max=1 << 28, doc="How far behind the buffer to write.")
+
+    kernel = Kernel("wild.cu", entry="write_wildly")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread block."""
+        build.launch(self.kernel, num_threads=32, thread_block=32, args=(self.out, self.reach))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A patch with one such block, which does nothing wrong yet."""
+    patch = Patch()
+    patch.add("test_app.wild", node_id="wild", title="Bull")
+    save_patch(patch, tmp_path / "wild.loom")
+    return tmp_path / "wild.loom"
+
+
+def test_a_fault_is_told_and_the_engine_can_be_started_again(
+    qtbot: QtBot,
+    real_window: MainWindow,
+    file: Path,  # a fixture
+) -> None:
+    """The node turns red with the kernel's line, a banner offers another engine, and the mended patch runs in it."""
+    window = real_window
+    window.files.open_path(file)
+    patch = window.session.patch
+    assert patch is not None
+    qtbot.waitUntil(lambda: "still" in window.badge.text, timeout=PATIENCE_MS)
+    assert window.banner.text == ""
+    patch.set("wild", reach=1 << 28)
+    qtbot.waitUntil(lambda: bool(window.banner.text), timeout=PATIENCE_MS)
+    assert "write_wildly" in window.banner.text
+    assert "the patch is intact" in window.banner.text
+    assert window.badge.text == "host · stopped"
+    row = window.problems.list.topLevelItem(0)
+    assert row is not None
+    assert row.text(1) == "Bull"
+    assert "start the engine again" in row.text(2)
+    assert window.canvas._scene.nodes["wild"].look.state == "error"
+    patch.undo()
+    assert patch.value("wild", "reach") == 0
+    failed = window.session.engine
+    window.banner.button.click()
+    assert window.session.engine is not failed
+    assert window.banner.text == ""
+    qtbot.waitUntil(lambda: "still" in window.badge.text, timeout=PATIENCE_MS)
+    assert window.problems.list.topLevelItemCount() == 0
+    assert window.canvas._scene.nodes["wild"].look.state == "ok"
+
+
+def test_an_engine_that_cannot_start_is_told_in_the_same_place(
+    window: MainWindow, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The banner stays until a start succeeds."""
+    from engine.diagnostics import DeviceError
+
+    def refuse(self: FakeEngine, **_: object) -> None:
+        raise DeviceError("cuda:0 is busy")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(FakeEngine, "start", refuse)
+        window.files.open_path(file)
+        assert "cuda:0 is busy" in window.banner.text
+        window.banner.button.click()
+        assert "cuda:0 is busy" in window.banner.text
+    window.banner.button.click()
+    assert window.banner.text == ""

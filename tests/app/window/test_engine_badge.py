@@ -1,0 +1,133 @@
+"""The badge says what runs, how fast, and at what cost."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.theme.colours import current
+from app.widgets.frame_rate import FrameRate
+from app.window.engine_badge import EngineBadge, badge_text, badge_tooltip
+from tests.app.app_support import make_report
+
+
+def test_badge_text() -> None:
+    """Running, paused, compiling, still, empty and absent engines read differently."""
+    assert badge_text(make_report(), 59.6) == "host · 60 fps · 420 µs"
+    assert badge_text(make_report(), 0.5) == "host · 0.5 fps · 420 µs"
+    assert badge_text(make_report(launches=7), 0.0) == "host · still"
+    assert badge_text(make_report(launches=0), 0.0) == "host · nothing to run"
+    assert badge_text(make_report(running=False), 59.6, 21_300_000) == "host · paused · 21.3 ms"
+    assert badge_text(make_report(running=False), 59.6) == "host · paused · 420 µs"
+    assert badge_text(make_report(preparing=True), 30.0) == "host · compiling … · 30 fps · 420 µs"
+    assert badge_text(None) == "No engine"
+
+
+def test_badge_tooltip() -> None:
+    """The tooltip holds the figures that the badge has no room for."""
+    assert badge_tooltip(make_report(frame=1234, launches=17)).splitlines() == [
+        "Frame 1,234",
+        "Launches: 17; a frame in which nothing changes needs none",
+        "3 blocks, 5 kernels",
+        "Launch: not measured",
+        "Profiling: none",
+        "Memory: 1.00 MB of 2.00 MB",
+    ]
+
+
+def test_the_dot_is_green_only_while_running(qtbot: QtBot) -> None:
+    """Green stands for nothing but running."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    badge.resize(200, 24)
+
+    def dot() -> str:
+        return badge.grab().toImage().pixelColor(12, 12).name()
+
+    assert dot() != current().running
+    badge.show_report(make_report(running=True))
+    assert dot() == current().running
+    badge.show_report(make_report(running=False))
+    assert dot() != current().running
+
+
+def test_frame_rate_counts_frames_that_nobody_took() -> None:
+    """Every third frame seen at 20 per second is 60 frames per second; a stopped engine has no rate."""
+    rate = FrameRate()
+    for i in range(30):
+        rate.add(3 * i, i / 20)
+    assert rate.per_second(29 / 20) is not None
+    assert round(rate.per_second(29 / 20) or 0) == 60
+    assert rate.per_second(10.0) is None
+
+
+def test_frame_rate_starts_again_after_a_reset() -> None:
+    """Frame 0 after frame 100 gives no negative rate."""
+    rate = FrameRate()
+    rate.add(99, 0.0)
+    rate.add(100, 0.1)
+    rate.add(0, 0.2)
+    assert rate.per_second(0.2) is None
+    rate.add(6, 0.3)
+    assert round(rate.per_second(0.3) or 0) == 60
+
+
+def test_an_engine_that_stopped_answering_is_not_green(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a device failed no report comes: the badge must not go on saying that it runs."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    badge.show_report(make_report(running=True))
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 5)
+    badge._silence.timeout.emit()
+    assert badge.text == "no frame for 5 s"
+    badge.show_report(make_report(running=True))
+    assert badge.text.startswith("host")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time in seconds, in a list of one, for the test to set."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_patch_in_which_nothing_changes_is_still(qtbot: QtBot, clock: list[float]) -> None:
+    """Its frames go on and cost next to nothing: neither their rate nor their time is that of the patch."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    for frame in range(120):
+        clock[0] = 100 + frame / 60
+        badge.show_report(make_report(frame=frame, launches=1, frame_time_ns=22_000_000 if frame == 0 else 9000))
+        assert "fps" not in badge.text
+    assert badge.text == "host · still"
+    badge.show_report(make_report(frame=120, launches=1, frame_time_ns=9000, running=False))
+    assert badge.text == "host · paused · 22.0 ms"
+
+
+def test_the_rate_is_that_of_launches(qtbot: QtBot, clock: list[float]) -> None:
+    """Of 60 frames a second in which every third is launched, 20 are told, with the time of a launched one."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    for frame in range(121):
+        clock[0] = 100 + frame / 60
+        is_launched = frame % 3 == 0
+        report = make_report(frame=frame, launches=frame // 3, frame_time_ns=22_000_000 if is_launched else 9000)
+        badge.show_report(report)
+    assert badge.text == "host · 20 fps · 22.0 ms"
+
+
+def test_what_is_compiled_for_long_is_not_called_still(qtbot: QtBot, clock: list[float]) -> None:
+    """Not while it takes, and not right after."""
+    badge = EngineBadge()
+    qtbot.addWidget(badge)
+    for frame in range(120):
+        clock[0] = 100 + frame / 60
+        badge.show_report(make_report(frame=0, preparing=True))
+    assert badge.text.startswith("host · compiling …")
+    clock[0] += 0.5
+    badge.show_report(make_report(frame=0))
+    assert badge.text == "host · 420 µs"

@@ -1,0 +1,246 @@
+"""The editor follows block files: it asks before it runs them, and shows each node as its file says now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox
+from pytestqt.qtbot import QtBot
+
+from app.documents import dialogs
+from app.documents.trust import Trust
+from engine import Patch
+from engine.catalogue.block_folders import block_folders
+from engine.catalogue.catalogue import default_catalogue, folder_beside
+from engine.patch.changes import PortRef
+from engine.patch.files import save_patch
+from tests.app.conftest import Asked
+from tests.catalogue.block_texts import BlockFolder, block_text
+
+
+class Project:
+    """A patch beside its blocks."""
+
+    def __init__(self, path: Path) -> None:
+        self.blocks = BlockFolder(path / "blocks")
+        self.blocks.write("scale.py", block_text())
+        self.path = path / "p.loom"
+        block_folders.add(self.blocks.path).result(30)
+        patch = Patch()
+        x = patch.add("io.array", data=np.ones(3, np.float32))
+        scale = patch.add("live.scale", gain=2.0)
+        after = patch.add("math.scale_offset")
+        patch.connect(x["out"], scale["x"])
+        patch.connect(scale["out"], after["x"])
+        save_patch(patch, self.path)
+        block_folders.remove(self.blocks.path)
+        block_folders.reload([]).result(30)
+
+    def save(self, text: str) -> None:
+        """Save the block's file and have it loaded."""
+        block_folders.reload([self.blocks.write("scale.py", text)]).result(30)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """A patch that nothing has opened yet."""
+    made = Project(tmp_path / "project")
+    yield made
+    block_folders.remove(made.blocks.path)
+    block_folders.reload([]).result(30)
+
+
+def face(window: Any, node: str) -> Any:
+    """Return what the canvas shows of a node."""
+    return window.canvas._scene.nodes[node].face
+
+
+@pytest.mark.parametrize(("answer", "is_missing"), [(Trust.NO, True), (Trust.ONCE, False), (Trust.ALWAYS, False)])
+def test_opening_a_patch_asks_once_about_its_blocks(
+    window: Any, qtbot: QtBot, asked: Asked, project: Project, answer: Trust, is_missing: bool
+) -> None:
+    """Their nodes are placeholders unless they are trusted; the answer holds when the patch is opened again."""
+    asked.trust = answer
+    for _ in range(2):
+        assert window.files.open_path(project.path)
+        qtbot.waitUntil(lambda: face(window, "scale").missing == is_missing)
+    assert asked.shown == [str(project.blocks.path)]
+    window.files.close()
+    block_folders.reload([]).result(30)
+    assert default_catalogue().get("live.scale") is None
+
+
+def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
+    """By the menu; the nodes come to life where they are, and are placeholders again when it is taken back."""
+    window.files.open_path(project.path)
+    assert face(window, "scale").missing
+    asked.trust = Trust.ONCE
+    window.actions_by_id["trust_blocks"].trigger()
+    qtbot.waitUntil(lambda: not face(window, "scale").missing)
+    assert [port.dangling for port in face(window, "scale").inputs] == [False]
+    assert not window.session.is_modified
+    asked.trust = Trust.NO
+    window.files.trust_blocks()
+    qtbot.waitUntil(lambda: face(window, "scale").missing)
+
+
+def test_saving_elsewhere_says_where_the_blocks_are(
+    window: Any, asked: Asked, project: Project, tmp_path: Path
+) -> None:
+    """They lie beside the file that was opened."""
+    asked.trust = Trust.ONCE
+    window.files.open_path(project.path)
+    noted: list[str] = []
+    window.files.noted.connect(noted.append)
+    asked.path = project.path.with_name("q.loom")
+    assert window.files.save_as()
+    asked.path = tmp_path / "r.loom"
+    assert window.files.save_as()
+    assert noted[0] == f"Saved {project.path.with_name('q.loom')}"
+    assert noted[1].startswith(f"Saved {tmp_path / 'r.loom'}. Its blocks stay in {project.blocks.path}: copy ")
+
+
+def test_patches_with_the_same_blocks_follow_each_other(window: Any, asked: Asked, project: Project) -> None:
+    """Each has those beside it, though ids are the same; a file that is no patch leaves the present one its own."""
+    other = Project(project.path.parent.parent / "other")
+    asked.trust = Trust.ONCE
+    for one in (project, other, project):
+        assert window.files.open_path(one.path)
+        block_folders.reload([]).result(30)
+        assert block_folders.problems() == []
+        assert default_catalogue().require("live.scale").source_folder() == one.blocks.path
+    other.path.write_text("no patch")
+    assert not window.files.open_path(other.path)
+    block_folders.reload([]).result(30)
+    assert default_catalogue().require("live.scale").source_folder() == project.blocks.path
+    assert window.session.blocks == project.blocks.path
+
+
+def test_a_patch_without_blocks_asks_nothing(window: Any, asked: Asked, tmp_path: Path) -> None:
+    """Nor does an empty folder."""
+    path = tmp_path / "p.loom"
+    save_patch(Patch(), path)
+    assert window.files.open_path(path)
+    (tmp_path / "blocks").mkdir()
+    assert window.files.open_path(path)
+    assert folder_beside(tmp_path) is not None
+    assert asked.shown == []
+    window.files.trust_blocks()
+    assert asked.shown == []
+
+
+def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
+    """On the node, in the inspector, in the help and in the search; ports that are gone dangle until they are back."""
+    asked.trust = Trust.ONCE
+    window.files.open_path(project.path)
+    window.canvas.select(["scale"])
+    project.save(
+        block_text(out="result", extra='more: float = param(3.0, doc="More.")').replace(
+            '"""Scale a buffer."""', '"""Stretch a buffer."""'
+        )
+    )
+    qtbot.waitUntil(lambda: len(face(window, "scale").outputs) == 2)
+    assert {port.name: port.dangling for port in face(window, "scale").outputs} == {"result": False, "out": True}
+    (connection,) = [c for c in window.session.patch.connections if c.source == PortRef("scale", "out")]
+    assert window.canvas._scene.connections[connection].is_dangling
+    assert window.inspector.editor("more").spec.default == 3.0
+    assert window.session.patch.value("scale", "gain") == 2.0
+    assert "Stretch a buffer." in window.help.text
+    assert next(block.id for block in default_catalogue().search("stretch")) == "live.scale"
+    project.save(block_text())
+    qtbot.waitUntil(lambda: not window.canvas._scene.connections[connection].is_dangling)
+    assert [port.name for port in face(window, "scale").outputs] == ["out"]
+
+
+def test_a_dangling_connection_can_be_led_elsewhere_and_deleted(
+    window: Any, qtbot: QtBot, asked: Asked, project: Project
+) -> None:
+    """And undone; its port goes with it."""
+    asked.trust = Trust.ONCE
+    window.files.open_path(project.path)
+    project.save(block_text(out="result"))
+    qtbot.waitUntil(lambda: len(face(window, "scale").outputs) == 2)
+    patch = window.session.patch
+    patch.connect(patch["scale"]["result"], PortRef("scale_offset", "x"))
+    assert [port.name for port in face(window, "scale").outputs] == ["result"]
+    patch.undo()
+    assert [port.dangling for port in face(window, "scale").outputs] == [False, True]
+    patch.disconnect(PortRef("scale_offset", "x"))
+    assert [port.name for port in face(window, "scale").outputs] == ["result"]
+    patch.undo()
+    assert [port.dangling for port in face(window, "scale").outputs] == [False, True]
+
+
+def test_a_type_that_shows_pictures_gets_its_viewer(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
+    """And loses it when it shows none any more."""
+    asked.trust = Trust.ONCE
+    window.files.open_path(project.path)
+    assert "scale" not in window.viewers.docks
+    shows = block_text(
+        before="from engine.api import uchar4\n",
+        describe='build.show(build.buffer("pixels", uchar4, shape="[2, 2]"))',
+    )
+    project.save(shows)
+    qtbot.waitUntil(lambda: "scale" in window.viewers.docks)
+    project.save(block_text())
+    qtbot.waitUntil(lambda: "scale" not in window.viewers.docks)
+
+
+def test_saves_reach_a_real_engine(real_window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
+    """From the file to the node's state, with the message on the node."""
+    asked.trust = Trust.ONCE
+    window = real_window
+    window.files.open_path(project.path)
+    seen: list[Any] = []
+    window.bridge.report.connect(seen.append)
+    qtbot.waitUntil(lambda: bool(seen) and "scale" in seen[-1].nodes and seen[-1].diagnostics == (), timeout=20_000)
+    project.blocks.write("scale.py", "1 / 0")
+    qtbot.waitUntil(lambda: bool(seen[-1].diagnostics), timeout=20_000)
+    (problem,) = seen[-1].diagnostics
+    assert (problem.node, problem.line) == ("scale", 1)
+    project.blocks.write("scale.py", block_text(out="result"))
+    qtbot.waitUntil(lambda: len(seen[-1].diagnostics) == 2, timeout=20_000)
+    qtbot.waitUntil(lambda: len(face(window, "scale").outputs) == 2)
+
+
+BUTTONS = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this folder", Trust.ALWAYS)]
+
+
+@pytest.mark.parametrize(("text", "answer"), BUTTONS)
+def test_the_question_about_trust(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, answer: Trust
+) -> None:
+    """It says what would run and where; who waves it away has not trusted."""
+    said: list[str] = []
+
+    def press(box: QMessageBox) -> int:
+        default = box.defaultButton()
+        assert default is not None
+        assert default.text() == "Don't trust"
+        assert box.escapeButton() is default
+        said.append(box.informativeText())
+        next(button for button in box.buttons() if button.text() == text).click()
+        return 0
+
+    monkeypatch.setattr(QMessageBox, "exec", press)
+    window = QApplication.activeWindow()
+    assert dialogs.ask_to_trust(window, tmp_path, [f"{i}.py" for i in range(8)]) is answer
+    assert str(tmp_path) in said[0]
+    assert "8 Python files: 0.py, 1.py, 2.py, 3.py, 4.py, 5.py and 2 more." in said[0]
+
+
+def test_names_of_files_cannot_pass_for_words_of_the_question(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are neither rich text, nor more than a line, nor written from right to left."""
+    boxes: list[QMessageBox] = []
+    monkeypatch.setattr(QMessageBox, "exec", lambda box: boxes.append(box) or 0)
+    names = ["<b>a</b>.py", "b.py.\n\nWarploom has checked them.\n\n.py", "\u202eyp.c"]
+    dialogs.ask_to_trust(QApplication.activeWindow(), Path("/f"), names)
+    text = boxes[0].informativeText()
+    assert "holds 3 Python files: <b>a</b>.py, b.py.\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}Warploom" in text
+    assert "\u202e" not in text
+    assert all(label.textFormat() is Qt.TextFormat.PlainText for label in boxes[0].findChildren(QLabel) if label.text())

@@ -1,0 +1,205 @@
+"""Play, pause, step and reset; the choice of pacing; what the transport shows of the patch."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.commands.commands import NEEDS_ENGINE, PACINGS
+from app.qt.display_rate import USUAL_RATE, DisplayRate, told_rate
+from app.qt.gc_timer import GarbageTimer
+from app.window.transport import format_clock, pacing_text, pacing_tooltip
+from engine.diagnostics import error
+from engine.patch.document import Patch
+from engine.protocol.messages import Reset, SetPacing, SetRunning
+from engine.protocol.pacing import Pacing, PacingMode
+from engine.runtime.frame.gc_scheduler import COLLECTOR
+from tests.app.app_support import PATIENCE_MS, make_report
+
+
+class FakeScreen(QObject):
+    """A screen whose refresh rate the test sets."""
+
+    refreshRateChanged = Signal(float)  # noqa: N815 - Qt's name
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def refreshRate(self) -> float:
+        return self.rate
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0:00.00"),
+        (7.254, "0:07.25"),
+        (59.996, "1:00.00"),
+        (754.5, "12:34.50"),
+        (3600.0, "1:00:00.00"),
+        (86_400 + 61.01, "24:01:01.01"),
+    ],
+)
+def test_the_patchs_time_is_written_as_a_clock(seconds: float, text: str) -> None:
+    """Hundredths are rounded over minutes and hours; hours come only when there are any."""
+    assert format_clock(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("pacing", "text", "tooltip"),
+    [
+        (Pacing.free(), "Free", "Frame pacing: each frame follows the one before at once"),
+        (Pacing.fixed(24), "24 fps", "Frame pacing: 24 frames a second"),
+        (Pacing.display(59.94), "Display 60", "Frame pacing: as many frames a second as this screen shows, 59.94"),
+    ],
+)
+def test_the_chooser_says_what_is_chosen(pacing: Pacing, text: str, tooltip: str) -> None:
+    """Shortly on the button, wholly in its tooltip."""
+    assert (pacing_text(pacing), pacing_tooltip(pacing)) == (text, tooltip)
+
+
+@pytest.mark.parametrize("told", [None, 0.0, -1.0])
+def test_a_screen_that_tells_nothing_shows_the_usual_rate(told: float | None) -> None:
+    """Offscreen ones and some virtual machines do."""
+    assert told_rate(None if told is None else FakeScreen(told)) == USUAL_RATE  # type: ignore[arg-type]  # looks like one
+
+
+def test_the_display_rate_follows_the_window_to_another_screen(qtbot: QtBot) -> None:
+    """And a screen that changes its rate; a screen that was left says nothing any more."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    follower, rates = DisplayRate(window), list[float]()
+    follower.changed.connect(rates.append)
+    window.show()
+    laptop, monitor = FakeScreen(59.95), FakeScreen(143.9)
+    for screen in (laptop, monitor):
+        follower._follow(screen)  # type: ignore[arg-type]  # looks like a screen
+    monitor.rate = 120.0
+    monitor.refreshRateChanged.emit(120.0)
+    laptop.refreshRateChanged.emit(59.95)
+    follower._follow(None)
+    assert rates == [59.95, 143.9, 120.0, USUAL_RATE]
+
+
+def test_an_engine_starts_at_the_displays_rate_and_follows_the_choice(window: Any, patch: Patch) -> None:
+    """One choice is checked in the menu; one that is chosen already is not sent again."""
+    session, actions = window.session, window.actions_by_id
+    session.replace(patch)
+    assert session.engine.pacing == Pacing.display(USUAL_RATE)
+    for command, pacing in (
+        ("pacing_30", Pacing.fixed(30)),
+        ("pacing_free", Pacing.free()),
+        ("pacing_display", Pacing.display(USUAL_RATE)),
+    ):
+        session.engine.posted.clear()
+        actions[command].trigger()
+        actions[command].trigger()
+        assert [m for m in session.engine.posted if isinstance(m, SetPacing)] == [SetPacing(pacing)]
+        assert [c for c in PACINGS if actions[c].isChecked()] == [command]
+        assert window.playing.transport._pacing.text() == pacing_text(pacing)
+
+
+def test_only_the_displays_pacing_follows_the_display(window: Any, patch: Patch) -> None:
+    """A fixed rate stays; choosing the display later takes the rate that it has then."""
+    session = window.session
+    session.replace(patch)
+    window.playing.display_rate.changed.emit(144.0)
+    assert session.pacing == Pacing.display(144)
+    session.set_pacing(PacingMode.FIXED, 25.0)
+    window.playing.display_rate.changed.emit(75.0)
+    assert session.pacing == Pacing.fixed(25)
+    session.set_pacing(PacingMode.DISPLAY)
+    assert session.pacing == Pacing.display(75)
+    session.restart_engine()
+    assert session.engine.pacing == Pacing.display(75)
+
+
+def test_play_pause_step_and_reset_reach_the_engine(window: Any, patch: Patch) -> None:
+    """The button says what it does next."""
+    session, actions = window.session, window.actions_by_id
+    session.replace(patch)
+    session.engine.posted.clear()
+    assert (actions["play"].text(), actions["play"].toolTip()) == ("&Pause", "Pause (Space)")
+    actions["play"].trigger()
+    assert (actions["play"].text(), actions["play"].toolTip()) == ("&Play", "Play (Space)")
+    actions["step"].trigger()
+    actions["reset"].trigger()
+    actions["play"].trigger()
+    sent = [m for m in session.engine.posted if isinstance(m, (SetRunning, Reset))]
+    assert sent == [SetRunning(False), SetRunning(True, frames=1), Reset(), SetRunning(True)]
+
+
+def test_the_transport_needs_an_engine_that_runs(window: Any, patch: Patch) -> None:
+    """Not on the first page, and not after the engine has failed, until another one is started."""
+
+    def allowed() -> set[bool]:
+        enabled = {window.actions_by_id[command].isEnabled() for command in NEEDS_ENGINE}
+        return enabled | {window.playing.transport._pacing.isEnabled()}
+
+    assert allowed() == {False}
+    window.session.replace(patch)
+    assert allowed() == {True}
+    window._on_report(make_report(running=False, failed=True, diagnostics=(error("the device has gone"),)))
+    assert allowed() == {False}
+    window.session.restart_engine()
+    assert allowed() == {True}
+    window.session.replace(None)
+    assert allowed() == {False}
+
+
+def test_frame_and_time_are_drawn_at_a_rate_that_can_be_read(window: Any, patch: Patch) -> None:
+    """Of many frames that play, the first; of frames that stand still, each."""
+    transport = window.playing.transport
+    transport.show_report(make_report(frame=10, time_s=0.25))
+    transport.show_report(make_report(frame=11, time_s=0.27))
+    assert transport.text == "0:00.25   frame 10"
+    transport.show_report(make_report(frame=1234, time_s=61.5, running=False))
+    assert transport.text == "1:01.50   frame 1,234"
+    transport.show_report(make_report(frame=0, time_s=0.0, running=False))
+    assert transport.text == "0:00.00   frame 0"
+    transport.clear()
+    assert transport.text == ""
+
+
+def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: Any, patch: Patch) -> None:
+    """The figures stand still at a pause, go on by one frame, and begin again."""
+    patch.add("test_app.picture")
+    window = real_window
+    window.session.replace(patch)
+    text = lambda: window.playing.transport.text  # noqa: E731 - read again and again below
+    qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"), timeout=PATIENCE_MS)
+    window.actions_by_id["play"].trigger()
+    qtbot.waitUntil(lambda: not window.session.engine._engine.running, timeout=PATIENCE_MS)
+    qtbot.wait(50)
+    before = window.session.engine._engine.frame_index
+    window.actions_by_id["step"].trigger()
+    qtbot.waitUntil(lambda: text().endswith(f"frame {before:,}"), timeout=PATIENCE_MS)
+    window.actions_by_id["reset"].trigger()
+    qtbot.waitUntil(lambda: text() == "0:00.00   frame 0", timeout=PATIENCE_MS)
+
+
+def test_the_editor_collects_garbage_in_its_own_thread_while_it_is_open(qtbot: QtBot) -> None:
+    """Automatic collection, which may happen in any thread, is off until it closes."""
+    was_enabled = gc.isenabled()
+    timer = GarbageTimer()
+    try:
+        timer.set_busy(True)
+        assert COLLECTOR.is_adopted
+        assert not gc.isenabled()
+        gc.collect()
+        for _ in range(2000):
+            cycle: list[object] = []
+            cycle.append(cycle)
+        assert gc.get_count()[0] >= 2000
+        qtbot.waitUntil(lambda: gc.get_count()[0] < 1500, timeout=PATIENCE_MS)
+    finally:
+        timer.close()
+        timer.close()
+    assert gc.isenabled() is was_enabled
+    assert not COLLECTOR.is_adopted

@@ -1,0 +1,89 @@
+"""The shipped examples in the real window with the real engine, on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from pytestqt.qtbot import QtBot
+
+from app.documents.gallery import EXAMPLES_FOLDER
+from app.inspector.parameter_editors import NumberEditor
+from app.window.main_window import MainWindow
+from engine.patch.changes import PortRef
+from tests.app.app_support import PATIENCE_MS
+from tests.app.conftest import Asked
+
+
+def picture(window: MainWindow) -> np.ndarray:
+    """The picture on the screen."""
+    pixels = window.viewers.viewer("viewer").picture._pixels
+    assert pixels is not None
+    return pixels.copy()
+
+
+def wait_for_picture(qtbot: QtBot, window: MainWindow) -> np.ndarray:
+    """Wait until the viewer shows something that is not one colour."""
+    viewer = window.viewers.viewer("viewer")
+    qtbot.waitUntil(lambda: viewer.has_picture and int(np.ptp(picture(window)[..., :3])) > 8, timeout=PATIENCE_MS)
+    return picture(window)
+
+
+def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
+    qtbot: QtBot, real_window: MainWindow, asked: Asked, tmp_path: Path
+) -> None:
+    """Edits show in the still picture, a broken patch says what is missing, and the saved file gives the same one."""
+    window = real_window
+    assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
+    patch = window.session.patch
+    assert patch is not None
+    first = wait_for_picture(qtbot, window)
+    qtbot.waitUntil(lambda: window.badge.text == "host · still", timeout=PATIENCE_MS)
+    assert window.problems.list.topLevelItemCount() == 0
+
+    with qtbot.waitSignal(window.bridge.preview, timeout=PATIENCE_MS):
+        patch.set("tone", exposure=-2.0)
+    qtbot.waitUntil(lambda: picture(window).mean() < first.mean() - 1, timeout=PATIENCE_MS)
+    dark = picture(window)
+
+    removed = patch.source_of(PortRef("tone", "image"))
+    assert removed is not None
+    patch.disconnect(PortRef("tone", "image"))
+    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() > 0, timeout=PATIENCE_MS)
+    qtbot.waitUntil(window.actions_by_id["undo"].isEnabled)
+    window.actions_by_id["undo"].trigger()
+    assert patch.source_of(PortRef("tone", "image")) == removed
+    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() == 0, timeout=PATIENCE_MS)
+
+    asked.path = tmp_path / "mine.loom"
+    assert window.files.save()
+    assert window.files.open_path(asked.path)
+    again = wait_for_picture(qtbot, window)
+    np.testing.assert_array_equal(again, dark)
+
+
+def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: MainWindow) -> None:
+    """The picture moves; a drag of gravity is one undo step, and no rebuild."""
+    window = real_window
+    assert window.files.open_path(EXAMPLES_FOLDER / "particles.loom")
+    patch = window.session.patch
+    assert patch is not None
+    first = wait_for_picture(qtbot, window)
+    qtbot.waitUntil(lambda: not np.array_equal(first, picture(window)), timeout=PATIENCE_MS)
+    updates = list(window.updates.rows.rows)
+    window.canvas.select(["forces"])
+    name = next(name for name in window.inspector._rows if "gravity" in name)
+    editor = window.inspector.editor(name)
+    assert isinstance(editor, NumberEditor)
+    assert editor.slider is not None
+    before = patch.value("forces", name)
+    editor.slider.setSliderDown(True)
+    for position in range(0, 1000, 100):
+        editor.slider.setValue(position)
+        qtbot.wait(20)
+    editor.slider.setSliderDown(False)
+    assert patch.value("forces", name) != before
+    assert len(patch.history.names) == 1
+    assert window.updates.rows.rows == updates
+    window.session.undo()
+    assert patch.value("forces", name) == before

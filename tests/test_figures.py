@@ -1,0 +1,55 @@
+"""Numbers are written with three digits and the unit that fits."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.figures import format_bytes, format_rate, format_shape, format_time, plural
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.00 KB"),
+        (708 * 1024, "708 KB"),
+        (1023 * 1024, "1.00 MB"),
+        (int(1.05 * 2**20), "1.05 MB"),
+        (3 * 2**40, "3.00 TB"),
+        (5000 * 2**40, "5000 TB"),
+    ],
+)
+def test_bytes(size: int, text: str) -> None:
+    """Sizes are in binary multiples."""
+    assert format_bytes(size) == text
+
+
+@pytest.mark.parametrize(
+    ("time_ns", "text"),
+    [(0, "0.00 µs"), (4700, "4.70 µs"), (999_600, "1.00 ms"), (16_666_667, "16.7 ms"), (2_290_000_000, "2.29 s")],
+)
+def test_times(time_ns: int, text: str) -> None:
+    """Times use the unit in which they have one to three digits before the point."""
+    assert format_time(time_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("per_second", "text"),
+    [(59.6, "60 fps"), (240.0, "240 fps"), (9.96, "10 fps"), (3.33, "3.3 fps"), (0.5, "0.5 fps")],
+)
+def test_rates(per_second: float, text: str) -> None:
+    """Rates are whole, but for small ones."""
+    assert format_rate(per_second) == text
+
+
+def test_shapes() -> None:
+    """A list is counted with separators, an image as height by width."""
+    assert format_shape((100_000,)) == "100,000"
+    assert format_shape((1080, 1920)) == "1080 × 1920"
+    assert format_shape(()) == "scalar"
+
+
+def test_plural() -> None:
+    """One is singular, all else plural."""
+    assert [plural(n, "block") for n in (0, 1, 2)] == ["0 blocks", "1 block", "2 blocks"]
