@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.canvas.block_search import BlockSearch, Goal
 from app.canvas.canvas_keys import CanvasKeys
 from app.canvas.connection_edits import ConnectionEdits
-from app.canvas.gestures.connection_drag import Drop
+from app.canvas.gestures.connection_drag import ConnectionDrop
 from app.canvas.gestures.node_drag import NodeDrop
-from app.canvas.gestures.slider_drag import Slide
+from app.canvas.gestures.slider_drag import SliderMove
 from app.canvas.graph_view import GraphView, Hit
 from app.canvas.items.scene import GraphScene
 from app.canvas.mirror import Mirror
 from app.canvas.notice import Notice
-from app.canvas.report_display import ReportDisplay, Sight
+from app.canvas.report_display import ReportDisplay, VisiblePart
 from app.canvas.selection_edits import SelectionEdits
 from app.edits import nodes as editing
 from app.edits import regions as region_edits
@@ -52,12 +52,12 @@ class Canvas(QWidget):
         self._connecting = ConnectionEdits(self)
         self._connecting.refused.connect(self._refuse)
         self._connecting.dropped_on_nothing.connect(self._search_for_end)
-        fitting, offers = self._connecting.fitting, self._connecting.offers
-        self._view = GraphView(self._scene, fitting, offers, self._move_refusal, self._tooltip, self)
+        fitting, candidates = self._connecting.fitting, self._connecting.candidates
+        self._view = GraphView(self._scene, fitting, candidates, self._move_refusal, self._tooltip, self)
         self._view.setAccessibleName("Patch")
         self.edits = SelectionEdits(self._scene, self._view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
-        self._display = ReportDisplay(self._scene, self._sight, self)
+        self._display = ReportDisplay(self._scene, self._visible_part, self)
         self._keys = CanvasKeys(self)
         self._notice = Notice(self)
         self._search = BlockSearch(self)
@@ -171,8 +171,8 @@ class Canvas(QWidget):
                 kind = "canvas"
         self.menu_requested.emit(kind, position)
 
-    def _sight(self) -> Sight:
-        return Sight(self._view.seen(), self._view.zoom, self._view.paint_s)
+    def _visible_part(self) -> VisiblePart:
+        return VisiblePart(self._view.seen(), self._view.zoom, self._view.paint_s)
 
     def _move(self, drop: NodeDrop) -> None:
         assert self._patch is not None
@@ -206,14 +206,14 @@ class Canvas(QWidget):
     def _explain_node(self, start: PortRef, node: str) -> None:
         self._tell(self._connecting.explain_node(node))
 
-    def _drop(self, drop: Drop) -> None:
+    def _drop(self, drop: ConnectionDrop) -> None:
         position = self._view.viewport().mapToGlobal(self._view.mapFromScene(drop.point))
         self._connecting.drop(drop, position)
 
     def _search_for_end(self, point: QPointF, start: PortRef) -> None:
         self._open_search_for(self._view.mapFromScene(point), start)
 
-    def _slide(self, slide: Slide) -> None:
+    def _slide(self, slide: SliderMove) -> None:
         assert self._patch is not None
         self._patch.set(slide.node, gesture=slide.gesture, **{slide.parameter: slide.value})
 

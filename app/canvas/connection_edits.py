@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.canvas.gestures.connection_drag import Drop
+from app.canvas.gestures.connection_drag import ConnectionDrop
 from app.edits import nodes as editing
 from app.edits.compatible import ends, fitting_ports, refusal
 from app.view_models.connection_preview import Costing, cost_text
-from app.view_models.drive_candidates import Offer, parameter_offers
+from app.view_models.drive_candidates import DriveCandidate, drive_candidates
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
 from engine.patch.document import Patch
@@ -34,9 +34,9 @@ class ConnectionEdits(QObject):
         self._explained = None
         return fitting_ports(self.patch, start) if self.patch is not None else set()
 
-    def offers(self, start: PortRef, node: str) -> list[Offer]:
+    def candidates(self, start: PortRef, node: str) -> list[DriveCandidate]:
         """Return the parameters that a node offers to a connection from a port."""
-        return parameter_offers(self.patch, start, node) if self.patch is not None else []
+        return drive_candidates(self.patch, start, node) if self.patch is not None else []
 
     def explain(self, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> tuple[str, bool]:
         """Return what a drop at `end` would do and cost, or why it is refused; and whether it is.
@@ -53,7 +53,7 @@ class ConnectionEdits(QObject):
         """Return what a drop on a node that offers several parameters does."""
         return f"Drop on a parameter of {self.patch.title(node)}" if self.patch is not None else ""
 
-    def drop(self, drop: Drop, position: QPoint) -> None:
+    def drop(self, drop: ConnectionDrop, position: QPoint) -> None:
         """Do what a drop means; `position` is where it was on the screen."""
         assert self.patch is not None
         if drop.end is not None:
@@ -65,28 +65,30 @@ class ConnectionEdits(QObject):
         else:
             self.dropped_on_nothing.emit(drop.point, drop.start)
 
-    def _connect(self, drop: Drop, end: PortRef) -> None:
+    def _connect(self, drop: ConnectionDrop, end: PortRef) -> None:
         assert self.patch is not None
         try:
             editing.connect(self.patch, drop.start, end, drop.picked_up)
         except PatchError as problem:
             self.refused.emit(str(problem))
 
-    def _choose(self, drop: Drop, node: str, position: QPoint) -> None:
+    def _choose(self, drop: ConnectionDrop, node: str, position: QPoint) -> None:
         """Ask which parameter of a node is meant."""
         assert self.patch is not None
-        offers = self.offers(drop.start, node)
-        open_ones = [offer for offer in offers if offer.reason is None]
+        candidates = self.candidates(drop.start, node)
+        open_ones = [candidate for candidate in candidates if candidate.reason is None]
         if len(open_ones) == 1:
             self._connect(drop, open_ones[0].ref)
         elif not open_ones:
-            self.refused.emit(offers[0].reason or "" if offers else f"{node} has no parameter that a value can drive")
+            self.refused.emit(
+                candidates[0].reason or "" if candidates else f"{node} has no parameter that a value can drive"
+            )
         else:
             menu = QMenu(self._room)
             menu.addSection(f"Drive a parameter of {self.patch.title(node)}")
-            for offer in open_ones:
-                action = menu.addAction(f"{offer.ref.port.replace('_', ' ')}\t{offer.state}".replace("&", "&&"))
-                action.setData(offer.ref)
+            for candidate in open_ones:
+                action = menu.addAction(f"{candidate.ref.port.replace('_', ' ')}\t{candidate.state}".replace("&", "&&"))
+                action.setData(candidate.ref)
             menu.triggered.connect(lambda action: self._connect(drop, action.data()))
             menu.aboutToHide.connect(menu.deleteLater)
             menu.popup(position)

@@ -19,11 +19,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
 
-from app.canvas.drawing.ground_painter import paint_cut, paint_ground, paint_hint
-from app.canvas.gestures.connection_drag import REACH, ConnectionGestures, Drop, Fitting, Offering
+from app.canvas.drawing.background_painter import paint_background, paint_cut, paint_hint
+from app.canvas.gestures.connection_drag import REACH, ConnectionDrop, ConnectionGestures, FindCandidates, Fitting
 from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, left_move, shift_as_control
 from app.canvas.gestures.node_drag import NodeDrag, NodeDrop, Refusal
-from app.canvas.gestures.slider_drag import Slide, SliderDrag
+from app.canvas.gestures.slider_drag import SliderDrag, SliderMove
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.scene import GraphScene
@@ -47,8 +47,8 @@ class GraphView(ZoomableView):
 
     nodes_dropped = Signal(NodeDrop)
     move_refused = Signal(str)  # why nodes that are dragged can't be dropped where the pointer is
-    slider_moved = Signal(Slide)
-    connection_dropped = Signal(Drop)
+    slider_moved = Signal(SliderMove)
+    connection_dropped = Signal(ConnectionDrop)
     connections_cut = Signal(list)  # Connections
     #: A connection dragged from the first port is over the second; the third is the one that was picked up, or None.
     hovering = Signal(PortRef, PortRef, object)
@@ -63,7 +63,7 @@ class GraphView(ZoomableView):
         self,
         scene: GraphScene,
         fitting: Fitting,
-        offering: Offering,
+        find_candidates: FindCandidates,
         move_refusal: Refusal,
         describe: Callable[[Hit], str],
         parent: QWidget,
@@ -71,7 +71,7 @@ class GraphView(ZoomableView):
         super().__init__(scene, parent)
         self._graph = scene
         self._describe = describe
-        self._connecting = ConnectionGestures(self, scene, fitting, offering)
+        self._connecting = ConnectionGestures(self, scene, fitting, find_candidates)
         self._connecting.dropped.connect(self.connection_dropped)
         self._connecting.hovering.connect(self.hovering)
         self._connecting.hovering_node.connect(self.hovering_node)
@@ -287,7 +287,7 @@ class GraphView(ZoomableView):
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Paint what lies behind the nodes."""
-        paint_ground(painter, QRectF(rect), colours.current(), self.zoom)
+        paint_background(painter, QRectF(rect), colours.current(), self.zoom)
 
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Paint the cut, and on an empty canvas what to do."""

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from app.canvas.items.scene import GraphScene
-from app.view_models.node_view_model import node_face
-from app.view_models.region_view_model import region_face
+from app.view_models.node_view_model import node_view_model, region_view_model
 from engine.patch.changes import (
     BlockTypesChanged,
     Change,
@@ -37,8 +36,8 @@ class Mirror:
         self.stop = patch.subscribe(self._follow)
 
     def refresh(self, node_id: str) -> None:
-        """Show a node's face anew."""
-        self._scene.nodes[node_id].set_face(node_face(self._patch, node_id))
+        """Show a node's model anew."""
+        self._scene.nodes[node_id].set_model(node_view_model(self._patch, node_id))
         self._show_region(node_id)
 
     def _show_all(self) -> None:
@@ -70,7 +69,7 @@ class Mirror:
                 self._scene.nodes[node_id].setPos(*position)
             case NodeRenamed(node_id):
                 self.refresh(node_id)
-            case ParameterChanged(node_id) if self._scene.nodes[node_id].face.slider is not None:
+            case ParameterChanged(node_id) if self._scene.nodes[node_id].model.slider is not None:
                 self.refresh(node_id)
             case NodeRegionChanged(node_id, scope):
                 self._scene.regions.set_scope(node_id, scope)
@@ -86,15 +85,15 @@ class Mirror:
             self.refresh(node_id)
 
     def _add(self, node: Node, connections: list[Connection] | None = None) -> None:
-        self._scene.add_node(node.id, node_face(self._patch, node.id, connections), node.position)
+        self._scene.add_node(node.id, node_view_model(self._patch, node.id, connections), node.position)
         self._show_region(node.id)
         if node.region:
             self._scene.regions.set_scope(node.id, node.region)
 
     def _show_region(self, node_id: str) -> None:
-        face = region_face(self._patch, node_id)
-        if face is not None:
-            self._scene.regions.show(node_id, face)
+        model = region_view_model(self._patch, node_id)
+        if model is not None:
+            self._scene.regions.show(node_id, model)
 
     def _show_ends(self, connection: Connection) -> None:
         """Give the nodes the ports that a connection brings: driven parameters, and those that only it names."""
@@ -104,8 +103,8 @@ class Mirror:
 
     def _hide_ends(self, connection: Connection) -> None:
         for ref, is_input in _ends(connection):
-            face = self._scene.nodes[ref.node].ports[ref.port, is_input].face
-            if face.dangling or face.is_parameter:
+            model = self._scene.nodes[ref.node].ports[ref.port, is_input].model
+            if model.dangling or model.is_parameter:
                 self.refresh(ref.node)
 
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QRectF
 
 from app.canvas.drawing.node_painter import NEAR
 from app.canvas.items.scene import GraphScene
-from app.qt.throttle import Paced
+from app.qt.throttle import Throttle
 from app.view_models.tooltips import badge_text
 from engine.protocol.messages import FrameReport, NodeState
 
@@ -20,7 +20,7 @@ _SLOWEST_VALUES_MS = 500
 
 
 @dataclass(frozen=True)
-class Sight:
+class VisiblePart:
     """The part of the scene in view, the zoom, and how long the view took to paint last, in seconds."""
 
     area: QRectF
@@ -29,15 +29,15 @@ class Sight:
 
 
 class ReportDisplay(QObject):
-    """Takes every report; the newest one is `report`. `look` tells what can be seen of the scene."""
+    """Takes every report; the newest one is `report`. `visible_part` tells what can be seen of the scene."""
 
-    def __init__(self, scene: GraphScene, look: Callable[[], Sight], parent: QObject) -> None:
+    def __init__(self, scene: GraphScene, visible_part: Callable[[], VisiblePart], parent: QObject) -> None:
         super().__init__(parent)
         self._scene = scene
-        self._look = look
+        self._visible_part = visible_part
         self.report: FrameReport | None = None
-        self._badges = Paced(self._show_badges, _BADGE_INTERVAL_MS, self)
-        self._values = Paced(self._show_values, _VALUE_INTERVAL_MS, self)
+        self._badges = Throttle(self._show_badges, _BADGE_INTERVAL_MS, self)
+        self._values = Throttle(self._show_values, _VALUE_INTERVAL_MS, self)
 
     def show_report(self, report: FrameReport) -> None:
         """Show a report."""
@@ -58,16 +58,16 @@ class ReportDisplay(QObject):
         for node_id, view in self._scene.nodes.items():
             found = report.nodes.get(node_id)
             state = found.state if found else NodeState.OK
-            if state is not view.look.state:
-                view.show_look(state=state)
+            if state is not view.appearance.state:
+                view.show_appearance(state=state)
 
     def _show_badges(self) -> None:
         assert self.report is not None
-        seen = self._look().zoom >= NEAR
+        seen = self._visible_part().zoom >= NEAR
         for node_id, view in self._scene.nodes.items():
             found = self.report.nodes.get(node_id)
             badge = badge_text(found.time_ns) if found and found.time_ns is not None else ""
-            if badge != view.look.badge:
+            if badge != view.appearance.badge:
                 view.show_badge(badge, seen=seen)
 
     def _show_values(self) -> None:
@@ -75,9 +75,9 @@ class ReportDisplay(QObject):
         assert self.report is not None
         self._scene.values.clear()
         self._scene.values.update(self.report.values)
-        sight = self._look()
-        due_ms = round(sight.paint_s * 1000 / _VALUE_SHARE)
+        visible = self._visible_part()
+        due_ms = round(visible.paint_s * 1000 / _VALUE_SHARE)
         self._values.slow_to(min(max(due_ms, _VALUE_INTERVAL_MS), _SLOWEST_VALUES_MS))
-        if sight.zoom >= NEAR and self._scene.values:
-            for view in self._scene.live_nodes(sight.area):
+        if visible.zoom >= NEAR and self._scene.values:
+            for view in self._scene.live_nodes(visible.area):
                 view.refresh_values()

@@ -1,4 +1,4 @@
-"""The log: saved files and messages."""
+"""The log of saved files and messages, and the status bar that shows the newest one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QStatusBar, QTableView, QVBoxLayout, QWidget
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
@@ -159,3 +159,33 @@ class Log(EmptyState):
             header.resizeSection(section, width)
         header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
         return table
+
+
+_SHOWN_MS = 8000
+
+
+class Messages:
+    """Says things in one status bar and one log."""
+
+    def __init__(self, status_bar: QStatusBar, log: Log) -> None:
+        self._status_bar, self._log = status_bar, log
+
+    def show(self, text: str) -> None:
+        """Say something."""
+        self._log.add_message(text)
+        self._status_bar.showMessage(text, _SHOWN_MS)
+
+    def show_fault(self, text: str) -> None:
+        """Say what went wrong."""
+        self._log.add_error(text)
+        self._status_bar.showMessage(text, _SHOWN_MS)
+
+    def show_saved(self, saved: Saved) -> None:
+        """Say where an output was saved."""
+        self._log.add_saved(saved)
+        self._status_bar.showMessage(f"Saved {saved.path}", _SHOWN_MS)
+
+    def show_diagnostic(self, diagnostic: Diagnostic) -> None:
+        """Say what the engine could not do."""
+        self._log.add_diagnostic(diagnostic)
+        self._status_bar.showMessage(str(diagnostic), _SHOWN_MS)

@@ -1,19 +1,42 @@
-"""Edits that tie parameters to values, and free them; each is one undo step of the patch."""
+"""Edits that let values drive parameters, and stop them; each is one undo step of the patch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from app.canvas.drawing.node_layout import STEP, layout, snapped
 from app.edits.compatible import best_end
-from app.edits.spanning import spanning
 from app.view_models.drive_candidates import source_title
-from app.view_models.node_view_model import node_face
+from app.view_models.node_view_model import node_view_model
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.value_blocks import ValueBlock
 from engine.figures import plural
 from engine.patch.changes import PortRef, Position
 from engine.patch.document import Patch
+
+
+def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:
+    """Return what to set on a new value block that is to drive a parameter, so that it goes over the parameter's range.
+
+    A parameter without bounds is taken to go from 0 to twice its value, or one to either side of 0.
+    """
+    if not issubclass(block_type, ValueBlock):
+        return {}
+    reach = abs(value) or 1.0
+    low = float(value) - reach if parameter.minimum is None else parameter.minimum
+    high = float(value) + reach if parameter.maximum is None else parameter.maximum
+    if parameter.type == "bool":
+        low, high = 0.0, 1.0
+    found = block_type.spanning(low, high, float(value))
+    return {name: _within(block_type.parameter(name), number) for name, number in found.items()}
+
+
+def _within(spec: ParameterSpec, number: float) -> float:
+    number = number if spec.minimum is None else max(number, spec.minimum)
+    return number if spec.maximum is None else min(number, spec.maximum)
+
 
 #: Between a new value block and the node that it drives, and between two value blocks.
 _GAP, _SPACING = 6 * STEP, 2 * STEP
@@ -67,11 +90,11 @@ def _named(patch: Patch, targets: Sequence[PortRef]) -> str:
 
 def _free_place(patch: Patch, new: str, node: str) -> Position:
     """Return a place left of a node, below what lies there already."""
-    size = layout(node_face(patch, new))
+    size = layout(node_view_model(patch, new))
     x, y = patch.nodes[node].position
     left, top = x - size.width - _GAP, y
     others = sorted(
-        (other.position[1], other.position[1] + layout(node_face(patch, other.id)).height)
+        (other.position[1], other.position[1] + layout(node_view_model(patch, other.id)).height)
         for other in patch.nodes.values()
         if other.id != new and left - 240 < other.position[0] < left + size.width
     )

@@ -1,4 +1,4 @@
-"""Edits a person makes on the canvas; each is one undo step of the patch."""
+"""Edits of nodes and connections, and nodes as text for the clipboard; each edit is one undo step of the patch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from app.edits.compatible import best_end, end_of, ends
-from app.edits.spanning import spanning
+from app.edits.drive import spanning
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
@@ -94,9 +94,6 @@ def _delete_name(node_ids: Collection[str], connections: Collection[Connection])
     parts = [plural(len(node_ids), "node")] if node_ids else []
     parts += [plural(len(connections), "connection")] if connections else []
     return f"Delete {' and '.join(parts)}"
-
-
-# Nodes as text and back: the clipboard holds a small patch file, so it works between windows and in a text editor.
 
 
 def copied(patch: Patch, node_ids: Collection[str]) -> str:

@@ -10,8 +10,7 @@ from PySide6.QtCore import QRectF
 from app.canvas.drawing.node_layout import layout, snapped
 from app.canvas.drawing.region_layout import MARGIN
 from app.canvas.gestures.node_drag import NodeDrop
-from app.view_models.node_view_model import node_face
-from app.view_models.region_view_model import branch_title
+from app.view_models.node_view_model import branch_title, node_view_model
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.figures import plural
@@ -68,7 +67,7 @@ def wrap(
     inside = outermost(patch, nodes)
     with patch.edit(f"Wrap {plural(len(nodes), 'node')} in {block_type.title}"):
         region = patch.add(block_type.id, region=common_scope(patch, inside))
-        size = layout(node_face(patch, region.id)).body
+        size = layout(node_view_model(patch, region.id)).body
         above = size.translated(*snapped(area.left(), area.top() - size.height() - MARGIN))
         left = size.translated(*snapped(area.left() - size.width() - MARGIN, area.top()))
         below = size.translated(*snapped(area.left(), area.bottom() + MARGIN))

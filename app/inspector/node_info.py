@@ -1,4 +1,4 @@
-"""The head of the inspector: a node's title and what its type does."""
+"""The top and bottom of the inspector: title and summary above, problems, values and times below."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from engine.blocktypes.block import Block
 from engine.figures import format_bytes, format_shape, format_time, plural
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport, NodeState
-
-# The foot of the inspector: what is wrong with a node, what its outputs hold, and what it costs.
-
 
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 

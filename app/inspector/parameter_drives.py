@@ -1,4 +1,4 @@
-"""The inspector's rows and what drives their parameters: shown, followed, and edited."""
+"""What drives the parameters in the inspector's rows: shown, followed, and edited through a menu."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.edits import drive as driving
 from app.inspector.parameter_row import ParameterRow
-from app.qt.throttle import Paced
+from app.qt.throttle import Throttle
 from app.theme.icons import icon
 from app.view_models.drive_candidates import source_title, value_sources
 from app.view_models.live_values import LiveValue
@@ -20,8 +20,6 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
-
-# The menu at a parameter in the inspector: what may drive it, what does, and how to take that away.
 
 
 def fill_drive_menu(
@@ -80,7 +78,7 @@ class ParameterDrives(QObject):
         self._nodes: Sequence[str] = ()
         self._rows: Mapping[str, ParameterRow] = {}
         self._values: Mapping[str, float] = {}
-        self._pace = Paced(self._show_values, _INTERVAL_MS, self)
+        self._throttle = Throttle(self._show_values, _INTERVAL_MS, self)
 
     def show_rows(self, patch: Patch | None, nodes: Sequence[str], rows: Mapping[str, ParameterRow]) -> None:
         """Follow these rows, for parameters of these nodes."""
@@ -93,7 +91,7 @@ class ParameterDrives(QObject):
     def show_report(self, report: FrameReport) -> None:
         """Show the values of a report, a few times a second."""
         self._values = report.values
-        self._pace.ask()
+        self._throttle.ask()
 
     def refresh(self, name: str) -> None:
         """Show what drives a parameter."""

@@ -290,9 +290,6 @@ def _all_equal(values: Sequence[Any]) -> bool:
     return all(first == other for other in values[1:])
 
 
-# The boxes of numbers in one column, as wide as the longest number with its unit needs.
-
-
 _NARROWEST, _WIDEST = 104, 152  # in pixels
 
 

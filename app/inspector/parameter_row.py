@@ -1,4 +1,4 @@
-"""One parameter in the inspector: its label with help, its editor, and buttons that drive and reset it."""
+"""One parameter in the inspector: its label, its editor or what drives it, and buttons that drive and reset it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
 from engine.blocktypes.parameters import ParameterSpec
-
-# A driven parameter in the inspector: what drives it, and its value in the running engine.
 
 
 class DrivenView(QWidget):
@@ -102,7 +100,7 @@ class ParameterRow(QWidget):
         return self._place.currentWidget() is self.driven
 
     def show_is_set(self, is_set: bool) -> None:
-        """Offer to reset a value that was set."""
+        """DriveCandidate to reset a value that was set."""
         self._is_set = is_set
         self.reset.setVisible(is_set and not self.is_driven)
 

@@ -9,7 +9,7 @@ from engine.runtime.frame.gc_scheduler import COLLECTOR
 _BUSY_MS, _QUIET_MS = 20, 500
 
 
-class GarbageTimer(QObject):
+class GcTimer(QObject):
     """Collects now and then, when the engines' next frames leave the time; `close` gives collection back to Python.
 
     Qt objects in a reference cycle end where they are collected. In the engine's thread that would be a timer stopped,

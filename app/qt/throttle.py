@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QTimer
 
 
-class Paced(QObject):
+class Throttle(QObject):
     """Calls `act` at once, or as soon as `interval_ms` have passed since it was last called."""
 
     def __init__(self, act: Callable[[], None], interval_ms: int, parent: QObject) -> None:

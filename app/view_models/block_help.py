@@ -1,4 +1,4 @@
-"""A block type's help, made from its docstring, ports and parameters."""
+"""A block type's help as HTML, and the kernel files that it declares."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from app.view_models.tooltips import port_facts
 from engine.blocktypes.block import Block
 from engine.blocktypes.entries import Kernel
 from engine.kernel_sources.image import KERNELS_FOLDER
-
-# Where the kernels of a block type are, to open them in the system's editor.
 
 
 def kernel_files(block_type: type[Block]) -> list[Path]:

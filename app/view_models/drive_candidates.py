@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.edits.compatible import end_of, refusal
-from app.theme.type_colours import Flow
+from app.theme.port_style import PortKind, kind_of_value
 from app.view_models.parameter_text import value_text
-from app.view_models.port_style import flow_of_value
 from engine.blocktypes.ports import ValueSpec
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
@@ -15,17 +14,17 @@ from engine.patch.rules import DRIVABLE
 
 
 @dataclass(frozen=True)
-class Offer:
+class DriveCandidate:
     """A parameter as it is offered; `state` is its value or what drives it, `reason` says why it can't be driven."""
 
     ref: PortRef
-    flow: Flow
+    kind: PortKind
     state: str
     is_driven: bool = False
     reason: str | None = None
 
 
-def parameter_offers(patch: Patch, start: PortRef, node: str) -> list[Offer]:
+def drive_candidates(patch: Patch, start: PortRef, node: str) -> list[DriveCandidate]:
     """Return the numbers and booleans among a node's parameters, those that a value from `start` may drive first.
 
     Nothing is offered to anything but a value.
@@ -33,10 +32,10 @@ def parameter_offers(patch: Patch, start: PortRef, node: str) -> list[Offer]:
     block_type = patch.block_type(node)
     if block_type is None or node == start.node or not isinstance(end_of(patch, start), ValueSpec):
         return []
-    offers = [
-        Offer(
+    candidates = [
+        DriveCandidate(
             ref,
-            flow_of_value(spec.type),
+            kind_of_value(spec.type),
             parameter_state(patch, ref),
             patch.source_of(ref) is not None,
             refusal(patch, start, ref),
@@ -45,7 +44,7 @@ def parameter_offers(patch: Patch, start: PortRef, node: str) -> list[Offer]:
         if spec.type in DRIVABLE
         for ref in (PortRef(node, spec.name),)
     ]
-    return sorted(offers, key=lambda offer: offer.reason is not None)
+    return sorted(candidates, key=lambda candidate: candidate.reason is not None)
 
 
 def parameter_state(patch: Patch, ref: PortRef) -> str:

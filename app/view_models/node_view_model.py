@@ -1,4 +1,4 @@
-"""A node's face: what the canvas shows of it, as plain data made from the patch."""
+"""What the canvas shows of nodes and regions, as plain data made from the patch."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from app.edits.compatible import is_drivable
-from app.theme.type_colours import Flow
+from app.theme.port_style import PortKind, kind_of_port, kind_of_value
 from app.view_models.live_values import LiveValue
-from app.view_models.port_style import flow_of, flow_of_value
 from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.patch.changes import Connection
@@ -17,7 +16,7 @@ from engine.patch.document import Patch
 
 
 @dataclass(frozen=True)
-class PortFace:
+class PortViewModel:
     """A port as it is drawn. A dangling one is named by a connection, but the block type has no such port.
 
     An input that `is_parameter` is there as long as a value drives the parameter. `live` is the number that is written
@@ -26,7 +25,7 @@ class PortFace:
 
     name: str
     is_input: bool
-    flow: Flow
+    kind: PortKind
     optional: bool = False
     dangling: bool = False
     is_parameter: bool = False
@@ -34,7 +33,7 @@ class PortFace:
 
 
 @dataclass(frozen=True)
-class SliderFace:
+class SliderViewModel:
     """A number that a person sets on the node itself: its parameter, its value and where it lies between the ends."""
 
     parameter: str
@@ -60,7 +59,7 @@ class SliderFace:
 
 
 @dataclass(frozen=True)
-class NodeFace:
+class NodeViewModel:
     """A node as it is drawn. A missing one stands for a block type that is not in the catalogue.
 
     One that `is_value` is of a value block, which runs beside the graph and has no time of its own.
@@ -68,20 +67,20 @@ class NodeFace:
 
     title: str
     category: str
-    inputs: tuple[PortFace, ...]
-    outputs: tuple[PortFace, ...]
+    inputs: tuple[PortViewModel, ...]
+    outputs: tuple[PortViewModel, ...]
     missing: bool = False
     is_value: bool = False
-    slider: SliderFace | None = None
+    slider: SliderViewModel | None = None
 
-    def port(self, name: str, *, is_input: bool) -> PortFace | None:
+    def port(self, name: str, *, is_input: bool) -> PortViewModel | None:
         """Return a port by name and side, or None."""
         ports = self.inputs if is_input else self.outputs
         return next((port for port in ports if port.name == name), None)
 
 
-def node_face(patch: Patch, node_id: str, connections: Iterable[Connection] | None = None) -> NodeFace:
-    """Return the face of a node; `connections` are those of the node, when the caller knows them already."""
+def node_view_model(patch: Patch, node_id: str, connections: Iterable[Connection] | None = None) -> NodeViewModel:
+    """Return the model of a node; `connections` are those of the node, when the caller knows them already."""
     block_type = patch.block_type(node_id)
     node = patch.nodes[node_id]
     used = list(patch.connections_of(node_id) if connections is None else connections)
@@ -92,8 +91,8 @@ def node_face(patch: Patch, node_id: str, connections: Iterable[Connection] | No
     outputs += _dangling(outputs, [c.source.port for c in used if c.source.node == node_id], is_input=False)
     if block_type is None:
         title = node.title or f"Missing: {node.type}"
-        return NodeFace(title, "", tuple(inputs), tuple(outputs), missing=True)
-    return NodeFace(
+        return NodeViewModel(title, "", tuple(inputs), tuple(outputs), missing=True)
+    return NodeViewModel(
         patch.title(node_id),
         block_type.category,
         tuple(inputs),
@@ -103,26 +102,26 @@ def node_face(patch: Patch, node_id: str, connections: Iterable[Connection] | No
     )
 
 
-def _declared(block_type: type[Block] | None, node_id: str) -> tuple[list[PortFace], list[PortFace]]:
+def _declared(block_type: type[Block] | None, node_id: str) -> tuple[list[PortViewModel], list[PortViewModel]]:
     if block_type is None:
         return [], []
     values = [
-        PortFace(s.name, False, flow_of_value(s.type), live=LiveValue(f"{node_id}.{s.name}", s.type))
+        PortViewModel(s.name, False, kind_of_value(s.type), live=LiveValue(f"{node_id}.{s.name}", s.type))
         for s in block_type.value_outputs()
     ]
     return (
-        [PortFace(s.name, True, flow_of(block_type, s), s.optional) for s in block_type.inputs()],
-        [PortFace(s.name, False, flow_of(block_type, s)) for s in block_type.outputs()] + values,
+        [PortViewModel(s.name, True, kind_of_port(block_type, s), s.optional) for s in block_type.inputs()],
+        [PortViewModel(s.name, False, kind_of_port(block_type, s)) for s in block_type.outputs()] + values,
     )
 
 
-def _driven(block_type: type[Block] | None, node_id: str, into: Mapping[str, Connection]) -> list[PortFace]:
+def _driven(block_type: type[Block] | None, node_id: str, into: Mapping[str, Connection]) -> list[PortViewModel]:
     """Return the parameters that connections lead to, in order of declaration."""
     return [
-        PortFace(
+        PortViewModel(
             spec.name,
             True,
-            flow_of_value(spec.type),
+            kind_of_value(spec.type),
             is_parameter=True,
             live=LiveValue(f"{node_id}.{spec.name}", spec.type),
         )
@@ -131,18 +130,50 @@ def _driven(block_type: type[Block] | None, node_id: str, into: Mapping[str, Con
     ]
 
 
-def _slider(patch: Patch, node_id: str, block_type: type[Block], into: Mapping[str, Connection]) -> SliderFace | None:
+def _slider(
+    patch: Patch, node_id: str, block_type: type[Block], into: Mapping[str, Connection]
+) -> SliderViewModel | None:
     """Return what a person can move on a value block's node; nothing while a value moves it."""
     name = block_type.handle if issubclass(block_type, ValueBlock) else ""
     if not name or name in into:
         return None
     spec = block_type.parameter(name)
     assert spec.minimum is not None and spec.maximum is not None, f"handle {name} of {block_type.id} must have bounds"
-    return SliderFace(name, patch.value(node_id, name), spec.minimum, spec.maximum)
+    return SliderViewModel(name, patch.value(node_id, name), spec.minimum, spec.maximum)
 
 
-def _dangling(known: list[PortFace], named: Iterable[str], *, is_input: bool) -> list[PortFace]:
+def _dangling(known: list[PortViewModel], named: Iterable[str], *, is_input: bool) -> list[PortViewModel]:
     """Return the ports that connections name and the block type does not have."""
     names = {port.name for port in known}
     missing = [name for name in dict.fromkeys(named) if name not in names]
-    return [PortFace(name, is_input, Flow.ANY, dangling=True) for name in missing]
+    return [PortViewModel(name, is_input, PortKind.ANY, dangling=True) for name in missing]
+
+
+@dataclass(frozen=True)
+class RegionViewModel:
+    """A box as it is drawn. `kind` is the region block's type, `kind_title` what the catalogue calls it.
+
+    `branches` are those that the block type declares: none for a type that is not in the catalogue, whose box shows
+    the branches that blocks lie in.
+    """
+
+    title: str
+    kind: str
+    kind_title: str
+    branches: tuple[str, ...]
+
+
+def region_view_model(patch: Patch, node_id: str) -> RegionViewModel | None:
+    """Return the model of a region block's box, or None for a block that can hold no others."""
+    block_type = patch.block_type(node_id)
+    kind = patch.nodes[node_id].type
+    if block_type is None:
+        return RegionViewModel(patch.title(node_id), kind, "", ())
+    if not block_type.regions:
+        return None
+    return RegionViewModel(patch.title(node_id), kind, block_type.title, block_type.regions)
+
+
+def branch_title(branch: str) -> str:
+    """Return what a branch of a region with two is called."""
+    return branch.capitalize() if branch else "Then"

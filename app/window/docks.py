@@ -1,4 +1,4 @@
-"""The fixed docks of the window: shown beside a patch, hidden beside the welcome page."""
+"""The window's docks: their first places, the person's own arrangement, and when they are shown."""
 
 from __future__ import annotations
 
@@ -59,9 +59,6 @@ class Docks:
         """Bring a dock to the front, also one that was closed."""
         self._docks[name].show()
         self._docks[name].raise_()
-
-
-# Where the docks of the window are at first, and how the person's own arrangement comes back.
 
 
 _SIZE = QSize(1440, 900)

@@ -11,7 +11,7 @@ from app.widgets.number_box import NumberBox
 
 
 @safe_overrides
-class ControlKeys(QObject):
+class FocusKeys(QObject):
     """Decides, for a key that both the window and the focused control know, who gets it. It watches that control only.
 
     Space presses a focused button or opens a focused list, where it would otherwise play or pause. Undo belongs to a

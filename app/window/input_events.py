@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent,
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
 
 from app.qt.safe_overrides import safe_overrides
-from app.qt.throttle import Paced
+from app.qt.throttle import Throttle
 from app.viewers.picture_view import PictureView
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemoved
@@ -55,7 +55,7 @@ class InputEvents(QObject):
         self._down: dict[int, str] = {}  # names of the inputs that are held, by what the system calls the key
         self._turned = 0.0
         self._place = QPointF()
-        self._moves = Paced(self._post_place, _MOVE_INTERVAL_MS, self)
+        self._moves = Throttle(self._post_place, _MOVE_INTERVAL_MS, self)
         application = QCoreApplication.instance()
         assert isinstance(application, QGuiApplication)
         self._application = application

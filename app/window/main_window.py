@@ -10,12 +10,11 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget
 
 from app.canvas.canvas import Canvas
 from app.commands.actions import Actions
-from app.commands.availability import Availability
 from app.commands.commands import make_commands
 from app.commands.help_dialogs import make_shortcut_list, show_about
-from app.commands.menus import ChangingMenus, open_context_menu
+from app.commands.menus import Availability, ChangingMenus, open_context_menu
 from app.docks.help import Help
-from app.docks.log import Log
+from app.docks.log import Log, Messages
 from app.docks.problems import Problems
 from app.docks.updates import Updates
 from app.documents.bridge import Bridge
@@ -26,7 +25,7 @@ from app.documents.recovery import RecoverySlot, take_left_behind
 from app.documents.session import MakeEngine, Session
 from app.documents.trust import TrustedFolders
 from app.inspector.inspector import Inspector
-from app.qt.gc_timer import GarbageTimer
+from app.qt.gc_timer import GcTimer
 from app.qt.safe_overrides import safe_overrides
 from app.theme.apply import apply_theme
 from app.theme.colours import current
@@ -34,11 +33,10 @@ from app.view_models.block_help import kernel_files
 from app.viewers.viewer_docks import ViewerDocks
 from app.window.docks import Docks, arrange, remember, restore, size_docks
 from app.window.engine_badge import EngineBadge
-from app.window.focus_keys import ControlKeys
+from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
-from app.window.messages import Messages
 from app.window.toolbars import Banner, ProblemCount, add_toolbar, fill_menu_bar, set_status_bar, under_banner
-from app.window.transport import Playing
+from app.window.transport import Transport
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import error
@@ -55,7 +53,7 @@ class MainWindow(QMainWindow):
         self._folder = folder
         self._is_sized = False
         self.state = load_state(folder)
-        self.garbage = GarbageTimer(self)
+        self.gc_timer = GcTimer(self)
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
         self.files = FileCommands(self.session, self.state, self._recovery, TrustedFolders(folder), self)
@@ -81,13 +79,13 @@ class MainWindow(QMainWindow):
         self.docks.add("updates", "Updates", self.updates, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
-        self.playing = Playing(self, self.session, self.actions_by_id)
+        self.transport = Transport(self, self.session, self.actions_by_id)
         fill_menu_bar(self.actions_by_id, self.docks)
-        add_toolbar(self, self.actions_by_id, self.playing.transport, self.badge)
+        add_toolbar(self, self.actions_by_id, self.transport.bar, self.badge)
         set_status_bar(self, self._problem_count)
         self._availability = Availability(self, self.session, self.canvas, self.actions_by_id)
         ChangingMenus(self, self.actions_by_id, self.canvas, self.viewers, self.files, self.state)
-        application().focusChanged.connect(ControlKeys(self).watch)
+        application().focusChanged.connect(FocusKeys(self).watch)
         self._wire()
         arrange(self, self.docks)
         restore(self, self.docks, self.state)
@@ -137,7 +135,7 @@ class MainWindow(QMainWindow):
         self.updates.refresh_icons()
         self.inspector.show_nodes(self.inspector.nodes)
         self.help.refresh()
-        self.playing.refresh()
+        self.transport.refresh()
 
     def show_problems(self) -> None:
         """Bring the problem list to the front."""
@@ -154,7 +152,7 @@ class MainWindow(QMainWindow):
         show_about(self, f"{info.name}, {info.title}" if info else "no device; open a patch first")
 
     def offer_recovery(self) -> None:
-        """Offer unsaved work that a crash left behind."""
+        """DriveCandidate unsaved work that a crash left behind."""
         for found in take_left_behind(self._folder / "recovery"):
             self.files.recover(found)
 
@@ -173,7 +171,7 @@ class MainWindow(QMainWindow):
             return
         remember(self, self.docks, self.state, arranged=self._is_sized)
         self.session.close()
-        self.garbage.close()
+        self.gc_timer.close()
         self._recovery.close()
         try:
             save_state(self.state, self._folder)
@@ -240,8 +238,8 @@ class MainWindow(QMainWindow):
     def _on_engine_changed(self) -> None:
         self.banner.hide()
         self.badge.clear()
-        self.playing.begin()
-        self.garbage.set_busy(self.session.engine is not None)
+        self.transport.begin()
+        self.gc_timer.set_busy(self.session.engine is not None)
         self.updates.begin_again()
         self.bridge.set_engine(self.session.engine)
 
@@ -267,7 +265,7 @@ class MainWindow(QMainWindow):
         self.problems.show_diagnostics(report.diagnostics)
         self.updates.show_report(report)
         self.badge.show_report(report)
-        self.playing.show_report(report)
+        self.transport.show_report(report)
         if report.failed:
             self.banner.show_text(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
 

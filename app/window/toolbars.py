@@ -1,4 +1,4 @@
-"""The bars around the canvas: menus, toolbar, status, and a banner on top."""
+"""What frames the canvas: menus, toolbar, status bar with the problem count, and a banner on top."""
 
 from __future__ import annotations
 
@@ -47,9 +47,6 @@ def under_banner(banner: QWidget, content: QWidget) -> QWidget:
     return page
 
 
-# A line above the canvas for what keeps the whole patch from running, with the one thing to do about it.
-
-
 class Banner(QFrame):
     """Hidden until `show_text`; the person answers with the button, or by mending the patch."""
 
@@ -79,9 +76,6 @@ class Banner(QFrame):
         """Show a text and the button."""
         self._label.setText(text)
         self.show()
-
-
-# The number of problems in the status bar; a click shows the list.
 
 
 class ProblemCount(QPushButton):

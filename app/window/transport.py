@@ -1,4 +1,4 @@
-"""`Playing`: ties play, pause, step and reset, the pacing and the transport's figures to the session."""
+"""Play, pause, step and reset, frame pacing, and the figures of time and frame beside them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ from app.qt.safe_overrides import safe_overrides
 from app.theme.icons import icon
 from engine.protocol.messages import FrameReport
 from engine.protocol.pacing import Pacing, PacingMode
-
-# The transport's figures beside play and pause: frame and time of the patch, and how frames are paced.
-
 
 _REFRESH_S = 0.1  # hundredths of a second can't be read anyway
 _BUTTON_MARGINS = 32
@@ -54,7 +51,7 @@ def pacing_tooltip(pacing: Pacing) -> str:
 
 
 @safe_overrides
-class Transport(QWidget):
+class TransportBar(QWidget):
     """Shows where the patch is, and opens the choice of its pacing."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -89,7 +86,7 @@ class Transport(QWidget):
         return self._place.text()
 
     def fill_pacings(self, choices: Sequence[QAction]) -> None:
-        """Offer these choices."""
+        """DriveCandidate these choices."""
         self._pacing.menu().addActions(choices)
 
     def show_pacing(self, pacing: Pacing) -> None:
@@ -119,30 +116,30 @@ class Transport(QWidget):
         self._pacing.setEnabled(available)
 
 
-class Playing(QObject):
+class Transport(QObject):
     """Keeps the window's transport true: what plays, where it is, at which rate, and whether an engine is there."""
 
     def __init__(self, window: QWidget, session: Session, actions: Actions) -> None:
         super().__init__(window)
         self._session, self._actions = session, actions
-        self.transport = Transport()
-        self.transport.fill_pacings([actions[command] for command in PACINGS])
-        self.transport.show_pacing(session.pacing)
+        self.bar = TransportBar()
+        self.bar.fill_pacings([actions[command] for command in PACINGS])
+        self.bar.show_pacing(session.pacing)
         session.running_changed.connect(self.refresh)
-        session.pacing_changed.connect(self.transport.show_pacing)
+        session.pacing_changed.connect(self.bar.show_pacing)
         self.display_rate = DisplayRate(window)
         self.display_rate.changed.connect(session.set_display_rate)
         session.set_display_rate(self.display_rate.rate)
 
     def begin(self) -> None:
         """The session has another engine, or none."""
-        self.transport.clear()
+        self.bar.clear()
         self._allow(self._session.engine is not None)
         self.refresh()
 
     def show_report(self, report: FrameReport) -> None:
         """Show where the patch is; an engine that has failed can't be played."""
-        self.transport.show_report(report)
+        self.bar.show_report(report)
         if report.failed:
             self._allow(False)
 
@@ -156,4 +153,4 @@ class Playing(QObject):
 
     def _allow(self, allowed: bool) -> None:
         self._actions.set_enabled(NEEDS_ENGINE, allowed)
-        self.transport.set_available(allowed)
+        self.bar.set_available(allowed)

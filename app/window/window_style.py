@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.theme.colours import Colours
 from app.theme.fonts import SMALL
-from app.theme.type_colours import FLOWS, Flow
+from app.theme.port_style import PORT_STYLES, PortKind
 
 _TITLE = 15
 _PAGE_TITLE = 24
@@ -34,7 +34,7 @@ def window_stylesheet(theme: Colours) -> str:
 }}
 #viewerFooter QToolButton:hover, #rowReset:hover, #rowDrive:hover {{ background: {theme.control_hover}; }}
 #rowDrive::menu-indicator {{ image: none; width: 0; }}
-#drivenBy {{ color: {FLOWS[Flow.NUMBER].colour(theme)}; padding: 3px 6px; }}
+#drivenBy {{ color: {PORT_STYLES[PortKind.NUMBER].colour(theme)}; padding: 3px 6px; }}
 #drivenValue {{ color: {theme.text_dim}; padding-right: 5px; }}
 #levelFilter {{ background: transparent; border-color: transparent; color: {theme.text_faint}; padding: 1px 6px; }}
 #levelFilter:checked {{ background: {theme.control}; border-color: {theme.border}; color: {theme.text}; }}

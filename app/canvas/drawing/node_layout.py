@@ -10,7 +10,7 @@ from PySide6.QtGui import QFontMetricsF
 
 from app.theme.fonts import BODY, SMALL, ui_font
 from app.view_models.live_values import WIDEST
-from app.view_models.node_view_model import NodeFace, PortFace
+from app.view_models.node_view_model import NodeViewModel, PortViewModel
 
 #: Positions and sizes are multiples of this, so that nodes line up.
 STEP = 8
@@ -33,7 +33,7 @@ _MAXIMUM_TITLE = 240
 
 @dataclass(frozen=True)
 class NodeLayout:
-    """A node's size, the centres of its ports in the order of its face, and where its slider is, if it has one.
+    """A node's size, the centres of its ports in the order of its model, and where its slider is, if it has one.
 
     `names` is the width of the longest name of a driven parameter: the numbers beside all of them stand in one column.
     """
@@ -52,39 +52,39 @@ class NodeLayout:
         return QRectF(0, 0, self.width, self.height)
 
 
-def layout(face: NodeFace) -> NodeLayout:
-    """Return the layout of a face: inputs on the left edge, outputs on the right, sharing rows.
+def layout(model: NodeViewModel) -> NodeLayout:
+    """Return the layout of a model: inputs on the left edge, outputs on the right, sharing rows.
 
     A slider takes the first row, left of the first output's number.
     """
-    title = min(_text_width(face.title, BODY, True), _MAXIMUM_TITLE)
-    inputs = max((_port_width(port) for port in face.inputs), default=0.0)
-    outputs = max((_port_width(port) for port in face.outputs), default=0.0)
+    title = min(_text_width(model.title, BODY, True), _MAXIMUM_TITLE)
+    inputs = max((_port_width(port) for port in model.inputs), default=0.0)
+    outputs = max((_port_width(port) for port in model.outputs), default=0.0)
     gap = 2 * PADDING if inputs and outputs else PADDING
     header, badge, minimum = HEADER, BADGE, float(_MINIMUM_WIDTH)
-    if face.is_value:
+    if model.is_value:
         header, badge, minimum = SLIM_HEADER, PADDING, float(_SLIM_MINIMUM_WIDTH)
     numbers = PORT_TEXT + value_width()
-    if face.slider is not None:
+    if model.slider is not None:
         minimum = PADDING + _MINIMUM_TRACK + PADDING + numbers
     width = _up(max(PADDING + title + badge, inputs + gap + outputs, minimum))
-    below = 1 if face.slider is not None else 0
-    rows = max(len(face.inputs) + below, len(face.outputs), 1)
+    below = 1 if model.slider is not None else 0
+    rows = max(len(model.inputs) + below, len(model.outputs), 1)
     height = _up(header + PADDING / 2 + rows * ROW + PADDING / 2)
     first = header + PADDING / 2 + ROW / 2
     track = QRectF(PADDING, first - ROW / 2, width - numbers - 2 * PADDING, ROW) if below else None
     return NodeLayout(
         width,
         height,
-        tuple(QPointF(0, first + ROW * (row + below)) for row in range(len(face.inputs))),
-        tuple(QPointF(width, first + ROW * row) for row in range(len(face.outputs))),
+        tuple(QPointF(0, first + ROW * (row + below)) for row in range(len(model.inputs))),
+        tuple(QPointF(width, first + ROW * row) for row in range(len(model.outputs))),
         header,
         track,
-        max((_text_width(port.name, SMALL, False) for port in face.inputs if port.live is not None), default=0.0),
+        max((_text_width(port.name, SMALL, False) for port in model.inputs if port.live is not None), default=0.0),
     )
 
 
-def value_area(port: PortFace, centre: QPointF, placed: NodeLayout) -> QRectF:
+def value_area(port: PortViewModel, centre: QPointF, placed: NodeLayout) -> QRectF:
     """Return where a port's number stands: right of all parameters' names, or between an output's name and its port."""
     width = value_width()
     left = centre.x() + PORT_TEXT + placed.names + VALUE_GAP if port.is_input else centre.x() - PORT_TEXT - width
@@ -101,7 +101,7 @@ def snapped(x: float, y: float) -> tuple[float, float]:
     return round(x / STEP) * STEP, round(y / STEP) * STEP
 
 
-def _port_width(port: PortFace) -> float:
+def _port_width(port: PortViewModel) -> float:
     number = VALUE_GAP + value_width() if port.live is not None else 0.0
     return PORT_TEXT + _text_width(port.name, SMALL, False) + number
 

@@ -12,33 +12,30 @@ from app.canvas.drawing.node_layout import PADDING, PORT_TEXT, ROW, VALUE_GAP, N
 from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, qcolor
 from app.theme.colours import Colours, category_tint, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
-from app.theme.type_colours import FLOWS, Flow, Shape
-from app.view_models.node_view_model import NodeFace, PortFace, SliderFace
+from app.theme.port_style import PORT_STYLES, PortKind, Shape
+from app.view_models.node_view_model import NodeViewModel, PortViewModel, SliderViewModel
 from engine.protocol.messages import NodeState
-
-# Paints the numbers beside value outputs and driven parameters, and the slider on a node.
-
 
 _TRACK, _HANDLE = 4.0, 5.0
 
 
 def paint_values(
-    painter: QPainter, face: NodeFace, layout: NodeLayout, texts: Mapping[tuple[str, bool], str], ink: str
+    painter: QPainter, model: NodeViewModel, layout: NodeLayout, texts: Mapping[tuple[str, bool], str], ink: str
 ) -> None:
     """Paint the numbers, by the name and side of their ports; they end where their area does, so the point stays."""
     painter.setFont(ui_font(SMALL))
     painter.setPen(qcolor(ink))
     flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-    for ports, centres in ((face.inputs, layout.inputs), (face.outputs, layout.outputs)):
+    for ports, centres in ((model.inputs, layout.inputs), (model.outputs, layout.outputs)):
         for port, centre in zip(ports, centres, strict=True):
             text = texts.get((port.name, port.is_input))
             if text is not None:
                 painter.drawText(value_area(port, centre, layout), flags | Qt.TextFlag.TextDontClip, text)
 
 
-def paint_slider(painter: QPainter, slider: SliderFace, track: QRectF, theme: Colours, *, held: bool) -> None:
+def paint_slider(painter: QPainter, slider: SliderViewModel, track: QRectF, theme: Colours, *, held: bool) -> None:
     """Paint a node's slider: how full it is, and the handle."""
-    colour = FLOWS[Flow.NUMBER].colour(theme)
+    colour = PORT_STYLES[PortKind.NUMBER].colour(theme)
     middle = track.center().y()
     line = QRectF(track.left(), middle - _TRACK / 2, track.width(), _TRACK)
     painter.setPen(Qt.PenStyle.NoPen)
@@ -52,7 +49,7 @@ def paint_slider(painter: QPainter, slider: SliderFace, track: QRectF, theme: Co
     painter.drawEllipse(QPointF(at, middle), radius, radius)
 
 
-def handle_at(slider: SliderFace, track: QRectF) -> float:
+def handle_at(slider: SliderViewModel, track: QRectF) -> float:
     """Return where the middle of the slider's handle is; it never leaves the track."""
     return track.left() + _HANDLE + slider.share * (track.width() - 2 * _HANDLE)
 
@@ -74,8 +71,8 @@ _VALUE_TINT = 0.4
 
 
 @dataclass(frozen=True)
-class NodeLook:
-    """What changes about a node while its face stays."""
+class NodeAppearance:
+    """What changes about a node while its model stays."""
 
     state: NodeState = NodeState.OK
     badge: str = ""
@@ -92,33 +89,38 @@ class NodeLook:
 
 
 def paint_node(
-    painter: QPainter, face: NodeFace, layout: NodeLayout, look: NodeLook, theme: Colours, scale: float
+    painter: QPainter,
+    model: NodeViewModel,
+    layout: NodeLayout,
+    appearance: NodeAppearance,
+    theme: Colours,
+    scale: float,
 ) -> None:
     """Paint a node at the origin; `scale` is the zoom, 1 at 100 %."""
-    is_out = look.fitting is not None and not look.fitting
-    fade = 0.65 if is_out else 0.45 if look.state is NodeState.IDLE else 0.0
-    _paint_body(painter, face, layout, theme, scale, fade)
-    _paint_border(painter, face, layout, look, theme, scale)
+    is_out = appearance.fitting is not None and not appearance.fitting
+    fade = 0.65 if is_out else 0.45 if appearance.state is NodeState.IDLE else 0.0
+    _paint_body(painter, model, layout, theme, scale, fade)
+    _paint_border(painter, model, layout, appearance, theme, scale)
     if scale >= MIDDLE:
         ink = mix(theme.text, theme.canvas, fade)
         if scale < NEAR:
-            _paint_far_title(painter, face, layout, ink)
+            _paint_far_title(painter, model, layout, ink)
         else:
-            _paint_header(painter, face, layout, look, theme, ink)
-        _paint_ports(painter, face, layout, look, theme, scale)
+            _paint_header(painter, model, layout, appearance, theme, ink)
+        _paint_ports(painter, model, layout, appearance, theme, scale)
         if scale >= NEAR:
-            paint_values(painter, face, layout, look.values, ink)
-            if face.slider is not None and layout.track is not None:
-                paint_slider(painter, face.slider, layout.track, theme, held=look.held)
-        _paint_state_mark(painter, QPointF(layout.width - 1, 1), look.state, theme, max(1.0, 0.8 / scale))
+            paint_values(painter, model, layout, appearance.values, ink)
+            if model.slider is not None and layout.track is not None:
+                paint_slider(painter, model.slider, layout.track, theme, held=appearance.held)
+        _paint_state_mark(painter, QPointF(layout.width - 1, 1), appearance.state, theme, max(1.0, 0.8 / scale))
 
 
 def _paint_body(
-    painter: QPainter, face: NodeFace, layout: NodeLayout, theme: Colours, scale: float, fade: float
+    painter: QPainter, model: NodeViewModel, layout: NodeLayout, theme: Colours, scale: float, fade: float
 ) -> None:
-    tint = theme.control if face.missing else category_tint(face.category, theme)
-    tint, body = mix(tint, theme.canvas, fade), mix(body_colour(face, theme), theme.canvas, fade)
-    radius = _radius(face)
+    tint = theme.control if model.missing else category_tint(model.category, theme)
+    tint, body = mix(tint, theme.canvas, fade), mix(body_colour(model, theme), theme.canvas, fade)
+    radius = _radius(model)
     painter.setPen(Qt.PenStyle.NoPen)
     if scale < NEAR:
         painter.setBrush(qcolor(mix(tint, theme.text, 0.06)))
@@ -132,19 +134,24 @@ def _paint_body(
 
 
 def _paint_border(
-    painter: QPainter, face: NodeFace, layout: NodeLayout, look: NodeLook, theme: Colours, scale: float
+    painter: QPainter,
+    model: NodeViewModel,
+    layout: NodeLayout,
+    appearance: NodeAppearance,
+    theme: Colours,
+    scale: float,
 ) -> None:
-    colour = {NodeState.ERROR: theme.error, NodeState.WARNING: theme.warning}.get(look.state)
+    colour = {NodeState.ERROR: theme.error, NodeState.WARNING: theme.warning}.get(appearance.state)
     pen = QPen(qcolor(colour or theme.node_border), 1.6 if colour else 1.0)
-    if face.missing:
+    if model.missing:
         pen = QPen(qcolor(colour or theme.warning), 1.4, Qt.PenStyle.DashLine)
     # A state stays visible however far away the node is.
     pen.setCosmetic(scale < NEAR)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(pen)
-    radius = _radius(face)
+    radius = _radius(model)
     painter.drawRoundedRect(layout.body, radius, radius)
-    if look.selected:
+    if appearance.selected:
         pen = QPen(qcolor(theme.accent), 2.0)
         pen.setCosmetic(scale < 1)
         distance = 2.5 / min(scale, 1.0)
@@ -153,30 +160,32 @@ def _paint_border(
         painter.drawRoundedRect(around, radius + distance, radius + distance)
 
 
-def body_colour(face: NodeFace, theme: Colours) -> str:
+def body_colour(model: NodeViewModel, theme: Colours) -> str:
     """Return the colour of a node below its title: neutral, or tinted for a value block."""
-    return mix(theme.node, category_tint(face.category, theme), _VALUE_TINT) if face.is_value else theme.node
+    return mix(theme.node, category_tint(model.category, theme), _VALUE_TINT) if model.is_value else theme.node
 
 
-def _radius(face: NodeFace) -> float:
-    return _VALUE_RADIUS if face.is_value else _RADIUS
+def _radius(model: NodeViewModel) -> float:
+    return _VALUE_RADIUS if model.is_value else _RADIUS
 
 
 def _paint_header(
-    painter: QPainter, face: NodeFace, layout: NodeLayout, look: NodeLook, theme: Colours, ink: str
+    painter: QPainter, model: NodeViewModel, layout: NodeLayout, appearance: NodeAppearance, theme: Colours, ink: str
 ) -> None:
     right = layout.width - PADDING
-    if look.badge:
+    if appearance.badge:
         font = ui_font(SMALL)
-        width = QFontMetricsF(font).horizontalAdvance(look.badge)
+        width = QFontMetricsF(font).horizontalAdvance(appearance.badge)
         painter.setFont(font)
-        painter.setPen(qcolor(mix(ink, category_tint(face.category, theme), 0.25)))
-        painter.drawText(QRectF(right - width, 0, width + 1, layout.header), Qt.AlignmentFlag.AlignVCenter, look.badge)
+        painter.setPen(qcolor(mix(ink, category_tint(model.category, theme), 0.25)))
+        painter.drawText(
+            QRectF(right - width, 0, width + 1, layout.header), Qt.AlignmentFlag.AlignVCenter, appearance.badge
+        )
         right -= width + PADDING
     font = ui_font(BODY, strong=True)
     painter.setFont(font)
     painter.setPen(qcolor(ink))
-    title = QFontMetricsF(font).elidedText(face.title, Qt.TextElideMode.ElideRight, right - PADDING)
+    title = QFontMetricsF(font).elidedText(model.title, Qt.TextElideMode.ElideRight, right - PADDING)
     painter.drawText(QRectF(PADDING, 0, layout.width, layout.header), Qt.AlignmentFlag.AlignVCenter, title)
 
 
@@ -201,9 +210,9 @@ def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, them
     painter.restore()
 
 
-def _paint_far_title(painter: QPainter, face: NodeFace, layout: NodeLayout, ink: str) -> None:
+def _paint_far_title(painter: QPainter, model: NodeViewModel, layout: NodeLayout, ink: str) -> None:
     area = layout.body.adjusted(PADDING, 2, -PADDING, -2)
-    longest = max(face.title.split(" ", 1), key=len)
+    longest = max(model.title.split(" ", 1), key=len)
     for size in (FAR, FAR_NARROW):
         painter.setFont(ui_font(size, strong=True))
         metrics = QFontMetricsF(painter.font())
@@ -211,27 +220,32 @@ def _paint_far_title(painter: QPainter, face: NodeFace, layout: NodeLayout, ink:
             break
     painter.setPen(qcolor(ink))
     flags = Qt.AlignmentFlag.AlignCenter
-    lines = face.title.split(" ", 1) if metrics.horizontalAdvance(face.title) > area.width() else [face.title]
+    lines = model.title.split(" ", 1) if metrics.horizontalAdvance(model.title) > area.width() else [model.title]
     if len(lines) * metrics.height() > area.height():
-        lines = [face.title]
+        lines = [model.title]
     elided = (metrics.elidedText(line, Qt.TextElideMode.ElideRight, area.width()) for line in lines)
     painter.drawText(area, flags, "\n".join(elided))
 
 
 def _paint_ports(
-    painter: QPainter, face: NodeFace, layout: NodeLayout, look: NodeLook, theme: Colours, scale: float
+    painter: QPainter,
+    model: NodeViewModel,
+    layout: NodeLayout,
+    appearance: NodeAppearance,
+    theme: Colours,
+    scale: float,
 ) -> None:
-    for ports, centres in ((face.inputs, layout.inputs), (face.outputs, layout.outputs)):
+    for ports, centres in ((model.inputs, layout.inputs), (model.outputs, layout.outputs)):
         for port, centre in zip(ports, centres, strict=True):
-            fits = look.fitting is None or (port.name, port.is_input) in look.fitting
+            fits = appearance.fitting is None or (port.name, port.is_input) in appearance.fitting
             painter.setOpacity(1.0 if fits else 0.25)
-            if scale >= NEAR and not (face.slider is not None and port is face.outputs[0]):
+            if scale >= NEAR and not (model.slider is not None and port is model.outputs[0]):
                 _paint_port_name(painter, port, centre, theme)
-            _paint_port(painter, port, centre, look, theme)
+            _paint_port(painter, port, centre, appearance, theme)
     painter.setOpacity(1.0)
 
 
-def _paint_port_name(painter: QPainter, port: PortFace, centre: QPointF, theme: Colours) -> None:
+def _paint_port_name(painter: QPainter, port: PortViewModel, centre: QPointF, theme: Colours) -> None:
     font = ui_font(SMALL)
     painter.setFont(font)
     painter.setPen(qcolor(theme.warning if port.dangling else theme.text_faint if port.optional else theme.text_dim))
@@ -242,16 +256,18 @@ def _paint_port_name(painter: QPainter, port: PortFace, centre: QPointF, theme: 
     painter.drawText(QRectF(left, centre.y() - ROW / 2, width, ROW), Qt.AlignmentFlag.AlignVCenter, port.name)
 
 
-def _paint_port(painter: QPainter, port: PortFace, centre: QPointF, look: NodeLook, theme: Colours) -> None:
+def _paint_port(
+    painter: QPainter, port: PortViewModel, centre: QPointF, appearance: NodeAppearance, theme: Colours
+) -> None:
     key = (port.name, port.is_input)
-    style = FLOWS[port.flow]
+    style = PORT_STYLES[port.kind]
     colour = theme.warning if port.dangling else style.colour(theme)
-    is_filled = key in look.connected or key == look.hovered
+    is_filled = key in appearance.connected or key == appearance.hovered
     painter.setPen(QPen(qcolor(colour), 1.4))
     painter.setBrush(qcolor(colour if is_filled else theme.canvas))
     painter.save()
     painter.translate(centre)
-    if key == look.hovered:
+    if key == appearance.hovered:
         painter.scale(1.35, 1.35)
     if port.dangling:
         painter.drawLine(QPointF(-3.5, -3.5), QPointF(3.5, 3.5))

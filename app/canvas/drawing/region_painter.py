@@ -10,10 +10,9 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 from app.canvas.drawing.node_painter import NEAR
 from app.canvas.drawing.region_layout import GAP, INNER_MARGIN, STRIP, RegionLayout, Slot
 from app.canvas.drawing.shapes import qcolor
-from app.theme.colours import Colours
+from app.theme.colours import Colours, RegionColours, region_colours
 from app.theme.fonts import BODY, SMALL, ui_font
-from app.theme.region_colours import RegionColours, region_colours
-from app.view_models.region_view_model import RegionFace, branch_title
+from app.view_models.node_view_model import RegionViewModel, branch_title
 
 _RADIUS = 6.0
 #: Titles keep this height on the screen when the view is zoomed out, up to a height on the canvas.
@@ -24,8 +23,8 @@ _NO_NESTED_TITLE_BELOW, _NO_TITLE_BELOW = 0.38, 0.15
 
 
 @dataclass(frozen=True)
-class RegionLook:
-    """What changes about a box while its face stays: `target` is the branch that blocks are dragged over."""
+class RegionAppearance:
+    """What changes about a box while its model stays: `target` is the branch that blocks are dragged over."""
 
     selected: bool = False
     target: str | None = None
@@ -34,25 +33,25 @@ class RegionLook:
 
 def paint_region(
     painter: QPainter,
-    face: RegionFace,
+    model: RegionViewModel,
     layout: RegionLayout,
-    look: RegionLook,
+    appearance: RegionAppearance,
     theme: Colours,
     scale: float,
     *,
     nested: bool,
 ) -> None:
     """Paint a box in scene coordinates; `scale` is the zoom, 1 at 100 %, `nested` that it lies in another box."""
-    colours = region_colours(face.kind, theme)
+    colours = region_colours(model.kind, theme)
     _paint_ground(painter, layout.box, colours, colours.fill_opacity)
     _paint_strip(painter, layout.box, colours, colours.strip_opacity)
-    is_whole = look.target is not None and len(layout.slots) == 1
-    _paint_outline(painter, layout.box, _pen(colours, look, theme, scale, is_target=is_whole))
+    is_whole = appearance.target is not None and len(layout.slots) == 1
+    _paint_outline(painter, layout.box, _pen(colours, appearance, theme, scale, is_target=is_whole))
     if len(layout.slots) > 1:
         for slot in layout.slots:
-            is_target = look.target == slot.branch
+            is_target = appearance.target == slot.branch
             _paint_ground(painter, slot.rect, colours, colours.fill_opacity)
-            pen = _pen(colours, RegionLook(refused=look.refused), theme, scale, is_target=is_target)
+            pen = _pen(colours, RegionAppearance(refused=appearance.refused), theme, scale, is_target=is_target)
             if slot.branch and not is_target:
                 pen.setStyle(Qt.PenStyle.DashLine)
             _paint_outline(painter, slot.rect, pen)
@@ -62,17 +61,19 @@ def paint_region(
         if slot.is_empty and scale >= NEAR:
             _paint_invitation(painter, slot, colours, theme, framed=len(layout.slots) == 1)
     if scale >= NEAR:
-        _paint_title(painter, face, layout, theme)
+        _paint_title(painter, model, layout, theme)
     elif scale >= (_NO_NESTED_TITLE_BELOW if nested else _NO_TITLE_BELOW):
-        _paint_far_title(painter, face, layout, theme, scale)
+        _paint_far_title(painter, model, layout, theme, scale)
 
 
-def _pen(colours: RegionColours, look: RegionLook, theme: Colours, scale: float, *, is_target: bool) -> QPen:
+def _pen(
+    colours: RegionColours, appearance: RegionAppearance, theme: Colours, scale: float, *, is_target: bool
+) -> QPen:
     if is_target:
-        pen = QPen(qcolor(theme.warning if look.refused else theme.accent), 2.0)
-        pen.setStyle(Qt.PenStyle.DashLine if look.refused else Qt.PenStyle.SolidLine)
+        pen = QPen(qcolor(theme.warning if appearance.refused else theme.accent), 2.0)
+        pen.setStyle(Qt.PenStyle.DashLine if appearance.refused else Qt.PenStyle.SolidLine)
     else:
-        pen = QPen(qcolor(theme.accent if look.selected else colours.line), 2.0 if look.selected else 1.0)
+        pen = QPen(qcolor(theme.accent if appearance.selected else colours.line), 2.0 if appearance.selected else 1.0)
     pen.setCosmetic(scale < 1)
     return pen
 
@@ -96,17 +97,17 @@ def _paint_outline(painter: QPainter, rect: QRectF, pen: QPen) -> None:
     painter.drawRoundedRect(rect, _RADIUS, _RADIUS)
 
 
-def _paint_title(painter: QPainter, face: RegionFace, layout: RegionLayout, theme: Colours) -> None:
+def _paint_title(painter: QPainter, model: RegionViewModel, layout: RegionLayout, theme: Colours) -> None:
     area = layout.strip.adjusted(GAP + 4, 0, -GAP - 4, 0)
     font = ui_font(BODY, strong=True)
     metrics = QFontMetricsF(font)
-    title = metrics.elidedText(face.title, Qt.TextElideMode.ElideRight, area.width())
+    title = metrics.elidedText(model.title, Qt.TextElideMode.ElideRight, area.width())
     painter.setFont(font)
     painter.setPen(qcolor(theme.text))
     painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, title)
     left = metrics.horizontalAdvance(title) + GAP
-    if face.kind_title not in ("", face.title):
-        _paint_small(painter, area.adjusted(left, 0, 0, 0), face.kind_title, theme.text_dim)
+    if model.kind_title not in ("", model.title):
+        _paint_small(painter, area.adjusted(left, 0, 0, 0), model.kind_title, theme.text_dim)
 
 
 def _paint_branch_title(painter: QPainter, slot: Slot, theme: Colours) -> None:
@@ -123,7 +124,9 @@ def _paint_invitation(painter: QPainter, slot: Slot, colours: RegionColours, the
     _paint_small(painter, area, "Drop blocks here", theme.text_dim, centred=True)
 
 
-def _paint_far_title(painter: QPainter, face: RegionFace, layout: RegionLayout, theme: Colours, scale: float) -> None:
+def _paint_far_title(
+    painter: QPainter, model: RegionViewModel, layout: RegionLayout, theme: Colours, scale: float
+) -> None:
     """Paint the title larger, and above the box when it is too large for the strip."""
     size = min(round(max(_FAR_PIXELS / scale, BODY)), FAR_LIMIT)
     font = ui_font(size, strong=True)
@@ -133,7 +136,7 @@ def _paint_far_title(painter: QPainter, face: RegionFace, layout: RegionLayout, 
         area.setTop(area.bottom() - 1.35 * size)
     painter.setFont(font)
     painter.setPen(qcolor(theme.text))
-    title = QFontMetricsF(font).elidedText(face.title, Qt.TextElideMode.ElideRight, area.width())
+    title = QFontMetricsF(font).elidedText(model.title, Qt.TextElideMode.ElideRight, area.width())
     painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, title)
 
 

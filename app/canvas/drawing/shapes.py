@@ -1,4 +1,4 @@
-"""The curve of a connection, from an output to an input."""
+"""What every painter of the canvas needs: QColors, port outlines and the curve of a connection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QPainterPath, QPolygonF
 
-from app.theme.type_colours import Shape
+from app.theme.port_style import Shape
 
 _SHORTEST, _LONGEST = 24.0, 160.0
 
@@ -21,9 +21,6 @@ def connection_path(source: QPointF, target: QPointF) -> QPainterPath:
     path = QPainterPath(source)
     path.cubicTo(QPointF(source.x() + reach, source.y()), QPointF(target.x() - reach, target.y()), target)
     return path
-
-
-# Small things that every painter of the canvas needs: colours as QColor, port outlines.
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Dragging a connection: from a port, or with the end of an existing one in hand."""
+"""Dragging a connection: what the mouse does to ports and connections, and one drag from press to release."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from app.canvas.gestures.zoomable_view import ZoomableView
 from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.items.scene import GraphScene
-from app.view_models.drive_candidates import Offer
+from app.view_models.drive_candidates import DriveCandidate
 from engine.patch.changes import Connection, PortRef
 
 #: Returns the ports and parameters of the patch that a connection from a port may end at.
 Fitting = Callable[[PortRef], Set[PortRef]]
 #: Returns what a node offers to a connection from a port besides its ports.
-Offering = Callable[[PortRef, str], Sequence[Offer]]
+FindCandidates = Callable[[PortRef, str], Sequence[DriveCandidate]]
 
 
 @dataclass(frozen=True)
-class Aim:
+class DropTarget:
     """What a drop would mean: an end and where it is, or a node that offers several; neither over empty canvas."""
 
     end: PortRef | None = None
@@ -33,7 +33,7 @@ class Aim:
 
 
 @dataclass(frozen=True)
-class Drop:
+class ConnectionDrop:
     """Where a dragged connection was let go: at a port or parameter, on a node that offers several, or on nothing."""
 
     start: PortRef
@@ -44,14 +44,14 @@ class Drop:
 
 
 class ConnectionDrag:
-    """One drag, from press to release: the loose line, which ports are dimmed meanwhile, and what a node offers."""
+    """One drag, from press to release: the loose line, which ports are dimmed meanwhile, and what a node candidates."""
 
     def __init__(
-        self, scene: GraphScene, start: PortView, point: QPointF, fitting: Fitting, offering: Offering
+        self, scene: GraphScene, start: PortView, point: QPointF, fitting: Fitting, find_candidates: FindCandidates
     ) -> None:
         self._scene = scene
         self._start = start
-        self._offering = offering
+        self._find_candidates = find_candidates
         self._tray: ParameterTray | None = None
         self._over: NodeView | None = None
         self.picked_up: Connection | None = None
@@ -61,9 +61,9 @@ class ConnectionDrag:
         self.fitting = fitting(start.ref)
         keys: dict[str, set[tuple[str, bool]]] = defaultdict(set)
         for ref in self.fitting:
-            keys[ref.node].add((ref.port, not start.face.is_input))
+            keys[ref.node].add((ref.port, not start.model.is_input))
         for node_id, node in scene.nodes.items():
-            node.show_look(fitting=keys[node_id] | ({start.key} if node is start.owner else set()))
+            node.show_appearance(fitting=keys[node_id] | ({start.key} if node is start.owner else set()))
         self._line.draw_path(None, cursor_pos=point)
 
     def pick_up(self, connection: Connection) -> None:
@@ -81,10 +81,10 @@ class ConnectionDrag:
         """Where the tray is in the scene, if a node offers one."""
         return self._tray.area if self._tray is not None else None
 
-    def move(self, point: QPointF, reach: float, seen: QRectF, zoom: float) -> Aim:
+    def move(self, point: QPointF, reach: float, seen: QRectF, zoom: float) -> DropTarget:
         """Let the loose end follow the pointer, or rest where a drop would connect it; return what that is.
 
-        `seen` is the part of the scene in view, where a node under the pointer shows what it offers.
+        `seen` is the part of the scene in view, where a node under the pointer shows what it candidates.
         """
         if self._tray is None or not self._tray.area.contains(point):
             self._enter(self._scene.node_at(point), seen, zoom)
@@ -92,32 +92,32 @@ class ConnectionDrag:
         self._line.draw_path(None, cursor_pos=point if aim.at is None else aim.at)
         return aim
 
-    def aim(self, point: QPointF, reach: float) -> Aim:
+    def aim(self, point: QPointF, reach: float) -> DropTarget:
         """Return what a drop at a point means: a row of the tray, a port there, or the first of the node that fits."""
         if self._tray is not None and self._tray.area.contains(point):
-            offer = self._tray.offer_at(point)
-            self._tray.hover(offer)
-            if offer is not None:
-                return Aim(offer.ref, self._tray.port_of(offer))
-            return Aim(node=self._tray.node)
+            candidate = self._tray.candidate_at(point)
+            self._tray.hover(candidate)
+            if candidate is not None:
+                return DropTarget(candidate.ref, self._tray.port_of(candidate))
+            return DropTarget(node=self._tray.node)
         port = self._scene.port_at(point, reach)
         if port is not None and port is not self._start:
-            return Aim(port.ref, port.scenePos())
+            return DropTarget(port.ref, port.scenePos())
         node = self._scene.node_at(point)
         if port is not None or node is None or node is self._start.owner:
-            return Aim()
+            return DropTarget()
         if self._tray is not None:
-            return Aim(node=self._tray.node)
+            return DropTarget(node=self._tray.node)
         found = [port for port in node.ports.values() if port.ref in self.fitting]
         free_first = sorted(found, key=lambda port: bool(port.connected_pipes))
-        return Aim(free_first[0].ref, free_first[0].scenePos()) if free_first else Aim()
+        return DropTarget(free_first[0].ref, free_first[0].scenePos()) if free_first else DropTarget()
 
     def end(self) -> None:
         """Take the line away and show everything as before."""
         self._enter(None, QRectF(), 1.0)
         self._scene.removeItem(self._line)
         for node in self._scene.nodes.values():
-            node.show_look(fitting=None)
+            node.show_appearance(fitting=None)
         if self.picked_up in self._scene.connections:
             self._scene.connections[self.picked_up].show()
 
@@ -129,20 +129,17 @@ class ConnectionDrag:
         if self._tray is not None:
             self._scene.removeItem(self._tray)
             self._tray = None
-        offers = self._offering(self.start, node.id) if node is not None else ()
-        if node is not None and offers:
-            self._tray = ParameterTray(node.id, offers, node.place, seen, zoom)
+        candidates = self._find_candidates(self.start, node.id) if node is not None else ()
+        if node is not None and candidates:
+            self._tray = ParameterTray(node.id, candidates, node.place, seen, zoom)
             self._scene.addItem(self._tray)
 
     def _attach(self, port: PortView) -> None:
         # Set by hand: the port must not count the loose line among its connections.
-        if port.face.is_input:
+        if port.model.is_input:
             self._line.input_port = port
         else:
             self._line.output_port = port
-
-
-# What the mouse does to connections in the view: dragging them from ports, taking their ends off, selecting them.
 
 
 #: Pixels from a port's centre that count as the port.
@@ -153,18 +150,20 @@ _END_REACH = 28.0  # pixels from a connection's end in which a drag takes the en
 class ConnectionGestures(QObject):
     """At most one drag of a connection at a time, told where the mouse is by the view."""
 
-    dropped = Signal(Drop)
+    dropped = Signal(ConnectionDrop)
     #: A connection dragged from the first port is over the second; the third is the one that was picked up, or None.
     hovering = Signal(PortRef, PortRef, object)
     hovering_node = Signal(PortRef, str)  # it is over a node that offers several parameters
     hovering_ended = Signal()
 
-    def __init__(self, view: ZoomableView, scene: GraphScene, fitting: Fitting, offering: Offering) -> None:
+    def __init__(
+        self, view: ZoomableView, scene: GraphScene, fitting: Fitting, find_candidates: FindCandidates
+    ) -> None:
         super().__init__(view)
         self._view = view
         self._scene = scene
         self._fitting = fitting
-        self._offering = offering
+        self._find_candidates = find_candidates
         self._drag: ConnectionDrag | None = None
 
     @property
@@ -183,7 +182,7 @@ class ConnectionGestures(QObject):
         port = self._scene.port_at(point, REACH / self._view.zoom)
         if port is not None:
             pipes = port.connected_pipes
-            if port.face.is_input and pipes:
+            if port.model.is_input and pipes:
                 self._begin(pipes[0].output_port, point, pipes[0].connection)
             else:
                 self._begin(port, point, None)
@@ -219,7 +218,7 @@ class ConnectionGestures(QObject):
         if drag is None:
             return
         aim = drag.aim(point, REACH / self._view.zoom)
-        drop = Drop(drag.start, aim.end, point, drag.picked_up, aim.node)
+        drop = ConnectionDrop(drag.start, aim.end, point, drag.picked_up, aim.node)
         self.cancel()
         if moved:
             self.dropped.emit(drop)
@@ -234,7 +233,7 @@ class ConnectionGestures(QObject):
             self.hovering_ended.emit()
 
     def _begin(self, start: PortView, point: QPointF, picked_up: Connection | None) -> None:
-        self._drag = ConnectionDrag(self._scene, start, point, self._fitting, self._offering)
+        self._drag = ConnectionDrag(self._scene, start, point, self._fitting, self._find_candidates)
         if picked_up is not None:
             self._drag.pick_up(picked_up)
 

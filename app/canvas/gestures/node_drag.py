@@ -1,4 +1,4 @@
-"""Dragging nodes: they move at once on the screen, and the patch hears of it when they are let go."""
+"""Dragging nodes: they move on the screen at once, into regions too; the patch changes when they are dropped."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from app.canvas.items.region_boxes import scope_at
 from app.canvas.items.scene import GraphScene
 from engine.patch.changes import Position
 from engine.patch.regions import branch_of, region_of
-
-# Which region dragged nodes would be put into, and what is shown of it while they are dragged.
-
 
 #: Says why blocks can't be put into a scope, or None when they can.
 Refusal = Callable[[Sequence[str], str], str | None]

@@ -13,7 +13,7 @@ from app.canvas.items.scene import GraphScene
 
 
 @dataclass(frozen=True)
-class Slide:
+class SliderMove:
     """A parameter of a node and the value that its slider is moved to; one drag is one `gesture`."""
 
     node: str
@@ -36,26 +36,26 @@ class SliderDrag:
         """True during a drag."""
         return self._node is not None
 
-    def press(self, point: QPointF) -> Slide | None:
+    def press(self, point: QPointF) -> SliderMove | None:
         """Take hold of the slider at a point of the scene, which comes to the pointer; None when there is none."""
         node = self._scene.node_at(point) if self._view.zoom >= NEAR else None
         track = node.layout.track if node is not None else None
         if node is None or track is None or not track.contains(node.mapFromScene(point)):
             return None
         self._node, self._gesture = node, object()
-        node.show_look(held=True)
+        node.show_appearance(held=True)
         return self.follow(point)
 
-    def follow(self, point: QPointF) -> Slide:
+    def follow(self, point: QPointF) -> SliderMove:
         """Return where the pointer moves the slider to."""
         node = self._node
-        assert node is not None and node.face.slider is not None and node.layout.track is not None
+        assert node is not None and node.model.slider is not None and node.layout.track is not None
         share = share_at(node.mapFromScene(point).x(), node.layout.track)
-        slider = node.face.slider
-        return Slide(node.id, slider.parameter, slider.value_at(share), self._gesture)
+        slider = node.model.slider
+        return SliderMove(node.id, slider.parameter, slider.value_at(share), self._gesture)
 
     def end(self) -> None:
         """Let go."""
         if self._node is not None:
-            self._node.show_look(held=False)
+            self._node.show_appearance(held=False)
             self._node = None

@@ -1,4 +1,4 @@
-"""A view of a scene that can be zoomed and moved freely; it has no scroll bars to show for it."""
+"""A view of a scene that can be zoomed and moved freely, and that scrolls when a drag is held at its edge."""
 
 from __future__ import annotations
 
@@ -63,9 +63,6 @@ class ZoomableView(QGraphicsView):
         factor = min(max(zoom, _RANGE[0]), _RANGE[1]) / self.zoom
         self.scale(factor, factor)
         self.scroll_by(self.mapFromScene(point) - position)
-
-
-# Moves the view while a drag is held at its edge, so that a drag can reach what is out of sight.
 
 
 _REACH = 16  # pixels from the edge in which the view moves

@@ -2,30 +2,58 @@
 
 The only file that imports NodeGraphQt. Its `NodeGraph` and `NodeViewer` are left out on purpose: they are a document
 of their own, with undo, menus, search and shortcuts. Its items bring the bookkeeping of who is connected to what and
-of what must be redrawn when something moves; how they look and lie is decided here. Ids are the patch's ids.
+of what must be redrawn when something moves; how they appear and lie is decided here. Ids are the patch's ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
+from packaging.version import Version
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.node_layout import NodeLayout, layout, value_area
-from app.canvas.drawing.node_painter import NEAR, NodeLook, paint_node
+from app.canvas.drawing.node_painter import NEAR, NodeAppearance, paint_node
 from app.canvas.drawing.shapes import connection_path, qcolor
-from app.canvas.items.nodegraph_import import nodegraph_environment
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
-from app.theme.type_colours import FLOWS
-from app.view_models.node_view_model import NodeFace, PortFace
+from app.theme.port_style import PORT_STYLES
+from app.view_models.node_view_model import NodeViewModel, PortViewModel
 from engine.patch.changes import Connection, PortRef
 
-with nodegraph_environment():
+
+@contextmanager
+def _nodegraph_environment() -> Iterator[None]:
+    """Make Qt.py choose PySide6, and let `distutils.version` be imported while NodeGraphQt is.
+
+    NodeGraphQt 0.6.44 takes `LooseVersion` from distutils, which Python 3.11 warns about and 3.12 no longer has. It
+    compares Qt versions with it when it builds menus, which the canvas does not use.
+    """
+    os.environ["QT_PREFERRED_BINDING"] = "PySide6"
+    package, module = ModuleType("distutils"), ModuleType("distutils.version")
+    vars(module)["LooseVersion"] = Version
+    names = {"distutils": package, "distutils.version": module}
+    before = {name: sys.modules.get(name) for name in names}
+    sys.modules.update(names)
+    try:
+        yield
+    finally:
+        for name, original in before.items():
+            if original is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = original
+
+
+with _nodegraph_environment():
     from NodeGraphQt.constants import PortTypeEnum
     from NodeGraphQt.qgraphics.node_abstract import AbstractNodeItem
     from NodeGraphQt.qgraphics.pipe import PipeItem
@@ -39,24 +67,24 @@ _CONNECTION_REACH = 12.0
 class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     """A port: the place where connections start and end. Its node paints it, in one go with the other ports."""
 
-    def __init__(self, node: NodeView, face: PortFace) -> None:
+    def __init__(self, node: NodeView, model: PortViewModel) -> None:
         super().__init__(node)
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents)
         self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
-        self.name = face.name
-        self.port_type = PortTypeEnum.IN.value if face.is_input else PortTypeEnum.OUT.value
-        self.face = face
+        self.name = model.name
+        self.port_type = PortTypeEnum.IN.value if model.is_input else PortTypeEnum.OUT.value
+        self.model = model
         self.owner = node
 
     @property
     def ref(self) -> PortRef:
         """The port in the patch."""
-        return PortRef(self.owner.id, self.face.name)
+        return PortRef(self.owner.id, self.model.name)
 
     @property
     def key(self) -> tuple[str, bool]:
         """Name and side, unique in the node."""
-        return self.face.name, self.face.is_input
+        return self.model.name, self.model.is_input
 
     def boundingRect(self) -> QRectF:
         """The area that the pointer hits."""
@@ -65,12 +93,12 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
     def hoverEnterEvent(self, event: Any) -> None:
         """Mark the port."""
         super().hoverEnterEvent(event)
-        self.owner.show_look(hovered=self.key)
+        self.owner.show_appearance(hovered=self.key)
 
     def hoverLeaveEvent(self, event: Any) -> None:
         """Take the mark away."""
         super().hoverLeaveEvent(event)
-        self.owner.show_look(hovered=None)
+        self.owner.show_appearance(hovered=None)
 
 
 @safe_overrides
@@ -90,7 +118,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
     @property
     def is_dangling(self) -> bool:
         """True when an end is a port that its block type does not have."""
-        return any(port is not None and port.face.dangling for port in (self.input_port, self.output_port))
+        return any(port is not None and port.model.dangling for port in (self.input_port, self.output_port))
 
     def select(self) -> None:
         """Select the connection."""
@@ -114,7 +142,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         """Paint the line in the colour and width of what flows."""
         theme = colours.current()
         port = self.output_port or self.input_port
-        style = FLOWS[port.face.flow]
+        style = PORT_STYLES[port.model.kind]
         colour, width = style.colour(theme), style.width
         if self.is_dangling:
             colour = theme.warning
@@ -167,15 +195,15 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
 
 @safe_overrides
 class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no types
-    """A node: one class for all block types, driven by a `NodeFace`."""
+    """A node: one class for all block types, driven by a `NodeViewModel`."""
 
-    def __init__(self, node_id: str, face: NodeFace) -> None:
-        super().__init__(face.title)
+    def __init__(self, node_id: str, model: NodeViewModel) -> None:
+        super().__init__(model.title)
         self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemSendsGeometryChanges)
         self.id = node_id
         self.ports: dict[tuple[str, bool], PortView] = {}
-        self.look = NodeLook()
+        self.appearance = NodeAppearance()
         #: What value blocks put out as last reported, by "node.port"; the scene's own, shared by all nodes.
         self.values: Mapping[str, float] = {}
         #: True when the node shows numbers that the engine reports.
@@ -183,7 +211,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         self._shown_values: dict[tuple[str, bool], str] = {}
         #: Called with the node's id when it lies elsewhere or has another size.
         self.moved: Callable[[str], None] | None = None
-        self.set_face(face)
+        self.set_model(model)
 
     @property
     def layout(self) -> NodeLayout:
@@ -195,23 +223,23 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         """The node's outline on the canvas."""
         return self._layout.body.translated(self.pos())
 
-    def set_face(self, face: NodeFace) -> None:
-        """Show another face; ports that it shares with the old one keep their connections."""
+    def set_model(self, model: NodeViewModel) -> None:
+        """Show another model; ports that it shares with the old one keep their connections."""
         self.prepareGeometryChange()
-        self.face, self._layout = face, layout(face)
+        self.model, self._layout = model, layout(model)
         self._width, self._height = self._layout.width, self._layout.height
-        wanted = {(port.name, port.is_input): port for port in (*face.inputs, *face.outputs)}
+        wanted = {(port.name, port.is_input): port for port in (*model.inputs, *model.outputs)}
         for key in [key for key in self.ports if key not in wanted]:
             port = self.ports.pop(key)
             port.setParentItem(None)
             if port.scene():
                 port.scene().removeItem(port)
         centres = (*self._layout.inputs, *self._layout.outputs)
-        for (key, port_face), centre in zip(wanted.items(), centres, strict=True):
+        for (key, port_model), centre in zip(wanted.items(), centres, strict=True):
             view = self.ports.get(key)
             if view is None:
-                view = self.ports[key] = PortView(self, port_face)
-            view.face = port_face
+                view = self.ports[key] = PortView(self, port_model)
+            view.model = port_model
             view.setPos(centre)
         self.is_live = any(port.live is not None for port in wanted.values())
         self.update()
@@ -221,28 +249,28 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
     def refresh_values(self) -> None:
         """Repaint the numbers that are others than those shown; nothing else of the node."""
         for key, port in self.ports.items():
-            live = port.face.live
+            live = port.model.live
             if live is None:
                 continue
             text = live.text(self.values)
             if text != self._shown_values.get(key):
                 self._shown_values[key] = text
-                self.update(value_area(port.face, port.pos(), self._layout))
+                self.update(value_area(port.model, port.pos(), self._layout))
 
     def _value_texts(self) -> dict[tuple[str, bool], str]:
-        found = ((key, port.face.live) for key, port in self.ports.items())
+        found = ((key, port.model.live) for key, port in self.ports.items())
         return {key: live.text(self.values) for key, live in found if live is not None}
 
-    def show_look(self, **changes: Any) -> None:
-        """Change fields of the look, and repaint when that changes anything."""
-        look = replace(self.look, **changes)
-        if look != self.look:
-            self.look = look
+    def show_appearance(self, **changes: Any) -> None:
+        """Change fields of the appearance, and repaint when that changes anything."""
+        appearance = replace(self.appearance, **changes)
+        if appearance != self.appearance:
+            self.appearance = appearance
             self.update()
 
     def show_badge(self, badge: str, *, seen: bool) -> None:
         """Change the time on the node; one that cannot be `seen` from so far away is painted when the zoom changes."""
-        self.look = replace(self.look, badge=badge)
+        self.appearance = replace(self.appearance, badge=badge)
         if seen:
             self.update()
 
@@ -261,8 +289,8 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         scale = option.levelOfDetailFromTransform(painter.worldTransform())
         connected = frozenset(key for key, port in self.ports.items() if port.connected_pipes)
         values = self._value_texts() if scale >= NEAR else {}
-        look = replace(self.look, selected=self.isSelected(), connected=connected, values=values)
-        paint_node(painter, self.face, self._layout, look, colours.current(), scale)
+        appearance = replace(self.appearance, selected=self.isSelected(), connected=connected, values=values)
+        paint_node(painter, self.model, self._layout, appearance, colours.current(), scale)
 
     def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
         """Tell of every movement."""

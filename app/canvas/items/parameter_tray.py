@@ -13,8 +13,8 @@ from app.canvas.drawing.shapes import OUTLINES, qcolor
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.theme.fonts import SMALL, ui_font
-from app.theme.type_colours import FLOWS
-from app.view_models.drive_candidates import Offer
+from app.theme.port_style import PORT_STYLES
+from app.view_models.drive_candidates import DriveCandidate
 
 _ROW = 20.0
 #: Rows of a column; a node of more parameters gets more columns.
@@ -32,16 +32,18 @@ DISTANCE = 4.0
 class ParameterTray(QGraphicsItem):
     """The rows at a node. Zoomed out, it keeps the size of 100 %, so that its rows can be read and hit."""
 
-    def __init__(self, node: str, offers: Sequence[Offer], place: QRectF, seen: QRectF, zoom: float) -> None:
+    def __init__(
+        self, node: str, candidates: Sequence[DriveCandidate], place: QRectF, seen: QRectF, zoom: float
+    ) -> None:
         super().__init__()
         self.node = node
-        self._offers = list(offers)
-        self._hovered: Offer | None = None
-        names = max(_width(offer.ref.port) for offer in offers)
-        states = max(min(_width(offer.state), _WIDEST_STATE) for offer in offers)
+        self._candidates = list(candidates)
+        self._hovered: DriveCandidate | None = None
+        names = max(_width(candidate.ref.port) for candidate in candidates)
+        states = max(min(_width(candidate.state), _WIDEST_STATE) for candidate in candidates)
         self._column = _NAME + names + _GAP + states + _MARGIN * 2
-        columns = -(-len(self._offers) // _ROWS)
-        rows = min(len(self._offers), _ROWS)
+        columns = -(-len(self._candidates) // _ROWS)
+        rows = min(len(self._candidates), _ROWS)
         self._size = QRectF(0, 0, columns * self._column, rows * _ROW + 2 * _MARGIN)
         self.setZValue(100)
         self.setScale(1.0 / min(zoom, 1.0))
@@ -53,24 +55,24 @@ class ParameterTray(QGraphicsItem):
         reach = DISTANCE * self.scale()
         return self.mapRectToScene(self._size).adjusted(0, -reach, 0, reach)
 
-    def offer_at(self, point: QPointF) -> Offer | None:
+    def candidate_at(self, point: QPointF) -> DriveCandidate | None:
         """Return the row at a point of the scene."""
         place = self.mapFromScene(point)
         if not self._size.contains(place):
             return None
         column, row = int(place.x() // self._column), int((place.y() - _MARGIN) // _ROW)
         index = column * _ROWS + min(max(row, 0), _ROWS - 1)
-        return self._offers[index] if index < len(self._offers) else None
+        return self._candidates[index] if index < len(self._candidates) else None
 
-    def port_of(self, offer: Offer) -> QPointF:
+    def port_of(self, candidate: DriveCandidate) -> QPointF:
         """Return where a dragged connection ends on a row, in the scene."""
-        row = self._row(self._offers.index(offer))
+        row = self._row(self._candidates.index(candidate))
         return self.mapToScene(QPointF(row.left() + _PORT, row.center().y()))
 
-    def hover(self, offer: Offer | None) -> None:
+    def hover(self, candidate: DriveCandidate | None) -> None:
         """Mark the row under the pointer."""
-        if offer != self._hovered:
-            self._hovered = offer
+        if candidate != self._hovered:
+            self._hovered = candidate
             self.update()
 
     def boundingRect(self) -> QRectF:
@@ -84,20 +86,22 @@ class ParameterTray(QGraphicsItem):
         painter.setBrush(qcolor(theme.dock))
         painter.drawRoundedRect(self._size, _RADIUS, _RADIUS)
         painter.setFont(ui_font(SMALL))
-        for index, offer in enumerate(self._offers):
-            self._paint_row(painter, self._row(index), offer)
+        for index, candidate in enumerate(self._candidates):
+            self._paint_row(painter, self._row(index), candidate)
 
-    def _paint_row(self, painter: QPainter, row: QRectF, offer: Offer) -> None:
+    def _paint_row(self, painter: QPainter, row: QRectF, candidate: DriveCandidate) -> None:
         theme = colours.current()
-        is_open = offer.reason is None
-        if offer == self._hovered:
+        is_open = candidate.reason is None
+        if candidate == self._hovered:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(qcolor(theme.control_hover))
             painter.drawRoundedRect(row.adjusted(_MARGIN, 0, -_MARGIN, 0), 3, 3)
-        style = FLOWS[offer.flow]
+        style = PORT_STYLES[candidate.kind]
         colour = style.colour(theme) if is_open else theme.text_faint
         painter.setPen(QPen(qcolor(colour), 1.4))
-        painter.setBrush(qcolor(colour if offer.is_driven or (is_open and offer == self._hovered) else theme.canvas))
+        painter.setBrush(
+            qcolor(colour if candidate.is_driven or (is_open and candidate == self._hovered) else theme.canvas)
+        )
         painter.save()
         painter.translate(row.left() + _PORT, row.center().y())
         if is_open:
@@ -107,9 +111,9 @@ class ParameterTray(QGraphicsItem):
         painter.restore()
         painter.setPen(qcolor(theme.text if is_open else theme.text_faint))
         centred = Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(row.adjusted(_NAME, 0, 0, 0), centred | Qt.AlignmentFlag.AlignLeft, offer.ref.port)
+        painter.drawText(row.adjusted(_NAME, 0, 0, 0), centred | Qt.AlignmentFlag.AlignLeft, candidate.ref.port)
         painter.setPen(qcolor(theme.text_dim if is_open else theme.text_faint))
-        text = QFontMetricsF(painter.font()).elidedText(offer.state, Qt.TextElideMode.ElideRight, _WIDEST_STATE)
+        text = QFontMetricsF(painter.font()).elidedText(candidate.state, Qt.TextElideMode.ElideRight, _WIDEST_STATE)
         painter.drawText(row.adjusted(0, 0, -2 * _MARGIN, 0), centred | Qt.AlignmentFlag.AlignRight, text)
 
     def _row(self, index: int) -> QRectF:

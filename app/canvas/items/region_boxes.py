@@ -1,4 +1,4 @@
-"""The boxes of all regions: which blocks they hold, and where they lie after blocks moved."""
+"""The regions' boxes on the canvas: one item each, laid out again where something moved."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from PySide6.QtGui import QPainter, QPainterPath
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsScene, QStyleOptionGraphicsItem, QWidget
 
 from app.canvas.drawing.region_layout import RegionLayout, region_layout
-from app.canvas.drawing.region_painter import FAR_LIMIT, RegionLook, paint_region
+from app.canvas.drawing.region_painter import FAR_LIMIT, RegionAppearance, paint_region
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
-from app.view_models.region_view_model import RegionFace
+from app.view_models.node_view_model import RegionViewModel
 from engine.patch.regions import OTHERWISE, branch_of, region_of, scope_text
-
-# A region's box on the canvas: an item behind the blocks, of which only the title strip can be grasped.
-
 
 #: Boxes lie behind connections and blocks, a nested one over the one around it.
 _BACK = -1000.0
@@ -28,19 +25,19 @@ _BACK = -1000.0
 class RegionView(QGraphicsItem):
     """The box of the region block `id`; hidden until it has a layout."""
 
-    def __init__(self, node_id: str, face: RegionFace) -> None:
+    def __init__(self, node_id: str, model: RegionViewModel) -> None:
         super().__init__()
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
         self.setVisible(False)
         self.id = node_id
-        self.face = face
-        self.look = RegionLook()
+        self.model = model
+        self.appearance = RegionAppearance()
         self.layout: RegionLayout | None = None
         self._is_nested = False
 
-    def set_face(self, face: RegionFace) -> None:
+    def set_model(self, model: RegionViewModel) -> None:
         """Show another title."""
-        self.face = face
+        self.model = model
         self.update()
 
     def set_layout(self, layout: RegionLayout | None, depth: int) -> None:
@@ -53,11 +50,11 @@ class RegionView(QGraphicsItem):
             self.setVisible(layout is not None)
             self.update()
 
-    def show_look(self, **changes: Any) -> None:
-        """Change fields of the look, and repaint when that changes anything."""
-        look = replace(self.look, **changes)
-        if look != self.look:
-            self.look = look
+    def show_appearance(self, **changes: Any) -> None:
+        """Change fields of the appearance, and repaint when that changes anything."""
+        appearance = replace(self.appearance, **changes)
+        if appearance != self.appearance:
+            self.appearance = appearance
             self.update()
 
     def is_grasped_at(self, point: QPointF) -> bool:
@@ -81,7 +78,9 @@ class RegionView(QGraphicsItem):
         """Paint the box."""
         if self.layout is not None:
             scale = option.levelOfDetailFromTransform(painter.worldTransform())
-            paint_region(painter, self.face, self.layout, self.look, colours.current(), scale, nested=self._is_nested)
+            paint_region(
+                painter, self.model, self.layout, self.appearance, colours.current(), scale, nested=self._is_nested
+            )
 
 
 class RegionBoxes(QObject):
@@ -105,14 +104,14 @@ class RegionBoxes(QObject):
 
     # What there is
 
-    def show(self, node_id: str, face: RegionFace) -> None:
-        """Show the box of a region block, or another face of it."""
+    def show(self, node_id: str, model: RegionViewModel) -> None:
+        """Show the box of a region block, or another model of it."""
         view = self.views.get(node_id)
         if view is None:
-            view = self.views[node_id] = RegionView(node_id, face)
+            view = self.views[node_id] = RegionView(node_id, model)
             self._scene.addItem(view)
         else:
-            view.set_face(face)
+            view.set_model(model)
         self.touch(node_id)
 
     def remove(self, node_id: str) -> None:
@@ -222,13 +221,13 @@ class RegionBoxes(QObject):
         """Mark the boxes whose region blocks are selected."""
         selected = {getattr(item, "id", None) for item in self._scene.selectedItems()}
         for node_id, view in self.views.items():
-            view.show_look(selected=node_id in selected)
+            view.show_appearance(selected=node_id in selected)
 
     def show_target(self, scope: str, *, refused: bool = False) -> None:
         """Mark where dragged blocks would be put; "" marks nothing."""
         for node_id, view in self.views.items():
             target = branch_of(scope) if scope and node_id == region_of(scope) else None
-            view.show_look(target=target, refused=refused and target is not None)
+            view.show_appearance(target=target, refused=refused and target is not None)
 
     def _members_of(self, region: str) -> list[str]:
         return [*self._members.get(region, ()), *self._members.get(scope_text(region, OTHERWISE), ())]
@@ -244,7 +243,7 @@ class RegionBoxes(QObject):
     def _layout(self, view: RegionView) -> RegionLayout | None:
         block = self._place_of(view.id)
         contents = {branch: self._content(scope_text(view.id, branch)) for branch in ("", OTHERWISE)}
-        shown = {b: r for b, r in contents.items() if b in view.face.branches or not r.isEmpty()}
+        shown = {b: r for b, r in contents.items() if b in view.model.branches or not r.isEmpty()}
         if block is None or not shown:
             return None
         return region_layout(block, shown)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGraphicsScene
 
 from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
 from app.canvas.items.region_boxes import RegionBoxes
-from app.view_models.node_view_model import NodeFace
+from app.view_models.node_view_model import NodeViewModel
 from engine.patch.changes import Connection, Position
 
 #: Far more than a patch takes; a fixed size keeps the view from jumping when nodes are added at the rim.
@@ -36,9 +36,9 @@ class GraphScene(QGraphicsScene):
 
     # Contents
 
-    def add_node(self, node_id: str, face: NodeFace, position: Position) -> None:
+    def add_node(self, node_id: str, model: NodeViewModel, position: Position) -> None:
         """Show a node."""
-        view = NodeView(node_id, face)
+        view = NodeView(node_id, model)
         view.setPos(*position)
         view.moved = self.regions.touch
         view.values = self.values

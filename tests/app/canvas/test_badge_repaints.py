@@ -23,7 +23,7 @@ def test_a_time_is_repainted_only_where_it_can_be_read(
     hand.scene.changed.connect(changes.append)
     hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, 610_000)}))
     qtbot.wait(50)
-    assert hand.scene.nodes["scale"].look.badge == "0.61 ms"
+    assert hand.scene.nodes["scale"].appearance.badge == "0.61 ms"
     assert bool(changes) is is_repainted
 
 

@@ -60,10 +60,10 @@ def test_ports_that_do_not_fit_are_dimmed_while_a_connection_is_dragged(hand: Ha
     """Only the ports that may be chosen stay bright; afterwards all do."""
     start = hand.port("source", "out", is_input=False)
     hand.drag(start, start + QPointF(60, 60), release=False)
-    assert hand.scene.nodes["scale"].look.fitting == {("x", True), ("gain", True)}
-    assert hand.scene.nodes["count"].look.fitting == set()
+    assert hand.scene.nodes["scale"].appearance.fitting == {("x", True), ("gain", True)}
+    assert hand.scene.nodes["count"].appearance.fitting == set()
     hand.press(Qt.Key.Key_Escape)
-    assert all(node.look.fitting is None for node in hand.scene.nodes.values())
+    assert all(node.appearance.fitting is None for node in hand.scene.nodes.values())
 
 
 def test_escape_leaves_a_picked_up_connection_where_it_was(hand: Hand, patch: Patch, changes: list[Change]) -> None:
@@ -230,4 +230,4 @@ def test_undo_in_the_middle_of_a_drag_ends_it(hand: Hand, patch: Patch) -> None:
     hand.drag(hand.port("scale", "x", is_input=True), QPointF(-100, 200), release=False)
     patch.remove("source")
     assert shown(hand.scene) == documented(patch)
-    assert all(node.look.fitting is None for node in hand.scene.nodes.values())
+    assert all(node.appearance.fitting is None for node in hand.scene.nodes.values())

@@ -22,7 +22,7 @@ def test_edits_of_the_patch_appear_and_undo_takes_them_away(hand: Hand, patch: P
         assert shown(hand.scene) == documented(patch)
     while patch.redo():
         assert shown(hand.scene) == documented(patch)
-    assert hand.scene.nodes["scale"].face.title == "Louder"
+    assert hand.scene.nodes["scale"].model.title == "Louder"
 
 
 def test_a_node_that_changes_its_region_stays_where_it_is(hand: Hand, patch: Patch) -> None:
@@ -63,7 +63,7 @@ def test_a_dangling_port_comes_and_goes_with_its_connection(hand: Hand, patch: P
     """A port that the type lacks is shown as long as a connection names it."""
     connection = Connection(PortRef("source", "out"), PortRef("scale", "gone"))
     patch.restore([Connected(connection)])
-    assert hand.scene.nodes["scale"].ports["gone", True].face.dangling
+    assert hand.scene.nodes["scale"].ports["gone", True].model.dangling
     assert hand.scene.connections[connection].is_dangling
     patch.disconnect(connection)
     assert ("gone", True) not in hand.scene.nodes["scale"].ports

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.canvas.drawing.node_layout import layout, snapped
-from app.theme.type_colours import Flow
-from app.view_models.node_view_model import NodeFace, PortFace
+from app.theme.port_style import PortKind
+from app.view_models.node_view_model import NodeViewModel, PortViewModel
 
 pytestmark = pytest.mark.usefixtures("qapp")  # which fonts ask for
 
@@ -22,13 +22,13 @@ def test_every_port_lies_on_its_edge_and_has_a_row_of_its_own(
     title: str, inputs: list[str], outputs: list[str]
 ) -> None:
     """However long the names and however many the ports, none leaves the node or covers another."""
-    face = NodeFace(
+    model = NodeViewModel(
         title,
         "Test",
-        tuple(PortFace(name, True, Flow.FLOAT) for name in inputs),
-        tuple(PortFace(name, False, Flow.FLOAT) for name in outputs),
+        tuple(PortViewModel(name, True, PortKind.FLOAT) for name in inputs),
+        tuple(PortViewModel(name, False, PortKind.FLOAT) for name in outputs),
     )
-    result = layout(face)
+    result = layout(model)
     assert {point.x() for point in result.inputs} <= {0.0}
     assert {point.x() for point in result.outputs} <= {result.width}
     for points in (result.inputs, result.outputs):

@@ -14,11 +14,10 @@ from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
 from app.canvas.drawing.region_layout import EMPTY, INNER_MARGIN, MARGIN, STRIP, RegionLayout, region_layout
-from app.canvas.drawing.region_painter import RegionLook
+from app.canvas.drawing.region_painter import RegionAppearance
 from app.canvas.items.region_boxes import RegionView
 from app.canvas.notice import Notice
-from app.theme.colours import DARK, LIGHT, Colours, contrast, mix
-from app.theme.region_colours import region_colours
+from app.theme.colours import DARK, LIGHT, Colours, contrast, mix, region_colours
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Node, NodeAdded, NodeMoved
 from engine.patch.document import Patch
@@ -239,9 +238,9 @@ def test_the_box_under_a_dragged_block_lights_up(hand: Hand) -> None:
     """Before the button is let go it can be seen where the block would go, and nothing stays lit."""
     view = hand.scene.regions.views["loop"]
     hand.drag(hand.title("free"), QPointF(-60, 40), release=False)
-    assert view.look == RegionLook(target="")
+    assert view.appearance == RegionAppearance(target="")
     hand.press(Qt.Key.Key_Escape)
-    assert view.look == RegionLook(selected=False)
+    assert view.appearance == RegionAppearance(selected=False)
 
 
 def test_escape_ends_a_drag_of_nodes(hand: Hand, patch: Patch) -> None:
@@ -273,7 +272,7 @@ def test_a_refused_drop_says_why_and_puts_the_block_back(canvas: Canvas, hand: H
     assert notice is not None
     assert notice.isVisible()
     assert "must not close a cycle" in notice.text()
-    assert hand.scene.regions.views["loop"].look.refused
+    assert hand.scene.regions.views["loop"].appearance.refused
     hand.press(Qt.Key.Key_Escape)
     heard = len(patch.nodes), patch.history.undo_name
     hand.drag(hand.title("last"), QPointF(-60, 40))
@@ -291,7 +290,7 @@ def test_the_title_strip_selects_and_carries_the_region(canvas: Canvas, hand: Ha
     """A click selects the region block; a drag moves it with all that it holds, in one step."""
     hand.click(strip(hand, "loop"))
     assert canvas.selected() == ["loop"]
-    assert hand.scene.regions.views["loop"].look.selected
+    assert hand.scene.regions.views["loop"].appearance.selected
     before = box(hand, "loop")
     hand.drag(strip(hand, "loop"), strip(hand, "loop") + QPointF(48, 96))
     assert box(hand, "loop") == before.translated(48, 96)
@@ -347,8 +346,8 @@ def test_deleting_a_region_block_keeps_its_blocks(canvas: Canvas, hand: Hand, pa
 def test_a_title_of_its_own_is_shown_on_the_box(hand: Hand, patch: Patch) -> None:
     """What kind of region it is stays told."""
     patch.rename("loop", "Sub-steps")
-    face = hand.scene.regions.views["loop"].face
-    assert (face.title, face.kind_title) == ("Sub-steps", "For")
+    model = hand.scene.regions.views["loop"].model
+    assert (model.title, model.kind_title) == ("Sub-steps", "For")
 
 
 def test_fit_shows_whole_boxes(canvas: Canvas, hand: Hand, patch: Patch) -> None:
@@ -377,7 +376,7 @@ def test_titles_are_legible_on_boxes_in_boxes(theme: Colours, kind: str) -> None
 
 
 def test_kinds_of_regions_differ_in_colour() -> None:
-    """In both themes no two of the four look the same."""
+    """In both themes no two of the four appearance the same."""
     for theme in (DARK, LIGHT):
         assert len({region_colours(kind, theme).line for kind in KINDS}) == len(KINDS)
 

@@ -44,16 +44,16 @@ def test_states_show_at_once_and_times_only_a_few_times_a_second(hand: Hand, qtb
     node = hand.scene.nodes["scale"]
     for time_ns in (420_000, 500_000, 610_000):
         hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.OK, time_ns)}))
-    assert node.look.badge == "0.42 ms"
+    assert node.appearance.badge == "0.42 ms"
     hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.WARNING, 610_000)}))
-    assert node.look.state is NodeState.WARNING
-    qtbot.waitUntil(lambda: node.look.badge == "0.61 ms", timeout=1000)
+    assert node.appearance.state is NodeState.WARNING
+    qtbot.waitUntil(lambda: node.appearance.badge == "0.61 ms", timeout=1000)
 
 
 def test_a_report_may_name_nodes_that_are_gone(hand: Hand) -> None:
     """The engine is a frame behind; what it says of removed nodes is ignored, and new nodes are plain."""
     hand.canvas.show_report(make_report({"gone": make_node_report(NodeState.ERROR, 5)}))
-    assert {node.look.state for node in hand.scene.nodes.values()} == {NodeState.OK}
+    assert {node.appearance.state for node in hand.scene.nodes.values()} == {NodeState.OK}
 
 
 def test_tooltips_are_made_when_asked_for(hand: Hand, qtbot: QtBot) -> None:

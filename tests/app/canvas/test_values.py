@@ -18,8 +18,8 @@ from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.notice import Notice
 from app.canvas.search_popup import SearchPopup
 from app.theme.colours import DARK, LIGHT, Colours, contrast
-from app.theme.type_colours import Flow
-from app.view_models.node_view_model import node_face
+from app.theme.port_style import PortKind
+from app.view_models.node_view_model import node_view_model
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
 from engine.patch.document import Patch
@@ -53,7 +53,7 @@ def reach(hand: Hand, name: str) -> QPointF:
     assert found is not None
     area = found.area
     places = (QPointF(area.center().x(), area.top() + 10 + 20 * row) for row in range(5))
-    return next(place for place in places if (offer := found.offer_at(place)) and offer.ref.port == name)
+    return next(place for place in places if (candidate := found.candidate_at(place)) and candidate.ref.port == name)
 
 
 def notice(hand: Hand) -> str:
@@ -82,27 +82,27 @@ def test_values_are_told_apart_from_buffers(patch: Patch) -> None:
     """Numbers and switches have flows of their own, at the outputs and at the parameters that they drive."""
     patch.connect(VALUE, AMOUNT)
     patch.connect(UP, ON)
-    wave, blend = node_face(patch, "wave"), node_face(patch, "blend")
-    assert [port.flow for port in wave.outputs] == [Flow.NUMBER, Flow.FLAG]
-    assert [(port.name, port.flow) for port in blend.inputs] == [
-        ("x", Flow.FLOAT),
-        ("amount", Flow.NUMBER),
-        ("on", Flow.FLAG),
+    wave, blend = node_view_model(patch, "wave"), node_view_model(patch, "blend")
+    assert [port.kind for port in wave.outputs] == [PortKind.NUMBER, PortKind.FLAG]
+    assert [(port.name, port.kind) for port in blend.inputs] == [
+        ("x", PortKind.FLOAT),
+        ("amount", PortKind.NUMBER),
+        ("on", PortKind.FLAG),
     ]
     assert (wave.is_value, blend.is_value) == (True, False)
 
 
 def test_a_value_node_is_slimmer_than_one_with_a_time(patch: Patch) -> None:
     """It keeps no place for a time, and its title is lower."""
-    wave = node_face(patch, "wave")
-    assert layout(wave).header < layout(node_face(patch, "scale")).header
-    assert layout(wave).height <= layout(node_face(patch, "blend")).height + 16
+    wave = node_view_model(patch, "wave")
+    assert layout(wave).header < layout(node_view_model(patch, "scale")).header
+    assert layout(wave).height <= layout(node_view_model(patch, "blend")).height + 16
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 def test_numbers_and_names_are_legible_on_the_tint_of_a_value_node(patch: Patch, theme: Colours) -> None:
     """Dim text reaches 4.5:1 and numbers 7:1, as everywhere; the body is told from that of other nodes."""
-    wave, blend = (body_colour(node_face(patch, node), theme) for node in ("wave", "blend"))
+    wave, blend = (body_colour(node_view_model(patch, node), theme) for node in ("wave", "blend"))
     assert wave != blend == theme.node
     assert contrast(theme.text_dim, wave) >= 4.5
     assert contrast(theme.text, wave) >= 7
@@ -114,9 +114,9 @@ def test_numbers_cover_neither_names_nor_each_other(patch: Patch, driven: tuple[
     for target in driven:
         patch.connect(VALUE, target)
     for node in ("wave", "blend"):
-        face = node_face(patch, node)
-        placed = layout(face)
-        ports = [*zip(face.inputs, placed.inputs, strict=True), *zip(face.outputs, placed.outputs, strict=True)]
+        model = node_view_model(patch, node)
+        placed = layout(model)
+        ports = [*zip(model.inputs, placed.inputs, strict=True), *zip(model.outputs, placed.outputs, strict=True)]
         areas = [value_area(port, centre, placed) for port, centre in ports if port.live is not None]
         assert all(placed.body.contains(area) for area in areas)
         assert not any(a.intersects(b) for i, a in enumerate(areas) for b in areas[:i])
@@ -126,9 +126,9 @@ def test_the_numbers_of_driven_parameters_stand_in_one_column(patch: Patch) -> N
     """Also beside names of different lengths, so that their points are below each other."""
     for target in (AMOUNT, STEPS):
         patch.connect(VALUE, target)
-    face = node_face(patch, "blend")
-    placed = layout(face)
-    ports = zip(face.inputs, placed.inputs, strict=True)
+    model = node_view_model(patch, "blend")
+    placed = layout(model)
+    ports = zip(model.inputs, placed.inputs, strict=True)
     areas = [value_area(port, centre, placed) for port, centre in ports if port.live is not None]
     assert len(areas) == 2
     assert len({(area.left(), area.right()) for area in areas}) == 1
@@ -143,8 +143,10 @@ def test_a_node_under_a_dragged_value_offers_its_parameters(hand: Hand) -> None:
     reach(hand, "amount")
     found = tray(hand)
     assert found is not None
-    offers = [found.offer_at(QPointF(found.area.center().x(), found.area.top() + 10 + 20 * row)) for row in range(4)]
-    assert [(o.ref.port, o.state, o.reason is None) for o in offers if o is not None] == [
+    candidates = [
+        found.candidate_at(QPointF(found.area.center().x(), found.area.top() + 10 + 20 * row)) for row in range(4)
+    ]
+    assert [(o.ref.port, o.state, o.reason is None) for o in candidates if o is not None] == [
         ("amount", "0.25", True),
         ("steps", "3 px", True),
         ("on", "on", True),
@@ -206,8 +208,8 @@ def test_a_node_with_one_parameter_needs_no_choice(hand: Hand, patch: Patch) -> 
 def test_a_node_without_parameters_takes_no_value(hand: Hand, patch: Patch) -> None:
     """It is dimmed, and unfolds nothing."""
     hand.drag(hand.port("wave", "value", is_input=False), hand.title("scale"), release=False)
-    assert hand.scene.nodes["scale"].look.fitting == set()
-    assert hand.scene.nodes["blend"].look.fitting == {(name, True) for name in ("amount", "steps", "on")}
+    assert hand.scene.nodes["scale"].appearance.fitting == set()
+    assert hand.scene.nodes["blend"].appearance.fitting == {(name, True) for name in ("amount", "steps", "on")}
     assert tray(hand) is None
 
 
@@ -254,11 +256,11 @@ def test_numbers_follow_the_reports(hand: Hand, patch: Patch, qtbot: QtBot) -> N
     """The value at the output, and what the parameter makes of it."""
     patch.connect(VALUE, STEPS)
     ports = (hand.scene.nodes["wave"].ports["value", False], hand.scene.nodes["blend"].ports["steps", True])
-    assert [port.face.live.text(hand.scene.values) for port in ports] == ["–", "–"]
+    assert [port.model.live.text(hand.scene.values) for port in ports] == ["–", "–"]
     for value, taken, shown in ((4.4, 4, ("4.400", "4")), (-7.0, 1, ("-7.000", "1")), (123.0, 9, ("123.0", "9"))):
         hand.canvas.show_report(make_report(values={"wave.value": value, "wave.up": 1.0, "blend.steps": taken}))
         qtbot.waitUntil(lambda value=value: hand.scene.values.get("wave.value") == value)
-        assert tuple(port.face.live.text(hand.scene.values) for port in ports) == shown
+        assert tuple(port.model.live.text(hand.scene.values) for port in ports) == shown
 
 
 def test_only_numbers_that_changed_are_painted_anew(hand: Hand, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +300,7 @@ def test_a_slider_on_a_node_is_dragged_in_one_undo_step(hand: Hand, patch: Patch
     assert len(patch.history.names) == len(before) + 1
     patch.undo()
     assert patch.value("dial", "turn") == 0.5
-    assert view.face.slider is not None and view.face.slider.value == 0.5
+    assert view.model.slider is not None and view.model.slider.value == 0.5
 
 
 def test_a_driven_slider_is_not_set_by_hand(hand: Hand, patch: Patch) -> None:
@@ -306,7 +308,7 @@ def test_a_driven_slider_is_not_set_by_hand(hand: Hand, patch: Patch) -> None:
     patch.add("test_canvas.dial", node_id="dial", position=(0, 200))
     patch.connect(VALUE, PortRef("dial", "turn"))
     view = hand.scene.nodes["dial"]
-    assert view.face.slider is None and ("turn", True) in view.ports
+    assert view.model.slider is None and ("turn", True) in view.ports
 
 
 def follow(hand: Hand, place: QPointF) -> None:

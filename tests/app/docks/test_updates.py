@@ -8,8 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.docks.update_rows import LEVELS, LIMIT, UpdateRows
-from app.docks.updates import Updates
+from app.docks.updates import LEVELS, LIMIT, UpdateRows, Updates
 from app.theme import colours
 from engine.patch.document import Patch
 from engine.protocol.messages import UpdateLevel, UpdateRecord

@@ -15,7 +15,7 @@ from app.theme.apply import apply_theme
 from app.theme.colours import DARK, LIGHT, Colours, category_tint, contrast, current
 from app.theme.fonts import BODY, code_font, ui_font
 from app.theme.icons import ACTIONS, CATEGORIES, category_icon, icon
-from app.theme.type_colours import FLOWS
+from app.theme.port_style import PORT_STYLES
 
 BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 
@@ -48,14 +48,14 @@ def test_chrome_is_grey_in_three_steps(theme: Colours) -> None:
 @BOTH
 def test_what_flows_is_seen_on_the_canvas_and_is_no_warning(theme: Colours) -> None:
     """Each flow has 3:1 contrast, a shape of its own, and a colour away from orange, red and green."""
-    for style in FLOWS.values():
+    for style in PORT_STYLES.values():
         colour = QColor(style.colour(theme))
         assert contrast(style.colour(theme), theme.canvas) >= 3
         is_coloured = colour.saturation() > 60
         hue = colour.hue()
         assert not is_coloured or not (hue < 45 or hue > 345 or 80 < hue < 160)
-    assert len({style.shape for style in FLOWS.values()}) == len(FLOWS)
-    for one, other in itertools.combinations(FLOWS.values(), 2):
+    assert len({style.shape for style in PORT_STYLES.values()}) == len(PORT_STYLES)
+    for one, other in itertools.combinations(PORT_STYLES.values(), 2):
         assert one.colour(theme) != other.colour(theme)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.theme.type_colours import Flow
-from app.view_models.node_view_model import node_face
+from app.theme.port_style import PortKind
+from app.view_models.node_view_model import node_view_model
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
@@ -15,18 +15,18 @@ def test_ports_show_what_flows() -> None:
     found = {}
     for name in ("source", "count", "soften", "sparks", "show"):
         node = patch.add(f"test_canvas.{name}")
-        found[name] = node_face(patch, node.id).outputs[0].flow
+        found[name] = node_view_model(patch, node.id).outputs[0].kind
     assert found == {
-        "source": Flow.FLOAT,
-        "count": Flow.INTEGER,
-        "soften": Flow.IMAGE,
-        "sparks": Flow.STRUCT,
-        "show": Flow.ANY,
+        "source": PortKind.FLOAT,
+        "count": PortKind.INTEGER,
+        "soften": PortKind.IMAGE,
+        "sparks": PortKind.STRUCT,
+        "show": PortKind.ANY,
     }
 
 
 def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_name(patch: Patch) -> None:
-    """Nothing of a patch is lost from sight because a block type is not installed."""
+    """Nothing of a patch is lost from visible because a block type is not installed."""
     into, out = PortRef("old", "input"), PortRef("old", "result")
     patch.restore(
         [
@@ -35,17 +35,17 @@ def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_nam
             Connected(Connection(out, PortRef("count", "x"))),
         ]
     )
-    face = node_face(patch, "old")
-    assert (face.title, face.missing) == ("Missing: foo.bar", True)
-    assert [port.name for port in face.inputs] == ["input"]
-    assert [port.name for port in face.outputs] == ["result"]
-    assert all(port.dangling for port in (*face.inputs, *face.outputs))
+    model = node_view_model(patch, "old")
+    assert (model.title, model.missing) == ("Missing: foo.bar", True)
+    assert [port.name for port in model.inputs] == ["input"]
+    assert [port.name for port in model.outputs] == ["result"]
+    assert all(port.dangling for port in (*model.inputs, *model.outputs))
 
 
 def test_a_port_that_the_type_lacks_is_marked(patch: Patch) -> None:
     """A connection to a port that was renamed away stays visible."""
     patch.restore([Connected(Connection(PortRef("source", "out"), PortRef("scale", "gone")))])
-    inputs = node_face(patch, "scale").inputs
+    inputs = node_view_model(patch, "scale").inputs
     assert [(port.name, port.dangling) for port in inputs] == [("x", False), ("gain", False), ("gone", True)]
 
 
@@ -54,4 +54,4 @@ def test_a_loaded_picture_is_an_image_before_anything_runs() -> None:
     patch = Patch()
     for name in ("load_image", "image_array"):
         node = patch.add(f"io.{name}")
-        assert node_face(patch, node.id).outputs[0].flow is Flow.IMAGE
+        assert node_view_model(patch, node.id).outputs[0].kind is PortKind.IMAGE

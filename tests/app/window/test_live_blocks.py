@@ -55,9 +55,9 @@ def project(tmp_path: Path) -> Iterator[Project]:
     block_folders.reload([]).result(30)
 
 
-def face(window: Any, node: str) -> Any:
+def model(window: Any, node: str) -> Any:
     """Return what the canvas shows of a node."""
-    return window.canvas._scene.nodes[node].face
+    return window.canvas._scene.nodes[node].model
 
 
 @pytest.mark.parametrize(("answer", "is_missing"), [(Trust.NO, True), (Trust.ONCE, False), (Trust.ALWAYS, False)])
@@ -68,7 +68,7 @@ def test_opening_a_patch_asks_once_about_its_blocks(
     asked.trust = answer
     for _ in range(2):
         assert window.files.open_path(project.path)
-        qtbot.waitUntil(lambda: face(window, "scale").missing == is_missing)
+        qtbot.waitUntil(lambda: model(window, "scale").missing == is_missing)
     assert asked.shown == [str(project.blocks.path)]
     window.files.close()
     block_folders.reload([]).result(30)
@@ -78,15 +78,15 @@ def test_opening_a_patch_asks_once_about_its_blocks(
 def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
     """By the menu; the nodes come to life where they are, and are placeholders again when it is taken back."""
     window.files.open_path(project.path)
-    assert face(window, "scale").missing
+    assert model(window, "scale").missing
     asked.trust = Trust.ONCE
     window.actions_by_id["trust_blocks"].trigger()
-    qtbot.waitUntil(lambda: not face(window, "scale").missing)
-    assert [port.dangling for port in face(window, "scale").inputs] == [False]
+    qtbot.waitUntil(lambda: not model(window, "scale").missing)
+    assert [port.dangling for port in model(window, "scale").inputs] == [False]
     assert not window.session.is_modified
     asked.trust = Trust.NO
     window.files.trust_blocks()
-    qtbot.waitUntil(lambda: face(window, "scale").missing)
+    qtbot.waitUntil(lambda: model(window, "scale").missing)
 
 
 def test_saving_elsewhere_says_where_the_blocks_are(
@@ -144,8 +144,8 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
             '"""Scale a buffer."""', '"""Stretch a buffer."""'
         )
     )
-    qtbot.waitUntil(lambda: len(face(window, "scale").outputs) == 2)
-    assert {port.name: port.dangling for port in face(window, "scale").outputs} == {"result": False, "out": True}
+    qtbot.waitUntil(lambda: len(model(window, "scale").outputs) == 2)
+    assert {port.name: port.dangling for port in model(window, "scale").outputs} == {"result": False, "out": True}
     (connection,) = [c for c in window.session.patch.connections if c.source == PortRef("scale", "out")]
     assert window.canvas._scene.connections[connection].is_dangling
     assert window.inspector.editor("more").spec.default == 3.0
@@ -154,7 +154,7 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
     assert next(block.id for block in default_catalogue().search("stretch")) == "live.scale"
     project.save(block_text())
     qtbot.waitUntil(lambda: not window.canvas._scene.connections[connection].is_dangling)
-    assert [port.name for port in face(window, "scale").outputs] == ["out"]
+    assert [port.name for port in model(window, "scale").outputs] == ["out"]
 
 
 def test_a_dangling_connection_can_be_led_elsewhere_and_deleted(
@@ -164,16 +164,16 @@ def test_a_dangling_connection_can_be_led_elsewhere_and_deleted(
     asked.trust = Trust.ONCE
     window.files.open_path(project.path)
     project.save(block_text(out="result"))
-    qtbot.waitUntil(lambda: len(face(window, "scale").outputs) == 2)
+    qtbot.waitUntil(lambda: len(model(window, "scale").outputs) == 2)
     patch = window.session.patch
     patch.connect(patch["scale"]["result"], PortRef("scale_offset", "x"))
-    assert [port.name for port in face(window, "scale").outputs] == ["result"]
+    assert [port.name for port in model(window, "scale").outputs] == ["result"]
     patch.undo()
-    assert [port.dangling for port in face(window, "scale").outputs] == [False, True]
+    assert [port.dangling for port in model(window, "scale").outputs] == [False, True]
     patch.disconnect(PortRef("scale_offset", "x"))
-    assert [port.name for port in face(window, "scale").outputs] == ["result"]
+    assert [port.name for port in model(window, "scale").outputs] == ["result"]
     patch.undo()
-    assert [port.dangling for port in face(window, "scale").outputs] == [False, True]
+    assert [port.dangling for port in model(window, "scale").outputs] == [False, True]
 
 
 def test_a_type_that_shows_pictures_gets_its_viewer(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
@@ -205,7 +205,7 @@ def test_saves_reach_a_real_engine(real_window: Any, qtbot: QtBot, asked: Asked,
     assert (problem.node, problem.line) == ("scale", 1)
     project.blocks.write("scale.py", block_text(out="result"))
     qtbot.waitUntil(lambda: len(seen[-1].diagnostics) == 2, timeout=20_000)
-    qtbot.waitUntil(lambda: len(face(window, "scale").outputs) == 2)
+    qtbot.waitUntil(lambda: len(model(window, "scale").outputs) == 2)
 
 
 BUTTONS = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this folder", Trust.ALWAYS)]

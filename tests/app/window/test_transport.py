@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.commands.commands import NEEDS_ENGINE, PACINGS
 from app.qt.display_rate import USUAL_RATE, DisplayRate, told_rate
-from app.qt.gc_timer import GarbageTimer
+from app.qt.gc_timer import GcTimer
 from app.window.transport import format_clock, pacing_text, pacing_tooltip
 from engine.diagnostics import error
 from engine.patch.document import Patch
@@ -102,17 +102,17 @@ def test_an_engine_starts_at_the_displays_rate_and_follows_the_choice(window: An
         actions[command].trigger()
         assert [m for m in session.engine.posted if isinstance(m, SetPacing)] == [SetPacing(pacing)]
         assert [c for c in PACINGS if actions[c].isChecked()] == [command]
-        assert window.playing.transport._pacing.text() == pacing_text(pacing)
+        assert window.transport.bar._pacing.text() == pacing_text(pacing)
 
 
 def test_only_the_displays_pacing_follows_the_display(window: Any, patch: Patch) -> None:
     """A fixed rate stays; choosing the display later takes the rate that it has then."""
     session = window.session
     session.replace(patch)
-    window.playing.display_rate.changed.emit(144.0)
+    window.transport.display_rate.changed.emit(144.0)
     assert session.pacing == Pacing.display(144)
     session.set_pacing(PacingMode.FIXED, 25.0)
-    window.playing.display_rate.changed.emit(75.0)
+    window.transport.display_rate.changed.emit(75.0)
     assert session.pacing == Pacing.fixed(25)
     session.set_pacing(PacingMode.DISPLAY)
     assert session.pacing == Pacing.display(75)
@@ -140,7 +140,7 @@ def test_the_transport_needs_an_engine_that_runs(window: Any, patch: Patch) -> N
 
     def allowed() -> set[bool]:
         enabled = {window.actions_by_id[command].isEnabled() for command in NEEDS_ENGINE}
-        return enabled | {window.playing.transport._pacing.isEnabled()}
+        return enabled | {window.transport.bar._pacing.isEnabled()}
 
     assert allowed() == {False}
     window.session.replace(patch)
@@ -155,7 +155,7 @@ def test_the_transport_needs_an_engine_that_runs(window: Any, patch: Patch) -> N
 
 def test_frame_and_time_are_drawn_at_a_rate_that_can_be_read(window: Any, patch: Patch) -> None:
     """Of many frames that play, the first; of frames that stand still, each."""
-    transport = window.playing.transport
+    transport = window.transport.bar
     transport.show_report(make_report(frame=10, time_s=0.25))
     transport.show_report(make_report(frame=11, time_s=0.27))
     assert transport.text == "0:00.25   frame 10"
@@ -172,7 +172,7 @@ def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: An
     patch.add("test_app.picture")
     window = real_window
     window.session.replace(patch)
-    text = lambda: window.playing.transport.text  # noqa: E731 - read again and again below
+    text = lambda: window.transport.bar.text  # noqa: E731 - read again and again below
     qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"), timeout=PATIENCE_MS)
     window.actions_by_id["play"].trigger()
     qtbot.waitUntil(lambda: not window.session.engine._engine.running, timeout=PATIENCE_MS)
@@ -187,7 +187,7 @@ def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: An
 def test_the_editor_collects_garbage_in_its_own_thread_while_it_is_open(qtbot: QtBot) -> None:
     """Automatic collection, which may happen in any thread, is off until it closes."""
     was_enabled = gc.isenabled()
-    timer = GarbageTimer()
+    timer = GcTimer()
     try:
         timer.set_busy(True)
         assert COLLECTOR.is_adopted

@@ -1,4 +1,4 @@
-"""Paints what is not a node or a connection: the ground with its dots, a cut, and what to do on an empty canvas."""
+"""Paints the background with its dots, the line of a cut, and the hint on an empty canvas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DISTANCE = 32
 _DOTS_FROM = 0.5
 
 
-def paint_ground(painter: QPainter, rect: QRectF, theme: Colours, zoom: float) -> None:
+def paint_background(painter: QPainter, rect: QRectF, theme: Colours, zoom: float) -> None:
     """Paint the ground in a rectangle of the scene."""
     painter.fillRect(rect, qcolor(theme.canvas))
     if zoom < _DOTS_FROM:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.theme.type_colours import Flow
-from app.view_models.port_style import flow_of
+from app.theme.port_style import PortKind, kind_of_port
 from engine.blocktypes.block import Block
 from engine.blocktypes.ports import PortSpec
 from engine.types import NAMED, DType, Struct, any_type, boolean, c64, c128, f32, s32
@@ -20,12 +19,12 @@ class Sample(Struct):
 @pytest.mark.parametrize("dtype", [*NAMED.values(), Sample, any_type], ids=str)
 def test_every_type_has_a_colour_in_the_editor(dtype: DType) -> None:
     """A port of any element type can be drawn, and only `any_type` looks like anything."""
-    flow = flow_of(Block, PortSpec("x", "in", dtype, "", "same"))
-    assert (flow is Flow.ANY) == (dtype == any_type)
-    assert (flow is Flow.STRUCT) == (dtype == Sample)
+    flow = kind_of_port(Block, PortSpec("x", "in", dtype, "", "same"))
+    assert (flow is PortKind.ANY) == (dtype == any_type)
+    assert (flow is PortKind.STRUCT) == (dtype == Sample)
 
 
 def test_flags_look_like_integers_and_complex_numbers_like_pairs() -> None:
     """They have no row of their own."""
-    flows = [flow_of(Block, PortSpec("x", "in", dtype, "", "same")) for dtype in (boolean, s32, c64, c128)]
-    assert flows == [Flow.INTEGER, Flow.INTEGER, Flow.VECTOR, Flow.VECTOR]
+    flows = [kind_of_port(Block, PortSpec("x", "in", dtype, "", "same")) for dtype in (boolean, s32, c64, c128)]
+    assert flows == [PortKind.INTEGER, PortKind.INTEGER, PortKind.VECTOR, PortKind.VECTOR]

@@ -1,0 +1,101 @@
+"""What flows through a port or a connection, and how it looks: one table for colour, shape and width.
+
+The shape says the same as the colour, for people who don't tell the colours apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.theme.colours import Colours
+from engine.blocktypes.block import Block
+from engine.blocktypes.ports import PortSpec
+from engine.types import float4, uchar4
+
+
+class PortKind(StrEnum):
+    """What flows: the kind of a buffer's elements, and images apart from other vectors; or a single value."""
+
+    FLOAT = "float"
+    INTEGER = "integer"
+    VECTOR = "vector"
+    STRUCT = "struct"
+    IMAGE = "image"
+    ANY = "any"
+    NUMBER = "number"
+    FLAG = "flag"
+
+
+class Shape(StrEnum):
+    """Outline of a port."""
+
+    CIRCLE = "circle"
+    SQUARE = "square"
+    DIAMOND = "diamond"
+    HEXAGON = "hexagon"
+    BAR = "bar"
+    TRIANGLE = "triangle"
+    CHEVRON = "chevron"
+    PLUS = "plus"
+
+
+@dataclass(frozen=True)
+class PortStyle:
+    """Colours in the dark and light theme, the port's outline, and the connection's width in pixels at 100 %."""
+
+    dark: str
+    light: str
+    shape: Shape
+    width: float
+
+    def colour(self, theme: Colours) -> str:
+        """Return the colour in a theme."""
+        return self.dark if theme.is_dark else self.light
+
+
+PORT_STYLES: dict[PortKind, PortStyle] = {
+    PortKind.FLOAT: PortStyle("#52bfc4", "#00767d", Shape.CIRCLE, 1.6),
+    PortKind.INTEGER: PortStyle("#cfc566", "#6f6500", Shape.SQUARE, 1.6),
+    PortKind.VECTOR: PortStyle("#a593f2", "#5d41bd", Shape.DIAMOND, 2.0),
+    PortKind.STRUCT: PortStyle("#e080c4", "#a32a80", Shape.HEXAGON, 2.4),
+    PortKind.IMAGE: PortStyle("#cccccc", "#3c3c3c", Shape.BAR, 3.0),
+    PortKind.ANY: PortStyle("#9a9a9a", "#6a6a6a", Shape.TRIANGLE, 1.6),
+    # Values are thin beside buffers: one number flows, not a million.
+    PortKind.NUMBER: PortStyle("#e2a6ea", "#87309a", Shape.CHEVRON, 1.2),
+    PortKind.FLAG: PortStyle("#a9c8e8", "#3f6d94", Shape.PLUS, 1.2),
+}
+
+
+#: Kinds of elements that share another kind's row: a flag is an integer of one byte, a complex number a pair.
+_SHARED = {"boolean": PortKind.INTEGER, "complex": PortKind.VECTOR}
+_SAME = re.compile(r"same(?:\(\s*(\w+)\s*\))?$")
+
+
+def kind_of_port(block_type: type[Block], spec: PortSpec) -> PortKind:
+    """Return what flows through a port: an image is a two-dimensional buffer of four-component pixels."""
+    if spec.dtype in (float4, uchar4) and _rank(block_type, spec) == 2:
+        return PortKind.IMAGE
+    kind = spec.dtype.kind
+    return _SHARED.get(kind) or PortKind(kind)
+
+
+def kind_of_value(type: str) -> PortKind:
+    """Return what flows out of a value output or into a driven parameter of type float, int or bool."""
+    return PortKind.FLAG if type == "bool" else PortKind.NUMBER
+
+
+def _rank(block_type: type[Block], spec: PortSpec) -> int | None:
+    """Number of dimensions as far as the declaration tells; outputs take it from their shape rule."""
+    if spec.is_input or spec.rank is not None:
+        return spec.rank
+    rule = spec.shape.strip()
+    if rule.startswith("["):
+        return rule.count(",") + 1
+    if match := _SAME.match(rule):
+        inputs = block_type.inputs()
+        name = match[1] or (inputs[0].name if inputs else "")
+        source = block_type.ports.get(name)
+        return source.rank if source is not None and source.is_input else None
+    return None
