@@ -95,9 +95,7 @@ class Bridge(QObject):
         self._is_told = True
         if self._engine is not None:
             viewers = self._observed if self._active else {}
-            self._engine.post(
-                Observe({node: replace(viewing, rate=self._pace) for node, viewing in viewers.items()})
-            )
+            self._engine.post(Observe({node: replace(viewing, rate=self._pace) for node, viewing in viewers.items()}))
 
     @property
     def _pace(self) -> float:
