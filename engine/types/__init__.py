@@ -1,46 +1,13 @@
 """Element types of buffers: scalars, small vectors and named structs, each laid out as CUDA C++ lays it out."""
 
-from __future__ import annotations
-
+from engine.types import scalars, vectors
 from engine.types.arrays import Shape, dtype_of, element_count, from_bf16, nearest_number, to_bf16
 from engine.types.dtype import DType, any_type
-from engine.types.scalars import SCALARS, bf16, boolean, c64, c128, f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64
+from engine.types.scalars import *  # noqa: F403 - one name an element type
+from engine.types.scalars import SCALARS
 from engine.types.structs import Struct, declaration, field_offset, fixed_array, layout_text
-from engine.types.vectors import (
-    VECTORS,
-    bfloat162,
-    char2,
-    char3,
-    char4,
-    double2,
-    double3,
-    double4,
-    float2,
-    float3,
-    float4,
-    half2,
-    int2,
-    int3,
-    int4,
-    longlong2,
-    longlong3,
-    longlong4,
-    short2,
-    short3,
-    short4,
-    uchar2,
-    uchar3,
-    uchar4,
-    uint2,
-    uint3,
-    uint4,
-    ulonglong2,
-    ulonglong3,
-    ulonglong4,
-    ushort2,
-    ushort3,
-    ushort4,
-)
+from engine.types.vectors import *  # noqa: F403 - one name an element type
+from engine.types.vectors import VECTORS
 
 #: Every scalar and vector by its name.
 NAMED: dict[str, DType] = {t.__name__: t for t in (*SCALARS, *VECTORS)}
@@ -53,60 +20,15 @@ __all__ = [
     "Shape",
     "Struct",
     "any_type",
-    "bf16",
-    "bfloat162",
-    "boolean",
-    "c64",
-    "c128",
-    "char2",
-    "char3",
-    "char4",
     "declaration",
-    "double2",
-    "double3",
-    "double4",
     "dtype_of",
     "element_count",
-    "f16",
-    "f32",
-    "f64",
     "field_offset",
     "fixed_array",
-    "float2",
-    "float3",
-    "float4",
     "from_bf16",
-    "half2",
-    "int2",
-    "int3",
-    "int4",
     "layout_text",
-    "longlong2",
-    "longlong3",
-    "longlong4",
     "nearest_number",
-    "s8",
-    "s16",
-    "s32",
-    "s64",
-    "short2",
-    "short3",
-    "short4",
     "to_bf16",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "uchar2",
-    "uchar3",
-    "uchar4",
-    "uint2",
-    "uint3",
-    "uint4",
-    "ulonglong2",
-    "ulonglong3",
-    "ulonglong4",
-    "ushort2",
-    "ushort3",
-    "ushort4",
 ]
+__all__ += scalars.__all__
+__all__ += vectors.__all__

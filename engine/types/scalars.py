@@ -6,6 +6,24 @@ import numpy as np
 
 from engine.types.dtype import DType
 
+__all__ = [
+    "bf16",
+    "boolean",
+    "c64",
+    "c128",
+    "f16",
+    "f32",
+    "f64",
+    "s8",
+    "s16",
+    "s32",
+    "s64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+]
+
 
 class _Scalar(metaclass=DType):
     def __init_subclass__(cls, *, numpy: str, kind: str, cuda: str, header: str = "", components: int = 1) -> None:
@@ -75,4 +93,4 @@ class c128(_Scalar, numpy="complex128", kind="complex", cuda="cuDoubleComplex", 
     """Complex number of two f64, 16 bytes."""
 
 
-SCALARS: tuple[DType, ...] = (boolean, u8, u16, u32, u64, s8, s16, s32, s64, f16, bf16, f32, f64, c64, c128)
+SCALARS: tuple[DType, ...] = tuple(_Scalar.__subclasses__())
