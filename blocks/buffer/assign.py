@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Out, any_type, port
 
 
-class Assign(
-    Block, id="buffer.assign", version=1, category="Buffer", tags=("store", "set", "overwrite", "loop", "carry")
-):
+class Assign(Block, id="buffer.assign", tags=("store", "set", "overwrite", "loop", "carry")):
     """Overwrite a buffer with another one's contents.
 
     Works in place: `target` itself changes. This is how a block inside a loop hands a value on to the next turn, or

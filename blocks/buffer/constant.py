@@ -7,9 +7,7 @@ from blocks.buffer.shape_text import shape_rule
 from engine.api import Block, BlockBuilder, Kernel, Out, any_type, param, port
 
 
-class Constant(
-    Block, id="buffer.constant", version=1, category="Buffer", tags=("fill", "value", "zeros", "ones", "number")
-):
+class Constant(Block, id="buffer.constant", tags=("fill", "value", "zeros", "ones", "number")):
     """Make a buffer in which every element has the same value, in each frame anew.
 
     Use it as a constant operand, as what a loop begins with, or as the condition of a While that blocks inside take

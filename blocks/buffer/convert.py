@@ -6,7 +6,7 @@ from blocks.buffer.element_types import NUMBERS
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 
 
-class Convert(Block, id="buffer.convert", version=1, category="Buffer", tags=("cast", "type", "float", "int", "dtype")):
+class Convert(Block, id="buffer.convert", tags=("cast", "type", "float", "int", "dtype")):
     """Convert numbers into another element type.
 
     Floats are rounded to the nearest, 64-bit whole numbers to smaller floats by way of f64; a float becomes a whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
 
 
-class Copy(Block, id="buffer.copy", version=1, category="Buffer", tags=("duplicate", "memcpy", "contiguous", "pack")):
+class Copy(Block, id="buffer.copy", tags=("duplicate", "memcpy", "contiguous", "pack")):
     """Copy a buffer of any type.
 
     The copy has memory of its own, without gaps. Use it before a block that changes its input in place, when something
@@ -23,8 +23,5 @@ class Copy(Block, id="buffer.copy", version=1, category="Buffer", tags=("duplica
         strides = [self.x.last_stride(axis) for axis in (3, 2, 1, 0)]
         in_four = sizes[0] * sizes[1] * sizes[2] * sizes[3]
         build.require(in_four - self.x.size, "a copied buffer must have at most four dimensions", port=self.x)
-        build.launch(
-            self.kernel,
-            num_threads=self.out.size,
-            args=(self.x, self.out, build.element_type(self.x), *sizes[1:], *strides, self.out.size),
-        )
+        arguments = (self.x, self.out, build.element_type(self.x), *sizes[1:], *strides, self.out.size)
+        build.launch(self.kernel, num_threads=self.out.size, args=arguments)

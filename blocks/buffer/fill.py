@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 
 
-class Fill(Block, id="buffer.fill", version=1, category="Buffer", tags=("constant", "memset", "zeros", "ones")):
+class Fill(Block, id="buffer.fill", tags=("constant", "memset", "zeros", "ones")):
     """Make a buffer in which every element has the same value.
 
     Use it as a constant operand, or to begin from zeros. The value can be changed while the patch runs; another count

@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
 
 
-class FrameDelay(
-    Block, id="buffer.frame_delay", version=1, category="Buffer", tags=("feedback", "previous", "history", "trail")
-):
+class FrameDelay(Block, id="buffer.frame_delay", tags=("feedback", "previous", "history", "trail")):
     """Give out in each frame what came in at the end of the last one.
 
     This is how a patch feeds back: `x` may come from blocks that depend on `out`. In such a round the shape of `out`

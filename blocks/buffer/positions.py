@@ -9,9 +9,7 @@ from engine.api import Block, BlockBuilder, Kernel, Out, param, port, u32
 from engine.diagnostics import PatchError
 
 
-class Positions(
-    Block, id="buffer.positions", version=1, category="Buffer", tags=("index", "iota", "range", "arange", "grid")
-):
+class Positions(Block, id="buffer.positions", tags=("index", "iota", "range", "arange", "grid")):
     """Give each element its position along an axis.
 
     Along the only axis of a list that is 0, 1, 2 and so on; in two dimensions the row (axis 0) or the column (axis 1).

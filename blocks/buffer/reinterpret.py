@@ -6,7 +6,7 @@ from blocks.buffer.element_types import ELEMENTS
 from engine.api import Block, BlockBuilder, In, Out, ReinterpretView, any_type, param, port
 
 
-class Reinterpret(Block, id="buffer.reinterpret", version=1, category="Buffer", tags=("view", "cast", "bits", "bytes")):
+class Reinterpret(Block, id="buffer.reinterpret", tags=("view", "cast", "bits", "bytes")):
     """Take a buffer's bytes for elements of another type.
 
     Nothing is copied or converted: a float4 image becomes four times as many f32, and changes of the output change the

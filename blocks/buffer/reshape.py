@@ -6,7 +6,7 @@ from blocks.buffer.shape_text import whole_numbers
 from engine.api import Block, BlockBuilder, In, Out, ReshapeView, any_type, param, port
 
 
-class Reshape(Block, id="buffer.reshape", version=1, category="Buffer", tags=("view", "flatten", "shape")):
+class Reshape(Block, id="buffer.reshape", tags=("view", "flatten", "shape")):
     """Look at a buffer in another shape.
 
     Nothing is copied and the elements keep their order: the output is the same memory. One size may be -1 and follows

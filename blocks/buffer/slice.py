@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Out, SliceView, any_type, param, port
 
 
-class Slice(Block, id="buffer.slice", version=1, category="Buffer", tags=("view", "crop", "part", "row", "channel")):
+class Slice(Block, id="buffer.slice", tags=("view", "crop", "part", "row", "channel")):
     """Look at a part of a buffer along one axis.
 
     Nothing is copied: the output is the same memory, so a block that changes it in place changes the input. Positions

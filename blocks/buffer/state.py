@@ -7,7 +7,7 @@ from blocks.buffer.shape_text import shape_rule
 from engine.api import Block, BlockBuilder, Out, any_type, param, port
 
 
-class State(Block, id="buffer.state", version=1, category="Buffer", tags=("memory", "persistent", "simulation")):
+class State(Block, id="buffer.state", tags=("memory", "persistent", "simulation")):
     """Keep a buffer from frame to frame.
 
     It begins with zeros. Blocks that work in place change it, and the next frame finds what they left: heights of a

@@ -6,7 +6,7 @@ from blocks.buffer.shape_text import whole_numbers
 from engine.api import Block, BlockBuilder, In, Out, TransposeView, any_type, param, port
 
 
-class Transpose(Block, id="buffer.transpose", version=1, category="Buffer", tags=("view", "axes", "permute", "matrix")):
+class Transpose(Block, id="buffer.transpose", tags=("view", "axes", "permute", "matrix")):
     """Look at a buffer with its axes in another order.
 
     Nothing is copied: the output is the same memory, and axis k of it is axis `order[k]` of the input, as in numpy. It

@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, Kernel, Out, param, port, u32
 
 
-class Every(
-    Block, id="control.every", version=1, category="Control", tags=("condition", "period", "pulse", "clock", "divide")
-):
+class Every(Block, id="control.every", tags=("condition", "period", "pulse", "clock", "divide")):
     """Hold at the first of every so many times.
 
     It counts how often it runs, from frame to frame: frames at the top of a patch, turns inside a loop. Connect `due`

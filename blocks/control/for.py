@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Out, any_type, describe_for, param, port, u32
 
 
-class For(
-    Block, id="control.for", version=1, category="Control", tags=("region", "loop", "repeat", "times"), regions=("",)
-):
+class For(Block, id="control.for", tags=("region", "loop", "repeat", "times"), regions=("",)):
     """Run the blocks inside a number of times in each frame.
 
     Blocks inside carry values from turn to turn by changing buffers of the outside in place. `counts`, when something

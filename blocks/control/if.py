@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, port
 
 
-class If(Block, id="control.if", version=1, category="Control", tags=("region", "condition", "branch"), regions=("",)):
+class If(Block, id="control.if", tags=("region", "condition", "branch"), regions=("",)):
     """Run the blocks inside only when a condition holds.
 
     The condition is one element of a buffer, looked at on the device each time the region is reached: anything but 0

@@ -5,14 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, port
 
 
-class IfElse(
-    Block,
-    id="control.if_else",
-    version=1,
-    category="Control",
-    tags=("region", "condition", "branch", "switch"),
-    regions=("", "else"),
-):
+class IfElse(Block, id="control.if_else", tags=("region", "condition", "branch", "switch"), regions=("", "else")):
     """Run the blocks of one branch when a condition holds, and those of the other when it does not.
 
     The condition is one element of a buffer, looked at on the device each time the region is reached: anything but 0

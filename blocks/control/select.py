@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 
 
-class Select(
-    Block, id="control.select", version=1, category="Control", tags=("choose", "switch", "condition", "join", "where")
-):
+class Select(Block, id="control.select", tags=("choose", "switch", "condition", "join", "where")):
     """Go on with one of two buffers, as a condition says.
 
     The whole of `a` when the condition's element is anything but 0, else the whole of `b`. Use it behind an If Else, to

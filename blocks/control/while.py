@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Out, any_type, describe_while, param, port, u32
 
 
-class While(
-    Block, id="control.while", version=1, category="Control", tags=("region", "loop", "repeat", "until"), regions=("",)
-):
+class While(Block, id="control.while", tags=("region", "loop", "repeat", "until"), regions=("",)):
     """Run the blocks inside again and again, as long as a condition holds.
 
     The condition is one element of a buffer outside, which blocks inside must change in place (with Assign, say), or

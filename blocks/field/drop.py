@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u32
 
 
-class Drop(Block, id="field.drop", version=1, category="Field", tags=("rain", "splash", "water", "poke", "random")):
+class Drop(Block, id="field.drop", tags=("rain", "splash", "water", "poke", "random")):
     """Push a surface down in a round spot, somewhere else each time.
 
     Works in place, once each time it runs: in an If that holds now and then it is rain. Places are pseudo-random and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
-class Edges(Block, id="field.edges", version=1, category="Field", tags=("boundary", "border", "dirichlet", "plate")):
+class Edges(Block, id="field.edges", tags=("boundary", "border", "dirichlet", "plate")):
     """Set the values along the four edges of a field.
 
     Works in place and leaves the inside as it is; the corners belong to the upper and lower edge. With a State before

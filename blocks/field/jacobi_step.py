@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 
-class JacobiStep(
-    Block, id="field.jacobi_step", version=1, category="Field", tags=("laplace", "poisson", "relax", "heat", "solver")
-):
+class JacobiStep(Block, id="field.jacobi_step", tags=("laplace", "poisson", "relax", "heat", "solver")):
     """Make every inner point of a field the mean of its four neighbours.
 
     Repeated in a While until `change` is small enough, this solves Laplace's equation for the values on the edge: the

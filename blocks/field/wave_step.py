@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
-class WaveStep(
-    Block, id="field.wave_step", version=1, category="Field", tags=("water", "ripple", "membrane", "simulation")
-):
+class WaveStep(Block, id="field.wave_step", tags=("water", "ripple", "membrane", "simulation")):
     """Move waves on a surface on by one step.
 
     Works in place on heights and velocities: two buffers that a State keeps. Waves run at the square root of `speed`

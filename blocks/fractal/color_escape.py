@@ -6,9 +6,7 @@ from blocks.image.palettes import PALETTES
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32
 
 
-class ColorEscape(
-    Block, id="fractal.color_escape", version=1, category="Fractal", tags=("mandelbrot", "palette", "smooth", "image")
-):
+class ColorEscape(Block, id="fractal.color_escape", tags=("mandelbrot", "palette", "smooth", "image")):
     """Colour points by how many iterations they took to escape.
 
     The count is made smooth, and runs through the colours there and back. Points that never escaped are black.

@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32
 
 
-class MandelbrotStep(
-    Block, id="fractal.mandelbrot_step", version=1, category="Fractal", tags=("mandelbrot", "iterate", "escape")
-):
+class MandelbrotStep(Block, id="fractal.mandelbrot_step", tags=("mandelbrot", "iterate", "escape")):
     """Iterate z = z * z + c for every point that has not left the circle of radius 2.
 
     Works in place. Put it in a While whose condition is assigned `active` at the end of each turn: the loop then ends

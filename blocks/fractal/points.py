@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port, u32
 
 
-class Points(Block, id="fractal.points", version=1, category="Fractal", tags=("mandelbrot", "complex", "plane")):
+class Points(Block, id="fractal.points", tags=("mandelbrot", "complex", "plane")):
     """Lay out the points of the complex plane that a fractal is computed for.
 
     Each point holds z, which begins with 0, and its place c. Connect both outputs to a Mandelbrot Step inside a loop,

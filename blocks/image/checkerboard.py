@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 
-class Checkerboard(Block, id="image.checkerboard", version=1, category="Image", tags=("pattern", "generator", "test")):
+class Checkerboard(Block, id="image.checkerboard", tags=("pattern", "generator", "test")):
     """Make a checkerboard.
 
     Squares of two greys, the light one at the top left. Use it as a test image: its edges show what a filter does.
@@ -22,8 +22,5 @@ class Checkerboard(Block, id="image.checkerboard", version=1, category="Image", 
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        build.launch(
-            self.kernel,
-            num_threads=(self.width, self.height),
-            args=(self.out, self.cell, self.dark, self.light, self.width, self.height),
-        )
+        size = (self.width, self.height)
+        build.launch(self.kernel, num_threads=size, args=(self.out, self.cell, self.dark, self.light, *size))

@@ -6,9 +6,7 @@ from blocks.image.palettes import PALETTES
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 
-class ColorRamp(
-    Block, id="image.color_ramp", version=1, category="Image", tags=("colormap", "heatmap", "palette", "false color")
-):
+class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "palette", "false color")):
     """Show numbers as colours.
 
     `low` and what is below is black, `high` and what is above the first colour of the palette. Use it to look at any

@@ -9,9 +9,7 @@ MAX_SIGMA = 20.0
 WEIGHTS = int(4 * MAX_SIGMA + 0.5) + 1
 
 
-class GaussianBlur(
-    Block, id="image.gaussian_blur", version=1, category="Image", tags=("soft", "smooth", "filter", "denoise")
-):
+class GaussianBlur(Block, id="image.gaussian_blur", tags=("soft", "smooth", "filter", "denoise")):
     """Blur an image with a Gaussian.
 
     Softens detail smaller than `sigma`; use it to remove noise before edge detection, or for glow. All four channels

@@ -7,7 +7,7 @@ from blocks.image.mix import Mix
 from engine.api import Composite, CompositeBuilder
 
 
-class Glow(Composite, id="image.glow", version=1, category="Image", tags=("bloom", "halo", "light", "soft")):
+class Glow(Composite, id="image.glow", tags=("bloom", "halo", "light", "soft")):
     """Let the bright parts of an image shine on what is around them.
 
     A blurred copy of the image is added to the image in linear light. The block stands for a Gaussian Blur and a Mix,

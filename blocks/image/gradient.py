@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 
-class Gradient(Block, id="image.gradient", version=1, category="Image", tags=("ramp", "generator", "background")):
+class Gradient(Block, id="image.gradient", tags=("ramp", "generator", "background")):
     """Make a straight run from one colour to another.
 
     At angle 0 it runs from left to right, at 90 from top to bottom; it spans the image in every direction. Use it as a
@@ -29,8 +29,5 @@ class Gradient(Block, id="image.gradient", version=1, category="Image", tags=("r
         """One thread a pixel."""
         start = (self.red_from, self.green_from, self.blue_from)
         end = (self.red_to, self.green_to, self.blue_to)
-        build.launch(
-            self.kernel,
-            num_threads=(self.width, self.height),
-            args=(self.out, self.angle, *start, *end, self.width, self.height),
-        )
+        size = (self.width, self.height)
+        build.launch(self.kernel, num_threads=size, args=(self.out, self.angle, *start, *end, *size))

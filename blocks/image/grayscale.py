@@ -5,13 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 
-class Grayscale(
-    Block,
-    id="image.grayscale",
-    version=1,
-    category="Image",
-    tags=("gray", "grey", "luminance", "desaturate", "monochrome"),
-):
+class Grayscale(Block, id="image.grayscale", tags=("gray", "grey", "luminance", "desaturate", "monochrome")):
     """Take the colour out of an image.
 
     Every channel moves to the luminance (0.2126 R + 0.7152 G + 0.0722 B, in linear light) by `amount`. Alpha

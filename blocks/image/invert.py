@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 
-class Invert(Block, id="image.invert", version=1, category="Image", tags=("negative",)):
+class Invert(Block, id="image.invert", tags=("negative",)):
     """Turn light into dark: a negative.
 
     Every channel moves from c to 1 - c by `amount`. Alpha stays as it is. Use it after Sobel for dark lines on white.

@@ -8,7 +8,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 MODES = ("normal", "add", "multiply", "screen", "difference")
 
 
-class Mix(Block, id="image.mix", version=1, category="Image", tags=("blend", "composite", "combine", "layer")):
+class Mix(Block, id="image.mix", tags=("blend", "composite", "combine", "layer")):
     """Blend two images.
 
     The result moves from `a` to the blend of both by `amount`. The blend is b (normal), a + b (add), a * b (multiply),
@@ -26,19 +26,7 @@ class Mix(Block, id="image.mix", version=1, category="Image", tags=("blend", "co
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel of a."""
-        width, height = self.a.dim(1), self.a.dim(0)
-        build.launch(
-            self.kernel,
-            num_threads=(width, height),
-            args=(
-                self.a,
-                self.b,
-                self.out,
-                self.amount,
-                MODES.index(self.mode),
-                width,
-                height,
-                self.b.dim(1),
-                self.b.dim(0),
-            ),
-        )
+        size = (self.a.dim(1), self.a.dim(0))
+        blend = (self.amount, MODES.index(self.mode))
+        arguments = (self.a, self.b, self.out, *blend, *size, self.b.dim(1), self.b.dim(0))
+        build.launch(self.kernel, num_threads=size, args=arguments)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 
-class Noise(
-    Block, id="image.noise", version=1, category="Image", tags=("clouds", "fractal", "generator", "texture", "random")
-):
+class Noise(Block, id="image.noise", tags=("clouds", "fractal", "generator", "texture", "random")):
     """Make smooth grey noise that can move.
 
     Random values on a lattice, joined smoothly, in several octaves of half the size and half the weight each. Use it as
@@ -26,17 +24,6 @@ class Noise(
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        build.launch(
-            self.kernel,
-            num_threads=(self.width, self.height),
-            args=(
-                self.out,
-                build.frame,
-                self.cell,
-                self.octaves,
-                self.speed,
-                self.seed,
-                self.width,
-                self.height,
-            ),
-        )
+        size = (self.width, self.height)
+        look = (self.cell, self.octaves, self.speed, self.seed)
+        build.launch(self.kernel, num_threads=size, args=(self.out, build.frame, *look, *size))

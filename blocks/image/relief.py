@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 
-class Relief(Block, id="image.relief", version=1, category="Image", tags=("height", "bump", "light", "shade", "water")):
+class Relief(Block, id="image.relief", tags=("height", "bump", "light", "shade", "water")):
     """Light a surface of heights from the upper left.
 
     Slopes that face the light are bright, and gleam where they mirror it towards the eye. Use it to look at water, or

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 
-class Sobel(Block, id="image.sobel", version=1, category="Image", tags=("edge", "gradient", "outline", "filter")):
+class Sobel(Block, id="image.sobel", tags=("edge", "gradient", "outline", "filter")):
     """Find edges: the length of the image's gradient.
 
     Bright where the image changes quickly, black where it is even. By default the gradient of the luminance gives grey
@@ -22,9 +22,6 @@ class Sobel(Block, id="image.sobel", version=1, category="Image", tags=("edge", 
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        width, height = self.image.dim(1), self.image.dim(0)
-        build.launch(
-            self.kernel,
-            num_threads=(width, height),
-            args=(self.image, self.out, self.strength, self.per_channel, width, height),
-        )
+        size = (self.image.dim(1), self.image.dim(0))
+        arguments = (self.image, self.out, self.strength, self.per_channel, *size)
+        build.launch(self.kernel, num_threads=size, args=arguments)

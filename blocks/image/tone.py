@@ -5,13 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 
-class Tone(
-    Block,
-    id="image.tone",
-    version=1,
-    category="Image",
-    tags=("exposure", "contrast", "brightness", "gamma", "grade", "color"),
-):
+class Tone(Block, id="image.tone", tags=("exposure", "contrast", "brightness", "gamma", "grade", "color")):
     """Adjust exposure, contrast, gamma and saturation.
 
     In this order: c = color * 2^exposure; c = max((c - 0.18) * contrast + 0.18, 0); c = c^(1 / gamma); then every
@@ -30,16 +24,5 @@ class Tone(
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
-        build.launch(
-            self.kernel,
-            num_threads=self.out.size,
-            args=(
-                self.image,
-                self.out,
-                self.exposure,
-                self.contrast,
-                self.saturation,
-                self.gamma,
-                self.out.size,
-            ),
-        )
+        look = (self.exposure, self.contrast, self.saturation, self.gamma)
+        build.launch(self.kernel, num_threads=self.out.size, args=(self.image, self.out, *look, self.out.size))

@@ -7,7 +7,7 @@ import numpy as np
 from engine.api import Block, BlockBuilder, Out, any_type, param, port
 
 
-class Array(Block, id="io.array", version=1, category="IO", tags=("numpy", "constant", "input", "data")):
+class Array(Block, id="io.array", tags=("numpy", "constant", "input", "data")):
     """Bring a numpy array into the patch.
 
     The output has the array's element type and shape. Set `data` from Python, with

@@ -6,9 +6,7 @@ from engine.api import Block, BlockBuilder, Out, UserArray, any_type, param, por
 from engine.diagnostics import PatchError
 
 
-class External(
-    Block, id="io.external", version=1, category="IO", tags=("zero copy", "torch", "cupy", "dlpack", "numpy", "memory")
-):
+class External(Block, id="io.external", tags=("zero copy", "torch", "cupy", "dlpack", "numpy", "memory")):
     """Use an array of another library where it lies, without a copy.
 
     Set `array` from Python: an array of numpy for the host, of CuPy, PyTorch or any library with

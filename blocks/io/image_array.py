@@ -10,7 +10,7 @@ from engine.api import Block, BlockBuilder, Out, float4, param, port
 from engine.diagnostics import PatchError
 
 
-class ImageArray(Block, id="io.image_array", version=1, category="IO", tags=("numpy", "picture", "input", "data")):
+class ImageArray(Block, id="io.image_array", tags=("numpy", "picture", "input", "data")):
     """Bring a numpy array into the patch as an image.
 
     Takes (height, width) for grey, (height, width, 3) for RGB or (height, width, 4) for RGBA. The values are taken as

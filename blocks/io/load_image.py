@@ -9,9 +9,7 @@ from engine.api import Block, BlockBuilder, Out, float4, param, port
 from engine.diagnostics import PatchError
 
 
-class LoadImage(
-    Block, id="io.load_image", version=1, category="IO", tags=("picture", "photo", "file", "open", "png", "jpeg")
-):
+class LoadImage(Block, id="io.load_image", tags=("picture", "photo", "file", "open", "png", "jpeg")):
     """Load an image file.
 
     Reads PNG, JPEG, WebP, TIFF, BMP and what else PIL reads, turns it as its EXIF orientation says and converts sRGB to

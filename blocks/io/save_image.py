@@ -7,9 +7,7 @@ from pathlib import Path
 from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port, uchar4
 
 
-class SaveImage(
-    Block, id="io.save_image", version=1, category="IO", tags=("picture", "file", "export", "write", "png")
-):
+class SaveImage(Block, id="io.save_image", tags=("picture", "file", "export", "write", "png")):
     """Save an image to a file when outputs are saved.
 
     The image is converted from linear light to 8-bit sRGB; values outside 0 to 1 are cut off. The file is written by

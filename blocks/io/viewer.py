@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port, uchar4
 
 
-class Viewer(Block, id="io.viewer", version=1, category="IO", tags=("display", "preview", "screen", "show", "output")):
+class Viewer(Block, id="io.viewer", tags=("display", "preview", "screen", "show", "output")):
     """Show an image.
 
     Converts linear light to sRGB for the screen. `exposure` brightens or darkens only what is shown; `roll_off` brings
@@ -24,9 +24,6 @@ class Viewer(Block, id="io.viewer", version=1, category="IO", tags=("display", "
     def describe(self, build: BlockBuilder) -> None:
         """One thread a pixel."""
         pixels = build.buffer("pixels", uchar4, shape="same(image)")
-        build.launch(
-            self.kernel,
-            num_threads=self.image.size,
-            args=(self.image, pixels, self.exposure, self.roll_off, self.image.size),
-        )
+        arguments = (self.image, pixels, self.exposure, self.roll_off, self.image.size)
+        build.launch(self.kernel, num_threads=self.image.size, args=arguments)
         build.show(pixels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 
-class Add(Block, id="math.add", version=1, category="Math", tags=("sum", "plus")):
+class Add(Block, id="math.add", tags=("sum", "plus")):
     """Add `y` to `x`, element by element.
 
     out[i] = x[i] + y[i]. Use it to sum two signals or to shift one by another. Both must have the same shape.

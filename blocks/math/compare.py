@@ -8,7 +8,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, boolean, 
 OPERATIONS = ("less", "less or equal", "equal", "not equal", "greater or equal", "greater")
 
 
-class Compare(Block, id="math.compare", version=1, category="Math", tags=("less", "greater", "equal", "condition")):
+class Compare(Block, id="math.compare", tags=("less", "greater", "equal", "condition")):
     """Compare two buffers, or a buffer with a value, element by element.
 
     out[i] says whether x[i] stands to y[i] as `operation` tells; with nothing connected to `y`, `value` takes its

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 
-class Multiply(Block, id="math.multiply", version=1, category="Math", tags=("product", "times", "mask")):
+class Multiply(Block, id="math.multiply", tags=("product", "times", "mask")):
     """Multiply `x` by `y`, element by element.
 
     out[i] = x[i] * y[i]. Use it to weight or mask one signal with another. Both must have the same shape.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
-class Saxpy(Block, id="math.saxpy", version=1, category="Math", tags=("axpy", "blas", "linear")):
+class Saxpy(Block, id="math.saxpy", tags=("axpy", "blas", "linear")):
     """Scale `x` by `a` and add `y`.
 
     out[i] = a * x[i] + y[i] for every element. Use it to blend or accumulate vectors; it is also the smallest complete

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
-class ScaleOffset(Block, id="math.scale_offset", version=1, category="Math", tags=("linear", "remap", "gain", "bias")):
+class ScaleOffset(Block, id="math.scale_offset", tags=("linear", "remap", "gain", "bias")):
     """Scale every element and add an offset.
 
     out[i] = scale * x[i] + offset. Use it to bring a signal to another range or unit.
@@ -20,8 +20,5 @@ class ScaleOffset(Block, id="math.scale_offset", version=1, category="Math", tag
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element."""
-        build.launch(
-            self.kernel,
-            num_threads=self.out.size,
-            args=(self.x, self.out, self.scale, self.offset, self.out.size),
-        )
+        arguments = (self.x, self.out, self.scale, self.offset, self.out.size)
+        build.launch(self.kernel, num_threads=self.out.size, args=arguments)

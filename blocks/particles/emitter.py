@@ -6,9 +6,7 @@ from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, Kernel, Out, param, port
 
 
-class Emitter(
-    Block, id="particles.emitter", version=1, category="Particles", tags=("source", "fountain", "spawn", "simulation")
-):
+class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn", "simulation")):
     """Let particles be born, frame by frame.
 
     Particles leave a disc in jets that may turn around its axis, which is vertical; one jet without lean is a simple
@@ -35,23 +33,7 @@ class Emitter(
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a place; those whose turn it is write a new particle."""
-        build.launch(
-            self.kernel,
-            num_threads=self.particles.size,
-            args=(
-                self.particles,
-                build.frame,
-                self.rate,
-                self.life,
-                self.radius,
-                self.height,
-                self.jets,
-                self.turn,
-                self.lean,
-                self.spread,
-                self.speed,
-                self.swirl,
-                self.seed,
-                self.particles.size,
-            ),
-        )
+        births = (self.rate, self.life, self.radius, self.height)
+        jets = (self.jets, self.turn, self.lean, self.spread, self.speed, self.swirl, self.seed)
+        arguments = (self.particles, build.frame, *births, *jets, self.particles.size)
+        build.launch(self.kernel, num_threads=self.particles.size, args=arguments)

@@ -6,13 +6,7 @@ from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 
 
-class Forces(
-    Block,
-    id="particles.forces",
-    version=1,
-    category="Particles",
-    tags=("gravity", "wind", "turbulence", "curl", "attractor", "simulation"),
-):
+class Forces(Block, id="particles.forces", tags=("gravity", "wind", "turbulence", "curl", "attractor", "simulation")):
     """Change particles' velocities by gravity, turbulence, an attractor, and drag towards the wind.
 
     Works in place, on living particles. Turbulence is a flow without sources, so that it stirs particles but does not
@@ -35,20 +29,6 @@ class Forces(
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a particle."""
-        build.launch(
-            self.kernel,
-            num_threads=self.out.size,
-            args=(
-                self.out,
-                build.frame,
-                self.gravity,
-                self.drag,
-                self.wind_x,
-                self.wind_z,
-                self.turbulence,
-                self.turbulence_scale,
-                self.attraction,
-                self.attractor_height,
-                self.out.size,
-            ),
-        )
+        air = (self.gravity, self.drag, self.wind_x, self.wind_z, self.turbulence, self.turbulence_scale)
+        arguments = (self.out, build.frame, *air, self.attraction, self.attractor_height, self.out.size)
+        build.launch(self.kernel, num_threads=self.out.size, args=arguments)

@@ -6,13 +6,7 @@ from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 
 
-class Integrate(
-    Block,
-    id="particles.integrate",
-    version=1,
-    category="Particles",
-    tags=("move", "step", "bounce", "floor", "simulation"),
-):
+class Integrate(Block, id="particles.integrate", tags=("move", "step", "bounce", "floor", "simulation")):
     """Move particles on by one time step.
 
     Works in place, on living particles: position += velocity * time step, age += time step. Together with Forces before
@@ -29,8 +23,5 @@ class Integrate(
 
     def describe(self, build: BlockBuilder) -> None:
         """One thread a particle."""
-        build.launch(
-            self.kernel,
-            num_threads=self.out.size,
-            args=(self.out, build.frame, self.floor, self.bounce, self.friction, self.out.size),
-        )
+        arguments = (self.out, build.frame, self.floor, self.bounce, self.friction, self.out.size)
+        build.launch(self.kernel, num_threads=self.out.size, args=arguments)

@@ -14,13 +14,7 @@ GLOW_CELL = 8
 FILE = "render_points.cu"
 
 
-class RenderPoints(
-    Block,
-    id="particles.render_points",
-    version=1,
-    category="Particles",
-    tags=("draw", "splat", "glow", "camera", "image"),
-):
+class RenderPoints(Block, id="particles.render_points", tags=("draw", "splat", "glow", "camera", "image")):
     """Draw particles as glowing points.
 
     Light adds up where points overlap, part of it spreads as glow, and a film curve brings the sum to the screen. The
@@ -81,7 +75,5 @@ class RenderPoints(
         build.launch(self.spread, num_threads=cells, args=(glow, spread, 0, *cells))
         build.launch(self.spread, num_threads=cells, args=(spread, glow, 1, *cells))
         build.launch(
-            self.develop,
-            num_threads=(cells_x + 1, self.height),
-            args=(lights, glow, self.image, *look, *size, *cells),
+            self.develop, num_threads=(cells_x + 1, self.height), args=(lights, glow, self.image, *look, *size, *cells)
         )

@@ -9,9 +9,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 QUANTITIES = ("speed", "height", "age", "distance")
 
 
-class Select(
-    Block, id="particles.select", version=1, category="Particles", tags=("filter", "append", "cull", "count", "find")
-):
+class Select(Block, id="particles.select", tags=("filter", "append", "cull", "count", "find")):
     """Gather the particles whose speed, height, age or distance from the origin lies in a range.
 
     Copies the living particles that it holds for to the front of a buffer, in any order, and counts them. When more are
@@ -33,8 +31,5 @@ class Select(
         """One thread a particle; each finds its place with an atomic addition."""
         target = (self.selected, self.selected.counter, self.selected.size)
         limits = (QUANTITIES.index(self.by), self.low, self.high)
-        build.launch(
-            self.kernel,
-            num_threads=self.particles.size,
-            args=(self.particles, *target, *limits, self.particles.size),
-        )
+        arguments = (self.particles, *target, *limits, self.particles.size)
+        build.launch(self.kernel, num_threads=self.particles.size, args=arguments)

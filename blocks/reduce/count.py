@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port, u32
 
 
-class Count(Block, id="reduce.count", version=1, category="Reduce", tags=("any", "true", "nonzero", "condition")):
+class Count(Block, id="reduce.count", tags=("any", "true", "nonzero", "condition")):
     """Count the elements that are not 0.
 
     As the condition of a region it asks whether any element holds: a count of 0 does not. Put a Compare before it to
@@ -20,6 +20,5 @@ class Count(Block, id="reduce.count", version=1, category="Reduce", tags=("any",
     def describe(self, build: BlockBuilder) -> None:
         """One thread an element; a thread block adds its count at once."""
         build.fill(self.out, 0)
-        build.launch(
-            self.kernel, num_threads=self.x.size, args=(self.x, build.element_type(self.x), self.out, self.x.size)
-        )
+        arguments = (self.x, build.element_type(self.x), self.out, self.x.size)
+        build.launch(self.kernel, num_threads=self.x.size, args=arguments)

@@ -6,7 +6,7 @@ from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 
 
-class Largest(Block, id="reduce.largest", version=1, category="Reduce", tags=("max", "maximum", "peak")):
+class Largest(Block, id="reduce.largest", tags=("max", "maximum", "peak")):
     """Find the largest element.
 
     NaN counts as larger than everything, as in numpy. Use it to bring a signal to a range, or, compared with a

@@ -6,7 +6,7 @@ from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 
 
-class Smallest(Block, id="reduce.smallest", version=1, category="Reduce", tags=("min", "minimum")):
+class Smallest(Block, id="reduce.smallest", tags=("min", "minimum")):
     """Find the smallest element.
 
     NaN counts as smaller than everything, as in numpy. Use it together with Largest to bring a signal to a range.

@@ -6,7 +6,7 @@ from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 
 
-class Sum(Block, id="reduce.sum", version=1, category="Reduce", tags=("total", "add", "mean", "accumulate")):
+class Sum(Block, id="reduce.sum", tags=("total", "add", "mean", "accumulate")):
     """Add up all elements.
 
     The sum is worked out in f64, always in the same order, so that it is the same in every frame and good to the last

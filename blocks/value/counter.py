@@ -7,9 +7,7 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 _LEAST, _MOST = -(2**31), 2**31 - 1
 
 
-class Counter(
-    ValueBlock, id="value.counter", version=1, category="Values", tags=("count", "edge", "trigger", "step", "sequence")
-):
+class Counter(ValueBlock, id="value.counter", tags=("count", "edge", "trigger", "step", "sequence")):
     """Count how often `up` became true, less how often `down` did.
 
     It counts from `low` to `high`, both included, and then begins at the other end, or with `wrap` off stays there.

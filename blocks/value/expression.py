@@ -8,9 +8,7 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 NAMES = ("a", "b", "c", "d", "t", "dt", "frame")
 
 
-class Expression(
-    ValueBlock, id="value.expression", version=1, category="Values", tags=("formula", "math", "calculate", "arithmetic")
-):
+class Expression(ValueBlock, id="value.expression", tags=("formula", "math", "calculate", "arithmetic")):
     """Compute a line of arithmetic from numbers and the time.
 
     Its names are `a`, `b`, `c` and `d`, the time `t` and the time step `dt` in seconds, and the number of the `frame`.

@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
-class Keyboard(
-    ValueBlock, id="value.keyboard", version=1, category="Values", tags=("key", "button", "toggle", "input", "press")
-):
+class Keyboard(ValueBlock, id="value.keyboard", tags=("key", "button", "toggle", "input", "press")):
     """Tell whether a key is down, was just pressed, and how it has switched.
 
     Keys are called by their lower-case name: a, 7, left, f5. Keys count while the window with the canvas or a viewer is

@@ -29,8 +29,6 @@ _WAVES = {"sine": _sine, "triangle": _triangle, "saw": _saw, "square": _square}
 class Lfo(
     ValueBlock,
     id="value.lfo",
-    version=1,
-    category="Values",
     title="LFO",
     tags=("oscillator", "wave", "sine", "animate", "modulate"),
 ):

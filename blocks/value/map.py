@@ -6,9 +6,7 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.diagnostics import PatchError
 
 
-class Map(
-    ValueBlock, id="value.map", version=1, category="Values", tags=("range", "scale", "remap", "linear", "clamp")
-):
+class Map(ValueBlock, id="value.map", tags=("range", "scale", "remap", "linear", "clamp")):
     """Bring `input` from the range `from_low` to `from_high` into the range `to_low` to `to_high`.
 
     Either range may run downwards. With `clamp` what is outside the first range ends at the ends of the second.

@@ -10,8 +10,6 @@ KINDS = {"controller": "cc", "note": "note", "pitch": "pitch"}
 class MidiIn(
     ValueBlock,
     id="value.midi_in",
-    version=1,
-    category="Values",
     title="MIDI In",
     tags=("controller", "knob", "keyboard", "note", "pitch", "device"),
 ):

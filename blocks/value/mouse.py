@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
-class Mouse(ValueBlock, id="value.mouse", version=1, category="Values", tags=("pointer", "cursor", "button", "wheel")):
+class Mouse(ValueBlock, id="value.mouse", tags=("pointer", "cursor", "button", "wheel")):
     """Tell where the mouse is over the canvas or a viewer, and which buttons are down.
 
     `x` goes from 0 at the left to 1 at the right, `y` from 0 at the top to 1 at the bottom. Outside it stays where it

@@ -9,8 +9,6 @@ from engine.diagnostics import PatchError
 class OscIn(
     ValueBlock,
     id="value.osc_in",
-    version=1,
-    category="Values",
     title="OSC In",
     tags=("network", "udp", "remote", "touchosc", "control"),
 ):

@@ -5,13 +5,7 @@ from __future__ import annotations
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
-class Ramp(
-    ValueBlock,
-    id="value.ramp",
-    version=1,
-    category="Values",
-    tags=("line", "envelope", "fade", "tween", "animate", "phasor"),
-):
+class Ramp(ValueBlock, id="value.ramp", tags=("line", "envelope", "fade", "tween", "animate", "phasor")):
     """Go from `from_value` to `to_value` in `duration` seconds, again and again or once.
 
     loop jumps back to the start, ping-pong returns the way it came, once stays at the end. It begins when it is

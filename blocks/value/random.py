@@ -11,7 +11,7 @@ _MASK = 2**64 - 1
 _ROUNDING = 1e-9
 
 
-class Random(ValueBlock, id="value.random", version=1, category="Values", tags=("noise", "chance", "seed", "wander")):
+class Random(ValueBlock, id="value.random", tags=("noise", "chance", "seed", "wander")):
     """Pick a number between `low` and `high`, in every frame or at an interval.
 
     The same seed gives the same number at the same frame (or, with an interval, at the same time), however often the

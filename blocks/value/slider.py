@@ -5,9 +5,7 @@ from __future__ import annotations
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
-class Slider(
-    ValueBlock, id="value.slider", version=1, category="Values", tags=("number", "constant", "knob", "fader", "control")
-):
+class Slider(ValueBlock, id="value.slider", tags=("number", "constant", "knob", "fader", "control")):
     """Give the number that is set here, to as many parameters as you like.
 
     The slider goes from `low` to `high`; `step` makes it snap to whole steps from `low` on.

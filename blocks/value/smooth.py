@@ -10,9 +10,7 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 _AT_ONCE_S = 1e-9
 
 
-class Smooth(
-    ValueBlock, id="value.smooth", version=1, category="Values", tags=("damp", "lag", "filter", "ease", "follow")
-):
+class Smooth(ValueBlock, id="value.smooth", tags=("damp", "lag", "filter", "ease", "follow")):
     """Follow `input` softly, in the same time at any frame rate.
 
     exponential turns to a new input at once and comes ever slower: after `time` 63 % of the way are done, after three

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.api import Moment, Value, ValueBlock, value_port
 
 
-class Time(ValueBlock, id="value.time", version=1, category="Values", tags=("clock", "frame", "seconds", "now")):
+class Time(ValueBlock, id="value.time", tags=("clock", "frame", "seconds", "now")):
     """Give the time and the number of the frame.
 
     Time stands still while the engine is paused, and starts again from 0 when it is reset. In a headless run every

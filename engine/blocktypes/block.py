@@ -31,6 +31,8 @@ FOLDER_PACKAGE = "warploom_folder_"
 
 _log = logging.getLogger(__name__)
 _ID = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$")
+#: Categories that are not called like the first part of an id.
+_CATEGORIES = {"io": "IO", "value": "Values"}
 #: Names that ports and parameters can't have: attributes of a block, and keywords of `Patch.add` and `Patch.set`.
 _RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gesture", "region"})
 
@@ -77,7 +79,8 @@ class Block:
             raise BlockDefinitionError(f"block {id} must have a docstring that says what it does, got none")
         block_types.check_free(id, cls)
         cls.id, cls.version, cls.tags = id, version, tags
-        cls.category = category or id.split(".")[0].replace("_", " ").title()
+        prefix = id.split(".")[0]
+        cls.category = category or _CATEGORIES.get(prefix, prefix.replace("_", " ").title())
         cls.title = title or re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])", " ", cls.__name__)
         cls.summary = inspect.cleandoc(cls.__doc__ or "").splitlines()[0]
         cls.regions = regions
