@@ -27,7 +27,7 @@ class Question(msgspec.Struct, Generic[Answer], frozen=True):
     @classmethod
     def answer_type(cls) -> Any:
         """Return the type of the answer."""
-        return get_args(cls.__orig_bases__[0])[0]
+        return get_args(vars(cls)["__orig_bases__"][0])[0]
 
 
 class Open(Question[DeviceInfo], frozen=True, tag=True):
