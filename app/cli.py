@@ -1,89 +1,107 @@
 """The command line. Each command turns its words into one call and its outcome into an exit status.
 
 0: done. 1: the patch or its data is wrong. 2: wrong usage. 3: the device failed.
+
+A command imports what it needs itself, so that `warploom --help` loads none of it.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from engine.diagnostics import DeviceError, WarploomError
 
 PATCH_WRONG, USAGE_WRONG, DEVICE_FAILED = 1, 2, 3
-_OWN_OPTIONS = {"--help", "--install-completion", "--show-completion"}
+INTERRUPTED = 130
 
 
-class _EditByDefault(TyperGroup):
+class _EditByDefault(click.Group):
     """`warploom PATCH` and plain `warploom` mean `warploom edit ...`."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args or (args[0] not in self.commands and args[0] not in _OWN_OPTIONS):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # in the order of this file
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in (*self.commands, "--help"):
             args = ["edit", *args]
         return super().parse_args(ctx, args)
 
 
-cli = typer.Typer(
-    cls=_EditByDefault,
-    help="Warploom: patch GPU pipelines live. With no command, opens the editor.",
-    no_args_is_help=False,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+_Command = Callable[..., Any]
+_PATH = click.Path(path_type=Path)
 
-PatchPath = Annotated[Path, typer.Argument(help="A .loom file.")]
-DeviceName = Annotated[str, typer.Option("--device", metavar="auto|host|cuda:0", help="What to run on.")]
-Trust = Annotated[bool, typer.Option("--trust", help="Run the block files in `blocks/` beside the patch.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+def _option(*names: str, **more: Any) -> Callable[[_Command], _Command]:
+    return click.option(*names, show_default=more.pop("show_default", True), **more)
+
+
+_patch = click.argument("patch", type=_PATH, metavar="PATCH", help="A .loom file.")
+_device = _option("--device", default="auto", metavar="auto|host|cuda:0", help="What to run on.")
+_trust = _option("--trust", is_flag=True, help="Run the block files in `blocks/` beside the patch.")
+_json = _option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+
+
+def _frames(default: int) -> Callable[[_Command], _Command]:
+    return _option("--frames", type=click.IntRange(min=1), default=default, metavar="N", help="How many frames.")
+
+
+@click.group(cls=_EditByDefault)
+def cli() -> None:
+    """Warploom: patch GPU pipelines live. With no command, opens the editor."""
 
 
 @cli.command()
-def edit(
-    patch: Annotated[Path | None, typer.Argument(help="A .loom file; none: the examples.")] = None,
-    device: DeviceName = "auto",
-    screenshot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Run for a moment, save the window's picture, exit.")
-    ] = None,
-    trust: Trust = False,
-) -> None:
+@click.argument("patch", type=_PATH, metavar="[PATCH]", required=False, help="A .loom file; none: the examples.")
+@_device
+@_option("--screenshot", type=_PATH, metavar="FILE", help="Run for a moment, save the window's picture, exit.")
+@_trust
+def edit(patch: Path | None, device: str, screenshot: Path | None, trust: bool) -> int:
     """Open the editor."""
     from app.qt.qt_check import require_qt
 
     require_qt()
     from app.editor import run_editor
 
-    raise typer.Exit(run_editor(patch, device, screenshot, trust=trust))
+    return run_editor(patch, device, screenshot, trust=trust)
 
 
 @cli.command()
+@_patch
+@_frames(60)
+@_device
+@_option("--set", "settings", multiple=True, metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
+@_option("--profile", default="per-block", metavar="LEVEL", help="none, summary, per-block or per-kernel.")
+@_option("--out", type=_PATH, metavar="DIR", help="Save every output there.")
+@_option(
+    "--time-step",
+    type=float,
+    default=1 / 60,
+    metavar="SECONDS",
+    help="How much of the patch's time each frame is.",
+    show_default="1/60",
+)
+@_option("--rate", type=float, metavar="FPS", help="At most so many frames a second; else as fast as they go.")
+@_option("--realtime", is_flag=True, help="The patch's time follows the wall's; 60 frames a second if no --rate.")
+@_json
+@_trust
 def run(
-    patch: PatchPath,
-    frames: Annotated[int, typer.Option(min=1, help="How many frames.")] = 60,
-    device: DeviceName = "auto",
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
-    ] = None,
-    profile: Annotated[
-        str, typer.Option(metavar="LEVEL", help="none, summary, per-block or per-kernel.")
-    ] = "per-block",
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Save every output there.")] = None,
-    time_step: Annotated[
-        float, typer.Option(metavar="SECONDS", help="How much of the patch's time each frame is.", show_default="1/60")
-    ] = 1 / 60,
-    rate: Annotated[
-        float | None, typer.Option(metavar="FPS", help="At most so many frames a second; else as fast as they go.")
-    ] = None,
-    realtime: Annotated[
-        bool, typer.Option("--realtime", help="The patch's time follows the wall's; 60 frames a second if no --rate.")
-    ] = False,
-    json: Json = False,
-    trust: Trust = False,
-) -> None:
+    patch: Path,
+    frames: int,
+    device: str,
+    settings: tuple[str, ...],
+    profile: str,
+    out: Path | None,
+    time_step: float,
+    rate: float | None,
+    realtime: bool,
+    as_json: bool,
+    trust: bool,
+) -> int:
     """Run a patch with no window, save its outputs and print a table or JSON.
 
     Frames follow each other at once and each is one time step long, so that every run gives the same.
@@ -91,62 +109,61 @@ def run(
     from app.headless import Timing, run_headless
 
     timing = Timing(time_step, rate, realtime)
-    raise typer.Exit(run_headless(patch, frames, device, settings or [], profile, out, json, timing, trust=trust))
+    return run_headless(patch, frames, device, settings, profile, out, as_json, timing, trust=trust)
 
 
 @cli.command()
-def check(patch: PatchPath, json: Json = False, trust: Trust = False) -> None:
+@_patch
+@_json
+@_trust
+def check(patch: Path, as_json: bool, trust: bool) -> int:
     """Say whether a patch would compile, and what is wrong if not."""
     from app.headless import check_headless
 
-    raise typer.Exit(check_headless(patch, json, trust=trust))
+    return check_headless(patch, as_json, trust=trust)
 
 
 @cli.command()
-def plan(
-    patch: PatchPath,
-    form: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="text, dot, svg or memory (an SVG of memory over time).")
-    ] = "text",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there instead of printing it.")] = None,
-    trust: Trust = False,
-) -> None:
+@_patch
+@_option(
+    "--format", "form", default="text", metavar="FORMAT", help="text, dot, svg or memory (an SVG of memory over time)."
+)
+@_option("--out", type=_PATH, metavar="FILE", help="Write it there instead of printing it.")
+@_trust
+def plan(patch: Path, form: str, out: Path | None, trust: bool) -> int:
     """Show what a patch compiles to: operations, what waits for what, and which buffers share memory."""
     from app.headless import plan_headless
 
-    raise typer.Exit(plan_headless(patch, form, out, trust=trust))
+    return plan_headless(patch, form, out, trust=trust)
 
 
 @cli.command()
-def trace(
-    patch: PatchPath,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the trace.")] = Path("trace.json"),
-    frames: Annotated[int, typer.Option(min=1, help="How many frames.")] = 10,
-    device: DeviceName = "auto",
-    trust: Trust = False,
-) -> None:
+@_patch
+@_option("--out", type=_PATH, default=Path("trace.json"), metavar="FILE", help="Where to write the trace.")
+@_frames(10)
+@_device
+@_trust
+def trace(patch: Path, out: Path, frames: int, device: str, trust: bool) -> int:
     """Time every kernel of some frames; Perfetto and chrome://tracing open the result."""
     from app.headless import trace_headless
 
-    raise typer.Exit(trace_headless(patch, out, frames, device, trust=trust))
+    return trace_headless(patch, out, frames, device, trust=trust)
 
 
 @cli.command()
-def blocks(
-    name: Annotated[str | None, typer.Argument(help="One block type's id.")] = None,
-    json: Json = False,
-) -> None:
+@click.argument("name", required=False, help="One block type's id.")
+@_json
+def blocks(name: str | None, as_json: bool) -> None:
     """List the block types, or one block type's ports, parameters and help."""
     from app.listings import list_blocks
 
-    list_blocks(name, json)
+    list_blocks(name, as_json)
 
 
 @cli.command()
-def kernel(
-    file: Annotated[Path, typer.Argument(help="A .cu or .ptx file.")],
-    write_json: Annotated[bool, typer.Option("--write-json", help="Write NAME.json beside the file.")] = False,
-) -> None:
+@click.argument("file", type=_PATH, metavar="FILE", help="A .cu or .ptx file.")
+@_option("--write-json", is_flag=True, help="Write NAME.json beside the file.")
+def kernel(file: Path, write_json: bool) -> None:
     """Show the entry points of a kernel file, their parameters and directions."""
     from app.listings import show_kernel
 
@@ -154,29 +171,33 @@ def kernel(
 
 
 @cli.command()
-def devices(json: Json = False) -> None:
+@_json
+def devices(as_json: bool) -> None:
     """List what this machine can run on, and why not the rest."""
     from app.listings import show_devices
 
-    show_devices(json)
+    show_devices(as_json)
 
 
 def main() -> None:
     """Run the command line; a problem that was foreseen ends in one line on stderr and its exit status."""
     try:
-        cli(prog_name="warploom")
+        sys.exit(cli.main(prog_name="warploom", standalone_mode=False))
+    except click.ClickException as problem:
+        problem.show()
+        sys.exit(problem.exit_code)
     except DeviceError as problem:
-        typer.echo(f"error: {problem}", err=True)
+        click.echo(f"error: {problem}", err=True)
         sys.exit(DEVICE_FAILED)
     except WarploomError as problem:
-        typer.echo(f"error: {problem}", err=True)
+        click.echo(f"error: {problem}", err=True)
         sys.exit(PATCH_WRONG)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except (KeyboardInterrupt, click.Abort):
+        sys.exit(INTERRUPTED)
     except Exception as problem:  # noqa: BLE001 - a person gets one line; the details go to a file
         from platformdirs import user_state_path
 
         from app.qt.faults import record_fault
 
-        typer.echo(f"error: {record_fault(problem, user_state_path('warploom'))}", err=True)
+        click.echo(f"error: {record_fault(problem, user_state_path('warploom'))}", err=True)
         sys.exit(PATCH_WRONG)

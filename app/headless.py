@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import click
 import msgspec
-import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
+from app.console import make_console, make_table, progress
 from app.documents.trust import open_patch
 from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.blocktypes.parameters import parse_text
@@ -94,14 +92,14 @@ class Timing:
                 return Pacer(Pacing.fixed(self.rate))
             return Pacer(Pacing.fixed(60) if self.real_time else Pacing.free())
         except WarploomError as problem:
-            raise typer.BadParameter(str(problem)) from problem
+            raise click.BadParameter(str(problem)) from problem
 
 
 def run_headless(
     path: Path,
     frames: int,
     device: str,
-    settings: list[str],
+    settings: Sequence[str],
     profile: str,
     out: Path | None,
     as_json: bool,
@@ -122,7 +120,7 @@ def run_headless(
         opened.close()
     _print_diagnostics(result.last.diagnostics)
     if as_json:
-        typer.echo(json.dumps(result.as_json()))
+        click.echo(json.dumps(result.as_json()))
     else:
         _print_tables(result)
     return 1 if has_errors(list(result.last.diagnostics)) else 0
@@ -133,15 +131,14 @@ def _run(engine: Engine, frames: int, pacer: Pacer, real_time: bool, out: Path |
     result = Result(info.name)
     never = threading.Lock()
     never.acquire()
-    with _progress(show_progress) as progress:
-        task = progress.add_task(f"{path.name if path else 'patch'} on {info.title}", total=frames)
+    with progress(f"{path.name if path else 'patch'} on {info.title}", frames, show=show_progress) as advance:
         for number in range(frames):
             if number == 1:
                 pacer.restart()  # the first frame compiles; the grid begins after it
             result.reports.append(engine.step(real_time=real_time))
             if has_errors(list(result.last.diagnostics)):
                 return result
-            progress.advance(task)
+            advance()
             pacer.advance()
             if number + 1 < frames:
                 pacer.wait(never)
@@ -161,7 +158,7 @@ def trace_headless(path: Path, out: Path, frames: int, device: str, *, trust: bo
         write_atomically(out, text.encode())
     except OSError as problem:
         raise PatchError(f"trace must be writable: {out}: {problem.strerror or problem}") from problem
-    typer.echo(f"wrote {out}; open it in Perfetto (ui.perfetto.dev) or chrome://tracing")
+    click.echo(f"wrote {out}; open it in Perfetto (ui.perfetto.dev) or chrome://tracing")
     return 0
 
 
@@ -176,10 +173,10 @@ def check_headless(path: Path, as_json: bool, *, trust: bool = False) -> int:
         diagnostics = [error(str(problem), file=str(path))]
     failed = has_errors(list(diagnostics))
     if as_json:
-        typer.echo(json.dumps({"ok": not failed, "diagnostics": msgspec.to_builtins(list(diagnostics))}))
+        click.echo(json.dumps({"ok": not failed, "diagnostics": msgspec.to_builtins(list(diagnostics))}))
     _print_diagnostics(diagnostics)
     if not as_json and not failed:
-        typer.echo(f"{path}: would compile")
+        click.echo(f"{path}: would compile")
     return 1 if failed else 0
 
 
@@ -194,20 +191,20 @@ PLAN_FORMATS: dict[str, Callable[[Plan], str]] = {
 def plan_headless(path: Path, form: str, out: Path | None, *, trust: bool = False) -> int:
     """Print a patch's plan, or write it to a file; return the exit status."""
     if form not in PLAN_FORMATS:
-        raise typer.BadParameter(f"--format must be one of {', '.join(PLAN_FORMATS)}, got {form!r}")
+        raise click.BadParameter(f"--format must be one of {', '.join(PLAN_FORMATS)}, got {form!r}")
     plan, diagnostics = plan_patch(open_patch(path, trust=trust))
     _print_diagnostics(diagnostics)
     if plan is None:
         return 1
     text = PLAN_FORMATS[form](plan)
     if out is None:
-        typer.echo(text, nl=False)
+        click.echo(text, nl=False)
         return 0
     try:
         write_atomically(out, text.encode())
     except OSError as problem:
         raise PatchError(f"plan must be writable: {out}: {problem.strerror or problem}") from problem
-    typer.echo(f"wrote {out}")
+    click.echo(f"wrote {out}")
     return 0
 
 
@@ -215,39 +212,34 @@ def _profiling_level(text: str) -> ProfilingLevel:
     name = text.upper().replace("-", "_")
     if name not in ProfilingLevel.__members__:
         known = ", ".join(level.name.lower().replace("_", "-") for level in ProfilingLevel)
-        raise typer.BadParameter(f"--profile must be one of {known}, got {text!r}")
+        raise click.BadParameter(f"--profile must be one of {known}, got {text!r}")
     return ProfilingLevel[name]
 
 
-def _apply_settings(patch: Patch, settings: list[str]) -> None:
+def _apply_settings(patch: Patch, settings: Sequence[str]) -> None:
     for setting in settings:
         target, equals, text = setting.partition("=")
         node, dot, parameter = target.partition(".")
         if not equals or not dot:
-            raise typer.BadParameter(f"--set must be NODE.PARAM=VALUE, got {setting!r}")
+            raise click.BadParameter(f"--set must be NODE.PARAM=VALUE, got {setting!r}")
         try:
             block_type = patch.block_type(node)
             if block_type is None:
                 raise PatchError(f"block type of {node} must be known, got {patch.nodes[node].type!r}")
             patch.set(node, **{parameter: parse_text(block_type.parameter(parameter), text)})
         except PatchError as problem:
-            raise typer.BadParameter(f"--set {setting}: {problem}") from problem
-
-
-def _progress(show: bool) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), disable=not show)
+            raise click.BadParameter(f"--set {setting}: {problem}") from problem
 
 
 def _print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     for item in diagnostics:
         place = f"{item.file}:{item.line}: " if item.file and item.line else ""
-        typer.echo(f"{place}{item}", err=True)
+        click.echo(f"{place}{item}", err=True)
 
 
 def _print_tables(result: Result) -> None:
-    console = Console()
-    table = Table("node", "type", "state", "time", "kernels", box=None, pad_edge=False, header_style="bold")
+    console = make_console()
+    table = make_table("node", "type", "state", "time", "kernels")
     for column in table.columns[3:]:
         column.justify = "right"
     for node_id, node in result.last.nodes.items():
@@ -261,8 +253,7 @@ def _print_tables(result: Result) -> None:
         f"{len(result.reports)} frames on {result.device}: {times['median']:.2f} ms a frame "
         f"(p99 {times['p99']:.2f} ms); updates: {counts}",
         soft_wrap=True,
-        highlight=False,
     )
     for output in result.outputs:
         if output.path:
-            console.print(f"wrote {output.path}", soft_wrap=True, highlight=False)
+            console.print(f"wrote {output.path}", soft_wrap=True)

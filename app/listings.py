@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
-import typer
-from rich.console import Console
-from rich.table import Table
 
+from app.console import make_console, make_table
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import default_catalogue
@@ -20,8 +19,6 @@ from engine.kernel_sources.describe import describe_kernels
 from engine.kernel_sources.image import write_manifest
 from engine.kernel_sources.loader import load_image
 from engine.runtime.check.check_patch import ARCHITECTURE
-
-_PLAIN: dict[str, Any] = {"box": None, "pad_edge": False, "header_style": "bold"}
 
 
 def block_info(block: type[Block]) -> dict[str, Any]:
@@ -87,26 +84,26 @@ def list_blocks(name: str | None, as_json: bool) -> None:
     catalogue = default_catalogue()
     if name is not None:
         info = block_info(catalogue.require(name))
-        typer.echo(json.dumps(info)) if as_json else _print_block(info)
+        click.echo(json.dumps(info)) if as_json else _print_block(info)
         return
     infos = [block_info(block) for block in catalogue.all()]
     if as_json:
-        typer.echo(json.dumps({"blocks": infos}))
+        click.echo(json.dumps({"blocks": infos}))
         return
-    table = Table("block", "category", "what it does", **_PLAIN)
+    table = make_table("block", "category", "what it does")
     for info in infos:
         table.add_row(info["id"], info["category"], info["summary"])
-    Console().print(table)
+    make_console().print(table)
 
 
 def _print_block(info: dict[str, Any]) -> None:
-    console = Console(highlight=False)
+    console = make_console()
     console.print(f"[bold]{info['title']}[/bold]  {info['id']}  version {info['version']}")
     console.print(info["help"].strip(), markup=False)
-    ports = Table("port", "", "elements", "shape", "", **_PLAIN)
+    ports = make_table("port", "", "elements", "shape", "")
     for port in info["ports"]:
         ports.add_row(port["name"], port["direction"], port["dtype"], port["shape"] or "", port["doc"])
-    parameters = Table("parameter", "type", "default", "range", "", **_PLAIN)
+    parameters = make_table("parameter", "type", "default", "range", "")
     for p in info["parameters"]:
         span = f"{p['min']:g} to {p['max']:g}" if p["min"] is not None and p["max"] is not None else ""
         default = "array" if p["type"] in ("array", "external") else f"{p['default']} {p['unit']}".strip()
@@ -121,14 +118,14 @@ def show_devices(as_json: bool) -> None:
     """Print what this machine can run on, and why not the rest."""
     statuses = list_devices()
     if as_json:
-        typer.echo(json.dumps({"devices": msgspec.to_builtins(statuses)}))
+        click.echo(json.dumps({"devices": msgspec.to_builtins(statuses)}))
         return
-    table = Table("device", "what", "usable", "memory", "cores", **_PLAIN)
+    table = make_table("device", "what", "usable", "memory", "cores")
     for status in statuses:
         memory = f"{status.memory_bytes / 2**30:.1f} GB" if status.memory_bytes else ""
         usable = "yes" if status.usable else f"no: {status.reason}"
         table.add_row(status.name, status.title, usable, memory, str(status.cores or ""))
-    Console().print(table)
+    make_console().print(table)
 
 
 def show_kernel(file: Path, write_json: bool) -> None:
@@ -137,10 +134,10 @@ def show_kernel(file: Path, write_json: bool) -> None:
     PatchError when the file holds several entry points and one JSON file can't describe them all.
     """
     manifests = describe_kernels(load_image(file, ARCHITECTURE))
-    console = Console(highlight=False)
+    console = make_console()
     for manifest in manifests:
         console.print(f"[bold]{manifest.name}[/bold]  at most {manifest.max_threads} threads", soft_wrap=True)
-        table = Table("", "parameter", "type", "elements", "direction", **_PLAIN)
+        table = make_table("", "parameter", "type", "elements", "direction")
         for p in manifest.parameters:
             table.add_row(str(p.index), p.name, p.ptx_type or "", p.element_type or "", p.direction)
         console.print(table)

@@ -1,10 +1,41 @@
-"""Warploom's engine: patches, the compiler that makes them one CUDA graph, and the devices that run it."""
+"""Warploom's engine: patches, the compiler that makes them one CUDA graph, and the devices that run it.
 
-from engine.catalogue.catalogue import forget_blocks, trust_blocks
-from engine.device.open import open_device
-from engine.patch.document import Patch
-from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import UpdateLevel
-from engine.runtime.engine import Engine
+Each name is imported when it is first used: to import one module of the engine, such as its errors, loads no other.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.catalogue.catalogue import forget_blocks, trust_blocks
+    from engine.device.open import open_device
+    from engine.patch.document import Patch
+    from engine.profiling.levels import ProfilingLevel
+    from engine.protocol.messages import UpdateLevel
+    from engine.runtime.engine import Engine
 
 __all__ = ["Engine", "Patch", "ProfilingLevel", "UpdateLevel", "forget_blocks", "open_device", "trust_blocks"]
+
+_MODULES = {
+    "Engine": "engine.runtime.engine",
+    "Patch": "engine.patch.document",
+    "ProfilingLevel": "engine.profiling.levels",
+    "UpdateLevel": "engine.protocol.messages",
+    "forget_blocks": "engine.catalogue.catalogue",
+    "open_device": "engine.device.open",
+    "trust_blocks": "engine.catalogue.catalogue",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+    found: object = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = found  # so that this is asked once
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -109,7 +109,7 @@ def test_set_gives_a_parameter_a_value_for_this_run(warploom: Warploom, saxpy_fi
         (["--set", "saxpy.b=1"], "parameter must be one of a, got 'b'"),
         (["--set", "saxpy.a=50"], "parameter a must be at most 10"),
         (["--set", "saxpy.a=red"], "parameter a must be a finite number, got 'red'"),
-        (["--frames", "0"], "greater than or equal to 1"),
+        (["--frames", "0"], "0 is not in the range x>=1"),
         (["--profile", "everything"], "--profile must be one of none, summary, per-block, per-kernel"),
         (["--unknown"], "No such option"),
     ],
@@ -118,9 +118,7 @@ def test_wrong_usage_exits_with_2(warploom: Warploom, saxpy_file: Path, words: l
     """And says what the words must be."""
     result = warploom("run", saxpy_file, "--device", "host", *words)
     assert result.status == 2
-    # The message is wrapped into a box as wide as the terminal.
-    flat = " ".join(result.err.replace("│", " ").split())
-    assert message in flat
+    assert message in result.err
     assert "Traceback" not in result.err
 
 
@@ -320,10 +318,38 @@ def test_python_m_app_is_the_same_program() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_the_engine_loads_no_qt() -> None:
-    """A render farm has none: importing the engine and running a patch must not need it."""
-    code = (
-        "import sys, engine; from engine.patch.document import Patch; Patch();"
-        "sys.exit(any(m.split('.')[0] in ('PySide6', 'Qt', 'NodeGraphQt', 'pyqtgraph') for m in sys.modules))"
+def loaded_by(code: str) -> set[str]:
+    """Return the modules that Python has loaded when it has run some code."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import atexit, sys; atexit.register(lambda: print(*sys.modules))\n{code}"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert not done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+QT = {"PySide6", "Qt", "NodeGraphQt", "pyqtgraph"}
+
+
+def test_the_engine_loads_no_qt() -> None:
+    """A render farm has none: importing the engine and making a patch must not need it."""
+    loaded = loaded_by("from engine import Engine, Patch; Patch()")
+    assert "engine.runtime.engine" in loaded
+    assert not QT & loaded
+
+
+def test_the_engine_is_imported_by_what_is_used_of_it() -> None:
+    """Its name alone loads nothing, and to make a patch loads no compiler and no device."""
+    assert not {"numpy", "msgspec", "llvmlite", "cuda"} & loaded_by("import engine")
+    assert {"compiler", "runtime"}.isdisjoint(
+        name.split(".")[1] for name in loaded_by("import engine; engine.Patch()") if name.startswith("engine.")
+    )
+
+
+def test_help_loads_neither_the_engine_nor_qt() -> None:
+    """So that the shell's prompt is back at once."""
+    loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom app.cli import main\nmain()")
+    assert {name for name in loaded if name.startswith("engine")} == {"engine", "engine.diagnostics"}
+    assert not (QT | {"numpy", "rich", "pydantic", "typer"}) & loaded

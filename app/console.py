@@ -1,0 +1,40 @@
+"""Tables and progress on the terminal. Rich takes long to import, and nothing needs it that prints JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def make_console() -> Console:
+    """Return what writes to stdout; nothing is coloured by what it looks like."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def make_table(*columns: str) -> Table:
+    """Return a table without lines."""
+    from rich.table import Table
+
+    return Table(*columns, box=None, pad_edge=False, header_style="bold")
+
+
+@contextmanager
+def progress(title: str, total: int, *, show: bool) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on stderr; what it gives is called after each of `total` steps."""
+    if not show:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
