@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.analysis.guards import Guard
+from engine.device.host.translate.analysis.guards import Comparison
 from engine.device.host.translate.analysis.phase_values import PhaseValues
 from engine.device.host.translate.analysis.provenance import Root
 from engine.device.host.translate.analysis.ranges import Range, Ranges
@@ -73,8 +73,8 @@ class Accesses:
         )
         self._limits_at = limits
         self._ranges_of_threads: Ranges | None = None
-        self._hoisted: dict[tuple[Root | str, Operand, tuple[Guard, ...]], _Span] = {}
-        self._guards: dict[int, tuple[Guard, ...]] = {}
+        self._hoisted: dict[tuple[Root | str, Operand, tuple[Comparison, ...]], _Span] = {}
+        self._guards: dict[int, tuple[Comparison, ...]] = {}
         #: The block that is being written.
         self.block = 0
         #: Addresses at the start of each row of threads.
@@ -89,7 +89,7 @@ class Accesses:
         self.sites: list[tuple[int, int]] = []  # PTX line, kind of fault
         self.suffix = ", !llvm.access.group !1" if branch_free else ""
 
-    def hoist(self, ranges: Ranges, guards: dict[int, tuple[Guard, ...]], values: PhaseValues) -> None:
+    def hoist(self, ranges: Ranges, guards: dict[int, tuple[Comparison, ...]], values: PhaseValues) -> None:
         """Check accesses whose addresses can be told beforehand for all threads at once, those that pass the guards.
 
         `hoisted` writes these checks, before the threads run.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.device.host.translate.accesses import stop_check
-from engine.device.host.translate.analysis.control_flow import Block, Flow
+from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.table import OPCODES
 from engine.diagnostics import KernelError
@@ -16,13 +16,13 @@ from engine.ptx.tree import Guard, Instruction, Symbol
 _MISSHAPEN = (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
-class Ends(Protocol):
+class SuspensionWriter(Protocol):
     """Writes what happens where a thread waits for others."""
 
-    def ends(self, block: Block) -> bool:
+    def ends(self, block: BasicBlock) -> bool:
         """Whether a thread that runs a block waits at its last instruction, or at whatever that branches to."""
 
-    def write(self, block: Block) -> None:
+    def write(self, block: BasicBlock) -> None:
         """Write what happens in place of that instruction."""
 
 
@@ -31,7 +31,9 @@ def label(index: int) -> str:
     return f"block.{index}"
 
 
-def reachable(flow: Flow, start: int, ended: Callable[[Block], object] = lambda block: block.suspends) -> list[int]:
+def reachable(
+    flow: ControlFlow, start: int, ended: Callable[[BasicBlock], object] = lambda block: block.suspends
+) -> list[int]:
     """Return the blocks that run before the next suspension when execution starts at a block, in order.
 
     `ended` says after which blocks nothing more runs.
@@ -48,7 +50,9 @@ def reachable(flow: Flow, start: int, ended: Callable[[Block], object] = lambda 
     return sorted(found)
 
 
-def translate(body: Body, flow: Flow, start: int, return_label: str, ends: Ends | None = None) -> None:
+def translate(
+    body: Body, flow: ControlFlow, start: int, return_label: str, ends: SuspensionWriter | None = None
+) -> None:
     """Write every block from `start` to the next suspensions or the end."""
     ended = (lambda block: block.suspends) if ends is None else ends.ends
     for index in reachable(flow, start, ended):
@@ -73,7 +77,7 @@ def condition(body: Body, guard: Guard, line: int) -> str:
     return body.code.value(f"xor i1 {value}, true") if guard.negated else value
 
 
-def _instruction(body: Body, flow: Flow, block: Block, instruction: Instruction, return_label: str) -> None:
+def _instruction(body: Body, flow: ControlFlow, block: BasicBlock, instruction: Instruction, return_label: str) -> None:
     code, opcode = body.code, instruction.opcode
     if opcode in ("bra", "ret", "exit"):
         if opcode == "bra":

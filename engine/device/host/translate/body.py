@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Layout:
+class MemoryLayout:
     """Where a kernel's variables lie.
 
     `shared` and `local` map names to byte offsets in the thread block's and the thread's own memory. `parameters`
@@ -54,7 +54,7 @@ class Layout:
 class Body:
     """Registers and operands of one function being translated into `code`."""
 
-    def __init__(self, function: Function, layout: Layout, kernel: str) -> None:
+    def __init__(self, function: Function, layout: MemoryLayout, kernel: str) -> None:
         self.function = function
         #: A kernel's local addresses are offsets, which the optimiser can follow. A device function is given addresses
         #: in its callers' frames, so there they are the addresses themselves.
@@ -80,8 +80,8 @@ class Body:
         #: Functions that may be called, by name.
         self.callees: dict[str, Function] = {}
         self.copies = _copies(function)
-        self.loose = canonical_floats.loose(function)
-        self.flushed = self.loose if layout.flushes else canonical_floats.flushed(function)
+        self.noncanonical = canonical_floats.noncanonical(function)
+        self.flushed = self.noncanonical if layout.flushes else canonical_floats.flushed(function)
 
     def _place_local_variables(self) -> None:
         for variable in self.function.variables:
@@ -118,12 +118,12 @@ class Body:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def read(self, operand: Operand, ptx_type: str, line: int = 0) -> str:
-        """Return an operand's value in the LLVM type of `ptx_type`, settled."""
+        """Return an operand's value in the LLVM type of `ptx_type`, canonicalised."""
         if isinstance(operand, Register):
-            if operand.name in self.loose:
-                value = self.read_loose(operand, "f32", line)
-                settled = canonical_floats.settled(self.code, value, flush=self.layout.flushes)
-                return self.convert(settled, "float", llvm_type(ptx_type))
+            if operand.name in self.noncanonical:
+                value = self.read_noncanonical(operand, "f32", line)
+                value = canonical_floats.canonicalised(self.code, value, flush=self.layout.flushes)
+                return self.convert(value, "float", llvm_type(ptx_type))
             return self._read_register(operand.name, ptx_type, line)
         if isinstance(operand, Integer):
             return integer_constant(operand.value, ptx_type)
@@ -136,9 +136,9 @@ class Body:
             return self.code.value(f"xor i1 {value}, true")
         raise KernelError(f"PTX line {line}: operand must be a value, got {type(operand).__name__}", line=line)
 
-    def read_loose(self, operand: Operand, ptx_type: str, line: int = 0) -> str:
-        """Return the value of an operand of arithmetic, which need not be settled."""
-        if isinstance(operand, Register) and operand.name in self.loose:
+    def read_noncanonical(self, operand: Operand, ptx_type: str, line: int = 0) -> str:
+        """Return the value of an operand of arithmetic, which may be non-canonical."""
+        if isinstance(operand, Register) and operand.name in self.noncanonical:
             return self._read_register(operand.name, ptx_type, line)
         return self.read(operand, ptx_type, line)
 

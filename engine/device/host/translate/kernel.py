@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from engine.device.host.translate import abi, blocks, parallel
 from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.analysis.canonical_floats import flushing_entry
-from engine.device.host.translate.analysis.control_flow import Flow, build
+from engine.device.host.translate.analysis.control_flow import ControlFlow, control_flow
 from engine.device.host.translate.analysis.guards import Guards
 from engine.device.host.translate.analysis.phase_values import PhaseValues
 from engine.device.host.translate.analysis.provenance import Root, roots
 from engine.device.host.translate.analysis.ranges import Ranges
-from engine.device.host.translate.body import Body, Layout, quoted
+from engine.device.host.translate.analysis.suspension_points import is_suspension_point
+from engine.device.host.translate.body import Body, MemoryLayout, quoted
 from engine.device.host.translate.opcodes.calls import frame, function_name
 from engine.device.host.translate.passes.inlining import inline_suspending
-from engine.device.host.translate.passes.lockstep_loops import with_turns
-from engine.device.host.translate.passes.web_splitting import renamed, without_repeats
-from engine.device.host.translate.phases import phase
+from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
+from engine.device.host.translate.passes.web_splitting import split_webs, without_redundant_moves
+from engine.device.host.translate.phases.phase import translate_waiting
 from engine.device.host.translate.runtime.thread_loops import block_loop, memory_prologue, share, thread_loop
 from engine.diagnostics import KernelError
 from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
@@ -55,7 +56,7 @@ def translate_kernel(
     shared = shared_layout(shared_variables(kernel, functions, module.variables))[0]
     visible = {name: item for name, item in module.variables.items() if item.space != "shared"}
     numbers = {item.name: addresses[item.name] for item in used}
-    layout = Layout(shared, visible, numbers, flushes=flushes)
+    layout = MemoryLayout(shared, visible, numbers, flushes=flushes)
     layout.parameters = {parameter.name: parameter.offset for parameter in signature.parameters}
     layout.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
     callees = {item.name: item for item in used}
@@ -64,13 +65,13 @@ def translate_kernel(
     )
     if not signature.uses_dynamic_shared:
         layout.fixed_shared = signature.shared_bytes
-    device_functions = Layout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
+    device_functions = MemoryLayout(shared, visible, numbers, static_shared=layout.static_shared, flushes=flushes)
     text = [_device_function(item, device_functions, kernel.name, callees) for item in used]
-    kernel = without_repeats(kernel, build(kernel, phase.suspends))
-    kernel = _with_turns(renamed(kernel, build(kernel, phase.suspends)), layout)
-    flow = build(kernel, phase.suspends)
+    kernel = without_redundant_moves(kernel, control_flow(kernel, is_suspension_point))
+    kernel = _with_lockstep_loops(split_webs(kernel, control_flow(kernel, is_suspension_point)), layout)
+    flow = control_flow(kernel, is_suspension_point)
     if any(block.suspends for block in flow.blocks):
-        body, scratch_bytes = phase.translate(kernel, layout, callees, flow)
+        body, scratch_bytes = translate_waiting(kernel, layout, callees, flow)
     else:
         body, scratch_bytes = _plain(kernel, layout, callees, flow)
     spins = any(item.opcode == "wl" and item.modifiers == ("yield",) for item in kernel.instructions)
@@ -81,15 +82,15 @@ def translate_kernel(
     return TranslatedKernel(kernel.name, "\n".join([*text, body, share(kernel.name)]), scratch_bytes, spins)
 
 
-def _with_turns(kernel: Function, layout: Layout) -> Function:
+def _with_lockstep_loops(kernel: Function, layout: MemoryLayout) -> Function:
     """Return a kernel whose loops are cut where its threads go round them together."""
     accesses = Accesses(
         Body(kernel, layout, kernel.name), roots(kernel, layout.parameters, set(layout.module)), branch_free=False
     )
-    return with_turns(kernel, lambda instruction: parallel.is_simple(instruction, accesses))
+    return with_lockstep_loops(kernel, lambda instruction: parallel.is_simple(instruction, accesses))
 
 
-def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> tuple[str, int]:
+def _plain(kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow) -> tuple[str, int]:
     """Return a kernel whose threads never wait for each other: plain loops around its body; and its scratch bytes."""
     body = Body(kernel, layout, kernel.name)
     body.callees = callees
@@ -119,7 +120,7 @@ def _plain(kernel: Function, layout: Layout, callees: dict[str, Function], flow:
     )
 
 
-def _parallel(body: Body, provenance: dict[str, Root | None], flow: Flow) -> str:
+def _parallel(body: Body, provenance: dict[str, Root | None], flow: ControlFlow) -> str:
     """Return a kernel whose threads run many at once, with its checked twin where checks are hoisted."""
     kernel = body.function
     values = PhaseValues()
@@ -141,13 +142,15 @@ def _parallel(body: Body, provenance: dict[str, Root | None], flow: Flow) -> str
     prologue = memory_prologue(body.layout) + "\n".join([*body.accesses.prologue, edges])
     text = (
         f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n"
-        f"  %settled = alloca i32\n{fold.slots}{entry}\n"
+        f"  %common = alloca i32\n{fold.slots}{entry}\n"
         f"  br label %start\n{block_loop(prologue, choice + fold.reset + loop + fold.judge)}}}\n"
     )
     return text + (_checked(kernel, body.layout, provenance, flow, slow_name) if choice else "")
 
 
-def _checked(kernel: Function, layout: Layout, provenance: dict[str, Root | None], flow: Flow, name: str) -> str:
+def _checked(
+    kernel: Function, layout: MemoryLayout, provenance: dict[str, Root | None], flow: ControlFlow, name: str
+) -> str:
     """Return the twin of a parallel kernel that checks every access: for thread blocks at the edge of a buffer."""
     body = Body(kernel, layout, kernel.name)
     body.accesses = Accesses(body, provenance, branch_free=False)
@@ -161,14 +164,14 @@ def _checked(kernel: Function, layout: Layout, provenance: dict[str, Root | None
     )
 
 
-def _device_function(function: Function, layout: Layout, kernel: str, callees: dict[str, Function]) -> str:
+def _device_function(function: Function, layout: MemoryLayout, kernel: str, callees: dict[str, Function]) -> str:
     """Return a device function; it returns true when the thread has ended inside it."""
     body = Body(function, layout, kernel)
     body.callees = callees
     names = [variable.name for variable in (*function.results, *function.parameters)]
     body.param_pointers.update((name, f"%formal.{index}") for index, name in enumerate(names))
     body.accesses = Accesses(body, {}, branch_free=False)
-    flow = build(function, lambda _instruction: False)
+    flow = control_flow(function)
     blocks.translate(body, flow, 0, "thread.return")
     formal = "".join(f", ptr %formal.{index}" for index in range(len(names)))
     _check_local(function, body)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.device.host.translate.accesses import LAST_SITE, Accesses, space_of
-from engine.device.host.translate.analysis.control_flow import Block, Flow
+from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow
 from engine.device.host.translate.body import Body
 from engine.ptx.tree import Instruction
 
@@ -20,7 +20,7 @@ _SERIAL = frozenset(
 _ORDERED = frozenset(("volatile", "acquire", "release", "relaxed", "mmio"))
 
 
-def is_parallel(flow: Flow, pieces: Iterable[int], accesses: Accesses) -> bool:
+def is_parallel(flow: ControlFlow, pieces: Iterable[int], accesses: Accesses) -> bool:
     """Whether blocks may run for many threads at once: no loop, call or atomic, and every address has a known root.
 
     Threads that do not wait for each other must not depend on each other either, so their accesses may be mixed.
@@ -35,7 +35,7 @@ def is_parallel(flow: Flow, pieces: Iterable[int], accesses: Accesses) -> bool:
     return True
 
 
-def has_loop(flow: Flow, pieces: list[int]) -> bool:
+def has_loop(flow: ControlFlow, pieces: list[int]) -> bool:
     """Whether a thread may go round in circles without waiting: take away what ends until nothing does."""
     left = {index: set(() if flow.blocks[index].suspends else flow.blocks[index].successors) for index in pieces}
     while True:
@@ -46,7 +46,7 @@ def has_loop(flow: Flow, pieces: list[int]) -> bool:
             del left[index]
 
 
-def _own(block: Block) -> list[Instruction]:
+def _own(block: BasicBlock) -> list[Instruction]:
     return block.instructions[:-1] if block.suspends else block.instructions
 
 
@@ -152,7 +152,7 @@ FRAME = (
 def choice(body: Body, slow: str, done: str) -> str:
     """Return the text that goes on when all hoisted checks hold, and else runs the piece's checked twin.
 
-    The twin's result goes to `%settled`.
+    The twin's result goes to `%common`.
     """
     lines, fine = body.accesses.hoisted()
     if not fine:
@@ -160,6 +160,6 @@ def choice(body: Body, slow: str, done: str) -> str:
     return (
         "\n".join(lines)
         + f"\n  br i1 {fine}, label %fast, label %slow, !prof !2\n"
-        + f"slow:\n  %slow.settled = call i32 {slow}({FRAME})\n  store i32 %slow.settled, ptr %settled\n"
+        + f"slow:\n  %slow.common = call i32 {slow}({FRAME})\n  store i32 %slow.common, ptr %common\n"
         + f"  br label %{done}\nfast:\n"
     )

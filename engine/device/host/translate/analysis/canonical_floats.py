@@ -1,13 +1,14 @@
-"""What the bits of an f32 may be between instructions: NaNs and flushed subnormals become the GPU's when looked at.
+"""Non-canonical f32 values: NaNs and subnormals that a GPU would not give, and where they become canonical.
 
-A GPU gives one NaN for every f32 that is none, and `.ftz` makes zeros of subnormals. Arithmetic cannot tell one NaN
-from another, so a register that only f32 arithmetic writes may be *loose*: it holds whatever NaN the processor gave.
-In a module that flushes in hardware a subnormal in it stands for a zero, too. Arithmetic reads a loose register as it
-is; stores, integer instructions and all others read it settled. Loops thus settle nothing.
+A GPU gives one NaN for every f32 result that is not a number, and `.ftz` makes zeros of subnormals. Arithmetic cannot
+tell one NaN from another, so a register that only f32 arithmetic writes may be *non-canonical*: it holds whatever NaN
+the processor gave. In a module that flushes in hardware, a subnormal in such a register stands for zero. Arithmetic
+reads the register as it is; stores, integer instructions and all others read its *canonicalised* value. So a loop of
+arithmetic canonicalises nothing.
 
-A module flushes in hardware when all its f32 arithmetic has `.ftz` and nothing in it needs subnormals: then the
-processor takes and gives zeros for them, from a kernel's first instruction to its last. Like the GPU, x86 flushes what
-is below the least normal number after rounding to 24 bits.
+A module flushes in hardware when all its f32 arithmetic has `.ftz` and nothing in it needs subnormals. The processor
+then treats subnormal operands and results as zeros from a kernel's first instruction to its last. Like the GPU, x86
+flushes what is below the least normal number after rounding to 24 bits.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def is_arithmetic(instruction: Instruction) -> bool:
 
 
 @fact
-def loose(function: Function) -> set[str]:
-    """Return the registers of a function that are loose."""
+def noncanonical(function: Function) -> set[str]:
+    """Return the registers of a function that may hold non-canonical values."""
     return _only_written_by(function, is_arithmetic)
 
 
@@ -75,7 +76,7 @@ def _only_written_by(function: Function, is_source: Callable[[Instruction], bool
 
 
 def _copy(instruction: Instruction) -> tuple[str, list[str]] | None:
-    """Return the target and the sources of a copy of 32 bits; None for a copy of what may need settling."""
+    """Return the target and the sources of a copy of 32 bits; None for any other instruction."""
     kinds = types_of(instruction)
     if instruction.opcode not in ("mov", "selp") or len(instruction.modifiers) != 1 or kinds not in (["f32"], ["b32"]):
         return None
@@ -87,7 +88,7 @@ def _copy(instruction: Instruction) -> tuple[str, list[str]] | None:
 
 
 def _is_number(operand: Operand) -> bool:
-    """Whether an operand is a constant that settling leaves as it is."""
+    """Whether an operand is a constant that is canonical."""
     if isinstance(operand, Integer):
         raw = operand.value
     elif isinstance(operand, Float) and operand.width == 32:
@@ -98,7 +99,7 @@ def _is_number(operand: Operand) -> bool:
     return raw in (0, 0x80000000, 0x7FFFFFFF) or 0x00800000 <= magnitude <= 0x7F800000
 
 
-def settled(code: Code, value: str, *, flush: bool) -> str:
+def canonicalised(code: Code, value: str, *, flush: bool) -> str:
     """Return an f32 with the GPU's NaN in the place of any other, and with zeros for subnormals if `flush`.
 
     In integers, since LLVM counts all NaNs as one float.
@@ -118,11 +119,11 @@ def flushes_in_hardware(functions: Iterable[Function], triple: str) -> bool:
     return (
         triple.startswith("x86_64")
         and any("ftz" in item.modifiers for item in instructions)
-        and all(_stands_flushing(item) for item in instructions)
+        and all(_allows_flushing(item) for item in instructions)
     )
 
 
-def _stands_flushing(instruction: Instruction) -> bool:
+def _allows_flushing(instruction: Instruction) -> bool:
     """Whether an instruction gives what it must while the processor flushes subnormals."""
     name, modifiers = instruction.opcode, set(instruction.modifiers)
     if any(isinstance(item, Float) and not _is_number(item) for item in instruction.operands):
@@ -130,7 +131,7 @@ def _stands_flushing(instruction: Instruction) -> bool:
     if name in _BITWISE:
         return True
     if name == "cvt":
-        return _conversion_stands_flushing(instruction)
+        return _conversion_allows_flushing(instruction)
     if name in ("mma", "wmma", "testp") or {"f64", "f32x2", "bf16", "bf16x2"} & modifiers:
         return False
     if name in ("atom", "red"):
@@ -140,7 +141,7 @@ def _stands_flushing(instruction: Instruction) -> bool:
     return "f32" not in modifiers or ("ftz" in modifiers and not _DIRECTED & modifiers)
 
 
-def _conversion_stands_flushing(instruction: Instruction) -> bool:
+def _conversion_allows_flushing(instruction: Instruction) -> bool:
     kinds, modifiers = types_of(instruction), set(instruction.modifiers)
     floats = [kind for kind in kinds if is_float(kind)]
     if not floats or floats == ["f16"]:

@@ -74,7 +74,7 @@ def used(instruction: Instruction) -> set[str]:
 
 
 @dataclass
-class Block:
+class BasicBlock:
     """Statements that run in a row; `suspends` when the last one waits for other threads."""
 
     index: int
@@ -85,10 +85,10 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Flow:
+class ControlFlow:
     """A function's blocks, the first one the entry, and the block each label starts."""
 
-    blocks: list[Block]
+    blocks: list[BasicBlock]
     labels: dict[str, int]
 
     @property
@@ -111,15 +111,17 @@ class Flow:
         return False
 
 
-def build(function: Function, suspends: Callable[[Instruction], bool]) -> Flow:
+def control_flow(
+    function: Function, suspends: Callable[[Instruction], bool] = lambda _instruction: False
+) -> ControlFlow:
     """Split a function's body into blocks; an instruction that `suspends` ends its block."""
-    blocks = [Block(0)]
+    blocks = [BasicBlock(0)]
     labels: dict[str, int] = {}
     fresh = True
     for item in function.body or ():
         if isinstance(item, Label):
             if not fresh:
-                blocks.append(Block(len(blocks)))
+                blocks.append(BasicBlock(len(blocks)))
                 fresh = True
             labels[item.name] = len(blocks) - 1
             continue
@@ -127,16 +129,16 @@ def build(function: Function, suspends: Callable[[Instruction], bool]) -> Flow:
         blocks[-1].suspends = suspends(item)
         fresh = False
         if blocks[-1].suspends or item.opcode in ("bra", "brx", "ret", "exit", "trap"):
-            blocks.append(Block(len(blocks)))
+            blocks.append(BasicBlock(len(blocks)))
             fresh = True
     for block in blocks:
         block.successors = _successors(block, labels, function, len(blocks))
-    flow = Flow(blocks, labels)
+    flow = ControlFlow(blocks, labels)
     _liveness(flow)
     return flow
 
 
-def _successors(block: Block, labels: dict[str, int], function: Function, count: int) -> list[int]:
+def _successors(block: BasicBlock, labels: dict[str, int], function: Function, count: int) -> list[int]:
     following = [block.index + 1] if block.index + 1 < count else []
     if not block.instructions:
         return following
@@ -162,7 +164,7 @@ def _target(labels: dict[str, int], name: str, instruction: Instruction) -> int:
     return labels[name]
 
 
-def _liveness(flow: Flow) -> None:
+def _liveness(flow: ControlFlow) -> None:
     generated: list[set[str]] = []
     killed: list[set[str]] = []
     for block in flow.blocks:
@@ -228,7 +230,7 @@ class Loop:
     latch: int
     blocks: frozenset[int]
 
-    def exits(self, flow: Flow) -> list[tuple[int, int]]:
+    def exits(self, flow: ControlFlow) -> list[tuple[int, int]]:
         """Return the edges that leave the loop."""
         return [
             (index, following)
@@ -238,7 +240,7 @@ class Loop:
         ]
 
 
-def loops(flow: Flow) -> list[Loop]:
+def loops(flow: ControlFlow) -> list[Loop]:
     """Return a loop for each branch that goes back in the text: every way round has one."""
     before: dict[int, list[int]] = {}
     for block in flow.blocks:

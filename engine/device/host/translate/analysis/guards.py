@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from engine.device.host.translate.analysis.control_flow import Block, Flow, fact, writes
-from engine.ptx.tree import Function, Instruction, Operand, Register, Symbol
-from engine.ptx.tree import Guard as TakenWhen
+from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, fact, writes
+from engine.ptx.tree import Function, Guard, Instruction, Operand, Register, Symbol
 
 #: (register, comparison that holds, the other side, of unsigned numbers); comparisons are lt, le, gt, ge and eq.
-Guard = tuple[Register, str, Operand, bool]
-_Comparison = tuple[Register, str, Operand, bool, Instruction]
+Comparison = tuple[Register, str, Operand, bool]
+_SetComparison = tuple[Register, str, Operand, bool, Instruction]
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -30,7 +29,7 @@ class Guards:
     def __init__(
         self,
         function: Function,
-        flow: Flow,
+        flow: ControlFlow,
         start: int,
         pieces: Iterable[int],
         is_fresh: Callable[[Register, Instruction], bool],
@@ -44,11 +43,11 @@ class Guards:
                     if following in self._before:
                         self._before[following].add(index)
 
-    def of_blocks(self) -> dict[int, tuple[Guard, ...]]:
+    def of_blocks(self) -> dict[int, tuple[Comparison, ...]]:
         """Return what holds in each of the pieces; nothing where several ways lead to one."""
-        found: dict[int, tuple[Guard, ...]] = {}
+        found: dict[int, tuple[Comparison, ...]] = {}
 
-        def known(index: int, depth: int = 0) -> tuple[Guard, ...]:
+        def known(index: int, depth: int = 0) -> tuple[Comparison, ...]:
             if index not in found:
                 found[index] = ()
                 if index != self._start and len(self._before[index]) == 1 and depth < 50:
@@ -58,7 +57,7 @@ class Guards:
 
         return {index: known(index) for index in self._before}
 
-    def comparison(self, taken: TakenWhen) -> Guard | None:
+    def comparison(self, taken: Guard) -> Comparison | None:
         """Return the one comparison that a guard is, in the sense in which the guarded instruction runs."""
         setter = self._setters.get(taken.register.name)
         if setter is None or setter.opcode != "setp":
@@ -66,7 +65,7 @@ class Guards:
         found = self._fresh(_holds(taken.register.name, not taken.negated, self._setters))
         return found[0] if found else None
 
-    def _edge(self, source: Block, target: int) -> tuple[Guard, ...]:
+    def _edge(self, source: BasicBlock, target: int) -> tuple[Comparison, ...]:
         last = source.instructions[-1] if source.instructions else None
         if last is None or last.guard is None or last.opcode not in ("bra", "ret", "exit"):
             return ()
@@ -76,7 +75,7 @@ class Guards:
             return ()
         return self._fresh(_holds(last.guard.register.name, taken != last.guard.negated, self._setters))
 
-    def _fresh(self, found: Iterable[_Comparison]) -> tuple[Guard, ...]:
+    def _fresh(self, found: Iterable[_SetComparison]) -> tuple[Comparison, ...]:
         return tuple(
             (register, comparison, other, is_unsigned)
             for register, comparison, other, is_unsigned, setter in found
@@ -90,7 +89,9 @@ def _setters(function: Function) -> dict[str, Instruction]:
     return {name: items[0] for name, items in writes(function).items() if len(items) == 1 and items[0].guard is None}
 
 
-def _holds(predicate: str, is_true: bool, setters: dict[str, Instruction], depth: int = 0) -> tuple[_Comparison, ...]:
+def _holds(
+    predicate: str, is_true: bool, setters: dict[str, Instruction], depth: int = 0
+) -> tuple[_SetComparison, ...]:
     """Return the comparisons that follow from a predicate's value, with the instructions that make them."""
     setter = setters.get(predicate)
     if setter is None or depth > 8:
@@ -108,7 +109,7 @@ def _holds(predicate: str, is_true: bool, setters: dict[str, Instruction], depth
     if not is_true:
         comparison = _OPPOSITE[comparison]
     _, left, right = setter.operands
-    found: list[_Comparison] = []
+    found: list[_SetComparison] = []
     if isinstance(left, Register):
         found.append((left, comparison, right, is_unsigned, setter))
     if isinstance(right, Register):

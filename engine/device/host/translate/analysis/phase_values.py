@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from engine.device.host.translate.analysis.control_flow import Flow, defined, used, writes
-from engine.device.host.translate.analysis.rematerialise import is_pure, recomputable
+from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, used, writes
+from engine.device.host.translate.analysis.rematerialise import is_pure, rematerialisable
 from engine.device.host.translate.special_registers import SPECIAL
 from engine.ptx.tree import Function, Instruction, Register
 
@@ -43,11 +43,11 @@ class PhaseValues:
 
 
 def phase_values(
-    function: Function, flow: Flow, pieces: Sequence[int], start: int, restored: dict[str, Restored]
+    function: Function, flow: ControlFlow, pieces: Sequence[int], start: int, restored: dict[str, Restored]
 ) -> PhaseValues:
     """Return what is known in the phase that runs the blocks `pieces` from block `start`."""
     stale = _stale(flow, pieces, restored)
-    known = recomputable(function)
+    known = rematerialisable(function)
     written = writes(function)
     derived: dict[str, Instruction] = {}
     before = flow.blocks[start].live_in
@@ -73,7 +73,7 @@ def phase_values(
     return PhaseValues(restored, derived, stale)
 
 
-def _stale(flow: Flow, pieces: Sequence[int], restored: Collection[str]) -> dict[int, frozenset[str]]:
+def _stale(flow: ControlFlow, pieces: Sequence[int], restored: Collection[str]) -> dict[int, frozenset[str]]:
     """Return the restored registers that may have been written again before each instruction."""
     at_start: dict[int, frozenset[str]] = {index: frozenset() for index in pieces}
     changed = True

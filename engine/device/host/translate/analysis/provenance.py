@@ -25,9 +25,9 @@ def roots(function: Function, parameters: dict[str, int], variables: set[str]) -
     )
     pointers = _converted_parameters(function, parameters) if only_converted else None
     found: dict[str, Root] = {}
-    _spread(function, parameters, variables, pointers, found, settled=False)
+    _spread(function, parameters, variables, pointers, found, is_final=False)
     # Only now is it known which values have no root: where those meet pointers, they may be pointers as well.
-    _spread(function, parameters, variables, pointers, found, settled=True)
+    _spread(function, parameters, variables, pointers, found, is_final=True)
     return {name: None if root == _UNKNOWN else root for name, root in found.items()}
 
 
@@ -38,7 +38,7 @@ def _spread(
     pointers: set[int] | None,
     found: dict[str, Root],
     *,
-    settled: bool,
+    is_final: bool,
 ) -> None:
     """Carry roots from instruction to instruction until nothing changes."""
     changed = True
@@ -51,16 +51,16 @@ def _spread(
             if instruction.opcode == "ld":
                 root = _loaded(instruction, parameters, pointers)
             else:
-                root = _computed(instruction, found, variables, settled=settled)
+                root = _computed(instruction, found, variables, is_final=is_final)
             for name in names:
-                if root is None and not (settled and name in found):
+                if root is None and not (is_final and name in found):
                     continue
                 joined = root if root is not None and found.get(name, root) == root else _UNKNOWN
                 if found.get(name) != joined:
                     found[name], changed = joined, True
 
 
-def _computed(instruction: Instruction, found: dict[str, Root], variables: set[str], *, settled: bool) -> Root | None:
+def _computed(instruction: Instruction, found: dict[str, Root], variables: set[str], *, is_final: bool) -> Root | None:
     """Return the root of what an instruction computes; None when there is no pointer in it."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in ("atom", "shfl", "call"):
@@ -73,7 +73,7 @@ def _computed(instruction: Instruction, found: dict[str, Root], variables: set[s
         return None
     if opcode not in _SUMS or len(roots) > 1 or (opcode == "sub" and sources[1]):
         return _UNKNOWN
-    if settled and opcode in ("selp", "min", "max"):
+    if is_final and opcode in ("selp", "min", "max"):
         for operand, item in zip(instruction.operands[1:3], sources, strict=False):
             if not item and not isinstance(operand, Integer):
                 return _UNKNOWN

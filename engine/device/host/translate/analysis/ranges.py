@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.analysis.guards import Guard
+from engine.device.host.translate.analysis.guards import Comparison
 from engine.device.host.translate.analysis.phase_values import PhaseValues
-from engine.device.host.translate.analysis.rematerialise import recomputable
+from engine.device.host.translate.analysis.rematerialise import rematerialisable
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
 
@@ -62,14 +62,14 @@ class Ranges:
         self._body = body
         self._values = values
         self._row = row
-        self._instructions: Mapping[str, Instruction] = recomputable(body.function) | values.derived
+        self._instructions: Mapping[str, Instruction] = rematerialisable(body.function) | values.derived
         self._found: dict[str, Range | None] = {}
         self.lines: list[str] = []
         self.conditions: list[str] = []
         self._values_of: dict[str, str] = {}
-        self._guarded: dict[tuple[Guard, ...], Ranges] = {}
+        self._guarded: dict[tuple[Comparison, ...], Ranges] = {}
 
-    def guarded(self, guards: tuple[Guard, ...]) -> Ranges:
+    def guarded(self, guards: tuple[Comparison, ...]) -> Ranges:
         """Return the ranges that count where the guards hold; they share lines and conditions with these."""
         if not guards or self._row:
             return self
@@ -133,7 +133,7 @@ class Ranges:
             least = self.value(f"call i64 @llvm.smin.i64(i64 {least}, i64 {condition})")
         return self.value(f"icmp sge i64 {least}, 0")
 
-    def decided(self, comparison: Guard) -> str | None:
+    def decided(self, comparison: Comparison) -> str | None:
         """Return the i1 value that says how a comparison comes out in all threads, required to be the same in all.
 
         None when that cannot be told.
@@ -154,7 +154,7 @@ class Ranges:
         self.require(f"and i64 {above}, {below}")
         return self.value(f"icmp sge i64 {above}, 0")
 
-    def order(self, comparison: Guard) -> None:
+    def order(self, comparison: Comparison) -> None:
         """Require that unsigned numbers compare as signed ones."""
         register, _, other, is_unsigned = comparison
         for item in (register, other) if is_unsigned else ():
@@ -162,7 +162,7 @@ class Ranges:
             if found is not None:
                 self._at_least_zero(found)
 
-    def clipped(self, comparison: Guard, first: str, end: str) -> tuple[str, str] | None:
+    def clipped(self, comparison: Comparison, first: str, end: str) -> tuple[str, str] | None:
         """Return the i64 bounds, within given ones, of the threads of a row that pass a comparison.
 
         None when they are not neighbours, or that cannot be told.

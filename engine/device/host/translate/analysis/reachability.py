@@ -1,39 +1,39 @@
-"""Which blocks follow which in a graph of blocks; sets of blocks are the bits of one number."""
+"""Reachability and postdominators in a graph of blocks; a set of blocks is the bits of one integer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 
-class Ways:
-    """The ways through a graph that is given as the successors of each block."""
+class Reachability:
+    """Answers about a graph that is given as the successors of each block; it keeps what it has computed."""
 
-    def __init__(self, following: Sequence[Sequence[int]]) -> None:
-        self.following = following
-        self._after: dict[int, int] = {}
-        self._always: dict[int, dict[int, int]] = {}
+    def __init__(self, successors: Sequence[Sequence[int]]) -> None:
+        self.successors = successors
+        self._reachable: dict[int, int] = {}
+        self._postdominators: dict[int, dict[int, int]] = {}
 
-    def reach(self, start: int) -> int:
-        """Return the blocks that may run from a block on, itself among them."""
-        if start not in self._after:
+    def reachable(self, start: int) -> int:
+        """Return the blocks that can be reached from a block, including itself."""
+        if start not in self._reachable:
             found, pending = 1 << start, [start]
             while pending:
-                for following in self.following[pending.pop()]:
-                    if not found >> following & 1:
-                        found |= 1 << following
-                        pending.append(following)
-            self._after[start] = found
-        return self._after[start]
+                for successor in self.successors[pending.pop()]:
+                    if not found >> successor & 1:
+                        found |= 1 << successor
+                        pending.append(successor)
+            self._reachable[start] = found
+        return self._reachable[start]
 
-    def always(self, end: int) -> dict[int, int]:
-        """Return, for each block from which `end` can be reached, the blocks on every way there: its postdominators."""
-        known = self._always.get(end)
+    def postdominators(self, end: int) -> dict[int, int]:
+        """Return, for each block from which `end` can be reached, the blocks on every path from it to `end`."""
+        known = self._postdominators.get(end)
         if known is not None:
             return known
-        blocks = [index for index in range(len(self.following)) if self.reach(index) >> end & 1]
+        blocks = [index for index in range(len(self.successors)) if self.reachable(index) >> end & 1]
         everything = sum(1 << index for index in blocks)
-        always = dict.fromkeys(blocks, everything)
-        always[end] = 1 << end
+        found = dict.fromkeys(blocks, everything)
+        found[end] = 1 << end
         changed = True
         while changed:
             changed = False
@@ -41,28 +41,27 @@ class Ways:
                 if index == end:
                     continue
                 shared = everything
-                for following in self.following[index]:
-                    if following in always:
-                        shared &= always[following]
+                for successor in self.successors[index]:
+                    if successor in found:
+                        shared &= found[successor]
                 now = shared | 1 << index
-                if now != always[index]:
-                    always[index], changed = now, True
-        self._always[end] = always
-        return always
+                if now != found[index]:
+                    found[index], changed = now, True
+        self._postdominators[end] = found
+        return found
 
-    def apart(self, source: int, end: int) -> int:
-        """Return the blocks on ways from a branch to `end`, up to where all of these ways meet again."""
-        always = self.always(end)
-        if source not in always:
+    def divergent(self, branch: int, end: int) -> int:
+        """Return the blocks on some but not all paths from a branch to `end`, up to where these paths meet again."""
+        postdominators = self.postdominators(end)
+        if branch not in postdominators:
             return 0
-        meeting = always[source] & ~(1 << source)
-        found = 0
-        pending = [following for following in self.following[source] if following in always]
+        meeting = postdominators[branch] & ~(1 << branch)
+        found, pending = 0, [item for item in self.successors[branch] if item in postdominators]
         while pending:
             index = pending.pop()
             if not (found | meeting) >> index & 1:
                 found |= 1 << index
-                pending += [following for following in self.following[index] if following in always]
+                pending += [item for item in self.successors[index] if item in postdominators]
         return found
 
 

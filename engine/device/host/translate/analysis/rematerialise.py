@@ -13,7 +13,7 @@ _VOLATILE = ("%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
 
 
 @fact
-def recomputable(function: Function) -> dict[str, Instruction]:
+def rematerialisable(function: Function) -> dict[str, Instruction]:
     """Return the registers that are written once from nothing but constants, parameters and each other, in order."""
     written = writes(function)
     found: dict[str, Instruction] = {}

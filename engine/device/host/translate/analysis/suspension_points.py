@@ -1,7 +1,7 @@
 """The instructions at which a thread waits for others: what each hands over, how it is resolved, what comes back.
 
 A thread that arrives writes its operands to its places in the exchange arrays. When all that must arrive have done so,
-the point's resolver fills the result arrays, and each thread reads its results as it goes on.
+the point's collective fills the result arrays, and each thread reads its results as it goes on.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from engine.device.host.translate.types import TYPES
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
 
-#: At a YIELD a thread waits for a value that others write, at a TURN it only lets them go as far.
-BARRIER, WARP, YIELD, TURN = 1, 2, 3, 4
+#: At a YIELD a thread waits for a value that others write, at a LOCKSTEP it only lets them go as far.
+BARRIER, WARP, YIELD, LOCKSTEP = 1, 2, 3, 4
 #: Exchange arrays for operands (as many as the largest fragments need), then those for the barrier's number and count;
 #: a warp's member mask is where a barrier's count is.
 NUMBER, COUNT, MEMBERS = 34, 35, 35
@@ -25,7 +25,7 @@ EXCHANGES, RESULTS = 36, 16
 
 
 @dataclass(frozen=True)
-class Point:
+class SuspensionPoint:
     """What happens at one waiting instruction.
 
     `given` are (exchange array, operand, PTX type); `results` are (result array, destination, PTX type); `resolver`
@@ -36,14 +36,14 @@ class Point:
     kind: int
     given: tuple[tuple[int, Operand, str], ...]
     results: tuple[tuple[int, Operand, str], ...]
-    resolver: str
+    collective: str
     definition: Callable[[str], str] | None = None
 
     @property
     def is_plain_barrier(self) -> bool:
         """Whether it is a barrier at which threads hand over nothing but constants."""
         constant = all(isinstance(operand, Integer) for _, operand, _ in self.given)
-        return self.kind == BARRIER and not self.resolver and not self.results and constant
+        return self.kind == BARRIER and not self.collective and not self.results and constant
 
     def operand(self, place: int) -> Operand:
         """Return what goes to an exchange array."""
@@ -52,13 +52,13 @@ class Point:
     @property
     def is_idle(self) -> bool:
         """Whether a thread that comes to the point leaves nothing there."""
-        return self.is_plain_barrier or self.kind in (YIELD, TURN)
+        return self.is_plain_barrier or self.kind in (YIELD, LOCKSTEP)
 
     @property
     def names_members(self) -> bool:
         """Whether threads may name different members, or barriers, and the result depends on which."""
         place = {BARRIER: NUMBER, WARP: MEMBERS}.get(self.kind)
-        return bool(self.resolver) and any(
+        return bool(self.collective) and any(
             index == place and not isinstance(operand, Integer) for index, operand, _ in self.given
         )
 
@@ -81,7 +81,7 @@ def result(index: int) -> int:
 _WARP = frozenset(("shfl", "vote", "match", "redux", "activemask", "elect", "mma", "wmma", "wl"))
 
 
-def is_point(instruction: Instruction) -> bool:
+def is_suspension_point(instruction: Instruction) -> bool:
     """Whether a thread waits at an instruction."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in ("bar", "barrier"):
@@ -89,14 +89,14 @@ def is_point(instruction: Instruction) -> bool:
     return opcode in _WARP
 
 
-def point_of(instruction: Instruction) -> Point:
+def suspension_point(instruction: Instruction) -> SuspensionPoint:
     """Return what a waiting instruction exchanges; KernelError for forms that the host does not run."""
     return _POINTS[instruction.opcode](instruction)
 
 
-def _wl(instruction: Instruction) -> Point:
-    if instruction.modifiers[0] in ("yield", "turn"):
-        return Point(YIELD if instruction.modifiers[0] == "yield" else TURN, (), (), "")
+def _wl(instruction: Instruction) -> SuspensionPoint:
+    if instruction.modifiers[0] in ("yield", "lockstep"):
+        return SuspensionPoint(YIELD if instruction.modifiers[0] == "yield" else LOCKSTEP, (), (), "")
     _, mode, count, *rest = instruction.modifiers
     words = matrix_fragments.permutation(mode, int(count[1:]), transposed="trans" in rest)
     target, source = (matrix_fragments.registers_of(operand) for operand in instruction.operands)
@@ -108,7 +108,7 @@ def _wl(instruction: Instruction) -> Point:
     )
 
 
-def _product(instruction: Instruction) -> Point:
+def _product(instruction: Instruction) -> SuspensionPoint:
     item = matrix_fragments.mma(instruction) if instruction.opcode == "mma" else matrix_fragments.wmma(instruction)
     target, *sources = (matrix_fragments.registers_of(operand) for operand in instruction.operands[:4])
     kinds = ["b64" if matrix.kind == "f64" else "b32" for matrix in (item.a, item.b, item.c)]
@@ -127,9 +127,9 @@ def _matrices(
     given: list[tuple[Operand, str]],
     results: list[tuple[Operand, str]],
     definition: Callable[[str], str],
-) -> Point:
+) -> SuspensionPoint:
     counts = "x".join(str(len(matrix_fragments.registers_of(operand))) for operand in instruction.operands)
-    return Point(
+    return SuspensionPoint(
         WARP,
         (*_numbered(given), (MEMBERS, _EVERYONE, "b32")),
         _numbered(results),
@@ -146,11 +146,13 @@ def _numbered(values: list[tuple[Operand, str]]) -> tuple[tuple[int, Operand, st
     return tuple(found)
 
 
-def _activemask(instruction: Instruction) -> Point:
-    return Point(WARP, ((MEMBERS, _EVERYONE, "b32"),), ((0, instruction.operands[0], "b32"),), "wl.activemask")
+def _activemask(instruction: Instruction) -> SuspensionPoint:
+    return SuspensionPoint(
+        WARP, ((MEMBERS, _EVERYONE, "b32"),), ((0, instruction.operands[0], "b32"),), "wl.activemask"
+    )
 
 
-def _elect(instruction: Instruction) -> Point:
+def _elect(instruction: Instruction) -> SuspensionPoint:
     return _warp((), instruction.operands[1], _results(instruction.operands[0], "b32"), "wl.elect")
 
 
@@ -159,7 +161,7 @@ def _members(instruction: Instruction, operands: tuple[Operand, ...]) -> Operand
     return operands[-1] if "sync" in instruction.modifiers else _EVERYONE
 
 
-def _shuffle(instruction: Instruction) -> Point:
+def _shuffle(instruction: Instruction) -> SuspensionPoint:
     mode = next(item for item in instruction.modifiers if item in ("up", "down", "bfly", "idx"))
     operands = instruction.operands[1:]
     given = tuple((index, operand, "b32") for index, operand in enumerate(operands[:3]))
@@ -167,7 +169,7 @@ def _shuffle(instruction: Instruction) -> Point:
     return _warp(given, _members(instruction, operands), results, f"wl.shfl.{mode}")
 
 
-def _vote(instruction: Instruction) -> Point:
+def _vote(instruction: Instruction) -> SuspensionPoint:
     mode = next(item for item in instruction.modifiers if item in ("all", "any", "uni", "ballot"))
     kind = "b32" if mode == "ballot" else "pred"
     operands = instruction.operands[1:]
@@ -175,7 +177,7 @@ def _vote(instruction: Instruction) -> Point:
     return _warp(((0, operands[0], "pred"),), _members(instruction, operands), results, f"wl.vote.{mode}")
 
 
-def _match(instruction: Instruction) -> Point:
+def _match(instruction: Instruction) -> SuspensionPoint:
     modifiers, operands = instruction.modifiers, instruction.operands[1:]
     kind = "b64" if "b64" in modifiers else "b32"
     mode = f"{'all' if 'all' in modifiers else 'any'}.{kind}"
@@ -183,7 +185,7 @@ def _match(instruction: Instruction) -> Point:
     return _warp(((0, operands[0], kind),), _members(instruction, operands), results, f"wl.match.{mode}")
 
 
-def _redux(instruction: Instruction) -> Point:
+def _redux(instruction: Instruction) -> SuspensionPoint:
     modifiers, operands = instruction.modifiers, instruction.operands[1:]
     kind = next(item for item in modifiers if item in TYPES)
     mode = next(item for item in modifiers if item in ("add", "min", "max", "and", "or", "xor"))
@@ -207,15 +209,15 @@ def _warp(
     given: tuple[tuple[int, Operand, str], ...],
     members: Operand,
     results: tuple[tuple[int, Operand, str], ...],
-    resolver: str,
-) -> Point:
-    return Point(WARP, (*given, (MEMBERS, members, "b32")), results, resolver)
+    collective: str,
+) -> SuspensionPoint:
+    return SuspensionPoint(WARP, (*given, (MEMBERS, members, "b32")), results, collective)
 
 
-def _barrier(instruction: Instruction) -> Point:
+def _barrier(instruction: Instruction) -> SuspensionPoint:
     modifiers, operands = instruction.modifiers, instruction.operands
     if "warp" in modifiers:
-        return Point(WARP, ((MEMBERS, operands[0], "b32"),), (), "")
+        return SuspensionPoint(WARP, ((MEMBERS, operands[0], "b32"),), (), "")
     none = Integer(0)
     if "red" in modifiers:
         mode = next(item for item in modifiers if item in ("and", "or", "popc"))
@@ -223,13 +225,15 @@ def _barrier(instruction: Instruction) -> Point:
         number, count, predicate = rest[0], rest[1] if len(rest) == 3 else none, rest[-1]
         kind = "u32" if mode == "popc" else "pred"
         given = ((0, predicate, "pred"), (NUMBER, number, "b32"), (COUNT, count, "b32"))
-        return Point(BARRIER, given, ((0, target, kind),), f"wl.bar.{mode}")
+        return SuspensionPoint(BARRIER, given, ((0, target, kind),), f"wl.bar.{mode}")
     number = operands[0] if operands else none
-    return Point(BARRIER, ((NUMBER, number, "b32"), (COUNT, operands[1] if len(operands) > 1 else none, "b32")), (), "")
+    return SuspensionPoint(
+        BARRIER, ((NUMBER, number, "b32"), (COUNT, operands[1] if len(operands) > 1 else none, "b32")), (), ""
+    )
 
 
 _EVERYONE = Integer(0)
-_POINTS: dict[str, Callable[[Instruction], Point]] = {
+_POINTS: dict[str, Callable[[Instruction], SuspensionPoint]] = {
     "bar": _barrier,
     "barrier": _barrier,
     "activemask": _activemask,

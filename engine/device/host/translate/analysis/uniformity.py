@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.device.host.translate.analysis.control_flow import Flow, defined, used
-from engine.device.host.translate.analysis.reachability import Ways, members
-from engine.device.host.translate.analysis.rematerialise import reads_parameter, recomputable
+from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, used
+from engine.device.host.translate.analysis.reachability import Reachability, members
+from engine.device.host.translate.analysis.rematerialise import reads_parameter, rematerialisable
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Function, Instruction, Register
 
@@ -44,22 +44,22 @@ VARYING: _Kind = None
 _UNDECIDED = Uniform("?")
 
 
-def uniformity(function: Function, flow: Flow) -> dict[str, Uniform]:
+def uniformity(function: Function, flow: ControlFlow) -> dict[str, Uniform]:
     """Return what is uniform of each register that is not different in every thread."""
     return _Analysis(function, flow).kinds()
 
 
 class _Analysis:
-    def __init__(self, function: Function, flow: Flow) -> None:
+    def __init__(self, function: Function, flow: ControlFlow) -> None:
         self._function = function
         self._flow = flow
-        self._recomputable = recomputable(function)
+        self._rematerialisable = rematerialisable(function)
         self._writes: dict[str, list[tuple[int, Instruction]]] = {}
         for block in flow.blocks:
             for instruction in block.instructions:
                 for name in defined(instruction):
                     self._writes.setdefault(name, []).append((block.index, instruction))
-        self._ways = Ways([[] if block.suspends else block.successors for block in flow.blocks])
+        self._reachability = Reachability([[] if block.suspends else block.successors for block in flow.blocks])
         self._kinds: dict[str, _Kind] = {}
 
     def kinds(self) -> dict[str, Uniform]:
@@ -73,7 +73,7 @@ class _Analysis:
                 for block in self._flow.blocks
                 if len(block.successors) > 1 and not self._is_uniform_branch(block.instructions[-1])
             }
-            skipped = _skipped(self._flow, self._ways, parting)
+            skipped = _skipped(self._flow, self._reachability, parting)
             for name, writes in self._writes.items():
                 before = self._kinds[name]
                 if before is VARYING:
@@ -101,7 +101,7 @@ class _Analysis:
         if instruction.guard is not None and self._of(instruction.guard.register.name) not in (Uniform(), _UNDECIDED):
             return VARYING
         kind = self._value(instruction)
-        if kind is VARYING and name in self._recomputable:
+        if kind is VARYING and name in self._rematerialisable:
             return Uniform(name)
         return kind
 
@@ -141,7 +141,7 @@ class _Analysis:
         )
 
 
-def _skipped(flow: Flow, ways: Ways, parting: set[int]) -> set[int]:
+def _skipped(flow: ControlFlow, reachability: Reachability, parting: set[int]) -> set[int]:
     """Return the blocks that some threads skip which come to one point together with others that do not.
 
     `parting` are the blocks whose branches part threads. Blocks are seen between points only: a thread that waits
@@ -149,12 +149,12 @@ def _skipped(flow: Flow, ways: Ways, parting: set[int]) -> set[int]:
     """
     found = 0
     for source in parting:
-        reached = [ways.reach(following) for following in ways.following[source]]
+        reached = [reachability.reachable(following) for following in reachability.successors[source]]
         shared = 0
         for index, way in enumerate(reached):
             for other in reached[index + 1 :]:
                 shared |= way & other
         for point in members(shared):
             if flow.blocks[point].suspends:
-                found |= ways.apart(source, point)
+                found |= reachability.divergent(source, point)
     return set(members(found))

@@ -93,7 +93,7 @@ def _selp(body: Body, instruction: Instruction) -> None:
     kind = type_of(instruction)
     llvm = llvm_type(kind)
     target = instruction.operands[0]
-    read = body.read_loose if isinstance(target, Register) and target.name in body.loose else body.read
+    read = body.read_noncanonical if isinstance(target, Register) and target.name in body.noncanonical else body.read
     a, b = (read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
     condition = body.read(instruction.operands[3], "pred", instruction.line)
     value = body.code.value(f"select i1 {condition}, {llvm} {a}, {llvm} {b}")

@@ -30,7 +30,7 @@ from engine.ptx.tree import Instruction, Operand
 
 
 @dataclass(frozen=True)
-class Format:
+class SmallFloat:
     """Widths of exponent and mantissa, the greatest finite magnitude as bits, NaN as bits, and bits per element.
 
     A format without NaN turns it into the greatest positive value.
@@ -54,11 +54,11 @@ class Format:
 
 
 FORMATS = {
-    "e4m3x2": Format(4, 3, 0x7E, 0x7F, 8),
-    "e5m2x2": Format(5, 2, 0x7B, 0x7F, 8),
-    "e2m3x2": Format(2, 3, 0x1F, 0x1F, 8),
-    "e3m2x2": Format(3, 2, 0x1F, 0x1F, 8),
-    "e2m1x2": Format(2, 1, 0x07, 0x07, 4),
+    "e4m3x2": SmallFloat(4, 3, 0x7E, 0x7F, 8),
+    "e5m2x2": SmallFloat(5, 2, 0x7B, 0x7F, 8),
+    "e2m3x2": SmallFloat(2, 3, 0x1F, 0x1F, 8),
+    "e3m2x2": SmallFloat(3, 2, 0x1F, 0x1F, 8),
+    "e2m1x2": SmallFloat(2, 1, 0x07, 0x07, 4),
 }
 _NAMES = {*FORMATS, "ue8m0x2", "tf32"}
 _PAIRS = {"f16x2": "f16", "bf16x2": "bf16"}
@@ -122,7 +122,7 @@ def _pack(body: Body, instruction: Instruction, wanted: str, have: str) -> None:
     body.write(instruction.operands[0], kind, code.value(f"trunc i32 {result} to {llvm_type(kind)}"), line)
 
 
-def _encode(body: Body, form: Format, value: str) -> str:
+def _encode(body: Body, form: SmallFloat, value: str) -> str:
     """Return an f32 in a small format, to nearest even, limited to the finite values, as i32."""
     code = body.code
     raw = code.value(f"bitcast float {value} to i32")
@@ -176,7 +176,7 @@ def _unpack(body: Body, instruction: Instruction, wanted: str, have: str) -> Non
     body.write(instruction.operands[0], wanted, join(body, values, wanted), instruction.line)
 
 
-def _decode(body: Body, form: Format, element: str) -> str:
+def _decode(body: Body, form: SmallFloat, element: str) -> str:
     """Return an element of a small format as f32: its fields as those of an f32, scaled to the other bias."""
     code = body.code
     magnitude = code.value(f"and i32 {element}, {form.sign - 1}")
@@ -241,9 +241,9 @@ def _convert(body: Body, instruction: Instruction) -> None:
 
 
 def _read(body: Body, operand: Operand, have: str, wanted: str, line: int) -> str:
-    """Return a source; it need not be settled where the bits of a NaN and a subnormal make no difference."""
+    """Return a source; it may be non-canonical where the bits of NaNs and subnormals make no difference."""
     bits_matter = have != "f32" or wanted in ("f64", "bf16", "bf16x2")
-    return body.read(operand, have, line) if bits_matter else body.read_loose(operand, have, line)
+    return body.read(operand, have, line) if bits_matter else body.read_noncanonical(operand, have, line)
 
 
 def _from_float(body: Body, instruction: Instruction, value: str, have: str, wanted: str) -> str:

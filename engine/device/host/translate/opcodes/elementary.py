@@ -242,7 +242,7 @@ def _approximate(body: Body, instruction: Instruction) -> None:
     if kind != "f32":
         raise body.unsupported(instruction, "use the .f32 form")
     # A tiny tanh is its argument, bit by bit.
-    x = (body.read if name == "tanh" else body.read_loose)(instruction.operands[1], kind, instruction.line)
+    x = (body.read if name == "tanh" else body.read_noncanonical)(instruction.operands[1], kind, instruction.line)
     if name == "lg2" and "ftz" in instruction.modifiers:
         x = flush(body, x)  # the others give the same for a subnormal as for zero once their result is flushed
     value = sine(body, x, shifted=name == "cos") if name in ("sin", "cos") else _FUNCTIONS[name](body, x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.device.host.translate.analysis.canonical_floats import settled
+from engine.device.host.translate.analysis.canonical_floats import canonicalised
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import double_constant, flush, relu, saturate
@@ -30,7 +30,7 @@ def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Ope
         flushes = False
     columns = []
     for operand in operands:
-        value = (body.read_loose if kind == "f32" else body.read)(operand, kind, instruction.line)
+        value = (body.read_noncanonical if kind == "f32" else body.read)(operand, kind, instruction.line)
         values = split(body, value, kind) if packed else [value]
         if flushes and not (isinstance(operand, Register) and operand.name in body.flushed):
             values = [flush(body, item) if element == "f32" else flush_half(body, item) for item in values]
@@ -46,10 +46,10 @@ def finish(body: Body, instruction: Instruction, kind: str, value: str) -> None:
 
 
 def put(body: Body, instruction: Instruction, kind: str, value: str) -> None:
-    """Write the result of arithmetic: an f32 is settled, unless its register need not be."""
+    """Write the result of arithmetic: an f32 is canonicalised unless its register may hold non-canonical values."""
     target = instruction.operands[0]
-    if kind == "f32" and not (isinstance(target, Register) and target.name in body.loose):
-        value = settled(body.code, value, flush=body.layout.flushes and "ftz" in instruction.modifiers)
+    if kind == "f32" and not (isinstance(target, Register) and target.name in body.noncanonical):
+        value = canonicalised(body.code, value, flush=body.layout.flushes and "ftz" in instruction.modifiers)
     body.write(target, kind, value, instruction.line)
 
 

@@ -82,7 +82,7 @@ def _store(body: Body, instruction: Instruction) -> None:
     llvm, size = llvm_type(kind), max(bits(kind) // 8, 1)
     elements, order = _elements(instruction.operands[1]), _ordering(instruction)
     # Shared memory is read back by arithmetic, and stored to in the hottest loops: NaNs stay there as they are.
-    read = body.read_loose if space_of(instruction) == "shared" and not body.layout.flushes else body.read
+    read = body.read_noncanonical if space_of(instruction) == "shared" and not body.layout.flushes else body.read
     values = [read(element, kind, instruction.line) for element in elements]
     with body.accesses.at(instruction, instruction.operands[0], size * len(elements)) as pointer:
         group = _group(body, instruction, size, len(elements))
@@ -205,8 +205,8 @@ def _move(body: Body, instruction: Instruction) -> None:
     elif isinstance(target, Vector):
         kind = f"b{bits(kind)}"
         value = body.read(source, kind, line)
-    elif isinstance(target, Register) and target.name in body.loose:
-        value = body.read_loose(source, kind, line)
+    elif isinstance(target, Register) and target.name in body.noncanonical:
+        value = body.read_noncanonical(source, kind, line)
     else:
         value = body.read(source, kind, line)
     if isinstance(target, Vector):

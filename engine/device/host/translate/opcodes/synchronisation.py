@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import report
-from engine.device.host.translate.analysis.suspension_points import is_point
+from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.runtime.collectives import ARRIVED
@@ -148,7 +148,7 @@ def _nothing(body: Body, instruction: Instruction) -> None:
 @opcode("bar", "barrier")
 def _arrive_at_barrier(body: Body, instruction: Instruction) -> None:
     """Count this thread at a barrier where it does not wait; all other forms are waits."""
-    if not any(is_point(item) for item in body.function.instructions):
+    if not any(is_suspension_point(item) for item in body.function.instructions):
         return  # nobody waits
     code, line = body.code, instruction.line
     number, count = (body.read(operand, "b32", line) for operand in instruction.operands[:2])

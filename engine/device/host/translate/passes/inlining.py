@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from engine.device.host.translate.analysis.call_graph import candidates, target_of
-from engine.device.host.translate.analysis.suspension_points import is_point
+from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.diagnostics import KernelError
 from engine.ptx.tree import (
     Address,
@@ -59,7 +59,7 @@ def _reaches(call: Instruction, caller: Function, functions: Mapping[str, Functi
 
 
 def _waits(instruction: Instruction) -> bool:
-    return is_point(instruction) or instruction.opcode in ("bar", "barrier")  # also those that only arrive
+    return is_suspension_point(instruction) or instruction.opcode in ("bar", "barrier")  # also those that only arrive
 
 
 def _callee(instruction: Instruction) -> str | None:
@@ -104,7 +104,7 @@ class _Inliner:
                 done.append(item)
                 continue
             names = self._inlined(item)
-            if item.guard is None or not (names or is_point(item)):
+            if item.guard is None or not (names or is_suspension_point(item)):
                 done.extend(self._calls(item, names, chain) if names else [item])
                 continue
             after = self._fresh("skip")

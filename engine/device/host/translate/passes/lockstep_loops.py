@@ -12,9 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from engine.device.host.translate.analysis.control_flow import Block, Flow, Loop, build, defined, loops, writes
-from engine.device.host.translate.analysis.reachability import Ways
-from engine.device.host.translate.analysis.suspension_points import is_point
+from engine.device.host.translate.analysis.control_flow import (
+    BasicBlock,
+    ControlFlow,
+    Loop,
+    control_flow,
+    defined,
+    loops,
+    writes,
+)
+from engine.device.host.translate.analysis.reachability import Reachability
+from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.analysis.uniformity import Uniform, uniformity
 from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Statement
 
@@ -26,13 +34,13 @@ _STRIDE = 8
 _RANGES = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"))
 
 
-def with_turns(kernel: Function, is_simple: Predicate) -> Function:
-    """Return the kernel with a `wl.turn` at loops that its threads go round together.
+def with_lockstep_loops(kernel: Function, is_simple: Predicate) -> Function:
+    """Return the kernel with a `wl.lockstep` at loops that its threads go round together.
 
     `is_simple` says which instructions may run for many threads at once.
     """
-    flow = build(kernel, is_point)
-    chosen = {_key(flow, loop) for loop in loops(flow) if _may_turn(flow, loop, is_simple)}
+    flow = control_flow(kernel, is_suspension_point)
+    chosen = {_key(flow, loop) for loop in loops(flow) if _may_run_in_lockstep(flow, loop, is_simple)}
     while chosen:
         marked = _marked(kernel, flow, chosen)
         kept = _Choice(marked, is_simple).kept(chosen)
@@ -45,33 +53,33 @@ def with_turns(kernel: Function, is_simple: Predicate) -> Function:
 _Key = tuple[int, int]
 
 
-def _key(flow: Flow, loop: Loop) -> _Key:
+def _key(flow: ControlFlow, loop: Loop) -> _Key:
     """Return what stays of a loop when points are put in: its header's first own instruction and its latch's last."""
     return id(_first(flow, loop.header)), id(flow.blocks[loop.latch].instructions[-1])
 
 
-def _first(flow: Flow, index: int) -> Instruction | None:
+def _first(flow: ControlFlow, index: int) -> Instruction | None:
     """Return the first instruction from a block on that is not a turn."""
     while index < len(flow.blocks):
         for item in flow.blocks[index].instructions:
-            if not _is_turn(item):
+            if not _is_lockstep_point(item):
                 return item
         index += 1
     return None
 
 
-def _is_turn(instruction: Instruction) -> bool:
-    return instruction.opcode == "wl" and instruction.modifiers == ("turn",)
+def _is_lockstep_point(instruction: Instruction) -> bool:
+    return instruction.opcode == "wl" and instruction.modifiers == ("lockstep",)
 
 
-def _may_turn(flow: Flow, loop: Loop, is_simple: Predicate) -> bool:
+def _may_run_in_lockstep(flow: ControlFlow, loop: Loop, is_simple: Predicate) -> bool:
     body = [item for index in loop.blocks for item in flow.blocks[index].instructions]
     return bool(flow.blocks[loop.header].instructions) and all(
-        is_simple(item) or is_point(item) or item.opcode in ("atom", "red") for item in body
+        is_simple(item) or is_suspension_point(item) or item.opcode in ("atom", "red") for item in body
     )
 
 
-def _marked(kernel: Function, flow: Flow, chosen: set[_Key]) -> Function:
+def _marked(kernel: Function, flow: ControlFlow, chosen: set[_Key]) -> Function:
     """Return the kernel with turns at the headers and exits of loops."""
     assert kernel.body is not None
     places: dict[int, Instruction] = {}
@@ -79,13 +87,13 @@ def _marked(kernel: Function, flow: Flow, chosen: set[_Key]) -> Function:
         if _key(flow, loop) in chosen:
             for index in (loop.header, *(target for _, target in loop.exits(flow))):
                 first = _first(flow, index)
-                if first is not None and not is_point(first):
+                if first is not None and not is_suspension_point(first):
                     places[id(first)] = first
     body: list[Statement] = []
     for item in kernel.body:
         before = places.get(id(item))
         if before is not None:
-            body.append(Instruction("wl", ("turn",), (), None, before.line, before.source))
+            body.append(Instruction("wl", ("lockstep",), (), None, before.line, before.source))
         body.append(item)
     return replace(kernel, body=tuple(body))
 
@@ -104,7 +112,7 @@ class _Choice:
     def __init__(self, kernel: Function, is_simple: Predicate) -> None:
         self._kernel = kernel
         self._is_simple = is_simple
-        self._flow = build(kernel, is_point)
+        self._flow = control_flow(kernel, is_suspension_point)
         self._loops = loops(self._flow)
         self._kinds = uniformity(kernel, self._flow)
         self._writes = writes(kernel)
@@ -129,7 +137,7 @@ class _Choice:
     def _is_regular(self, loop: Loop, scattered: Callable[[Loop], bool]) -> bool:
         exits = [self._exit(loop, self._flow.blocks[source]) for source, _ in loop.exits(self._flow)]
         body = [item for index in loop.blocks for item in self._flow.blocks[index].instructions]
-        has_atomics = not all(self._is_simple(item) or is_point(item) for item in body)
+        has_atomics = not all(self._is_simple(item) or is_suspension_point(item) for item in body)
         return (
             bool(exits)
             and all(item.is_regular for item in exits)
@@ -147,9 +155,9 @@ class _Choice:
             last = block.instructions[-1] if block.instructions else None
             leaves = last is not None and last.opcode in ("ret", "exit", "trap")
             following.append([*onward, end] if leaves or not onward else onward)
-        ways = Ways([*following, []])
+        reachability = Reachability([*following, []])
         apart = {
-            block.index: ways.apart(block.index, end)
+            block.index: reachability.divergent(block.index, end)
             for block in self._flow.blocks
             if len(following[block.index]) > 1 and not self._is_range(block.instructions[-1])
         }
@@ -167,7 +175,7 @@ class _Choice:
         kinds = [self._kind(item) for item in setter.operands[1:]]
         return None not in kinds and (Uniform() in kinds) and bool(_RANGES & set(setter.modifiers))
 
-    def _exit(self, loop: Loop, block: Block) -> _Exit:
+    def _exit(self, loop: Loop, block: BasicBlock) -> _Exit:
         branch = block.instructions[-1]
         if branch.guard is None:
             return _Exit(is_regular=False)

@@ -24,7 +24,7 @@ from engine.ptx.tree import (
 )
 
 
-class Writer:
+class Rewriter:
     """Collects what replaces one instruction; registers and labels are fresh in the function being rewritten.
 
     `prologue` is done before anything else in the function, which is also given `variables`.
@@ -85,7 +85,7 @@ class Writer:
 
 
 #: Writes what stands for an instruction, whose guard has been taken off.
-Lower = Callable[[Writer, Instruction], None]
+Lower = Callable[[Rewriter, Instruction], None]
 
 LOWERED: dict[str, Lower] = {}
 
@@ -134,23 +134,23 @@ def _lowered(function: Function, racy: Set[str], *, generic: bool) -> Function:
             line=function.line,
         )
     function = with_own_parameters(function)
-    writer = Writer(dict(function.registers))
+    rewriter = Rewriter(dict(function.registers))
     for item in function.body or ():
         lower = None if isinstance(item, Label) else LOWERED.get(item.opcode)
         if lower is None or isinstance(item, Label):
-            writer.done.append(item)
+            rewriter.done.append(item)
             continue
-        writer.begin(item)
-        after = writer.label("after")
+        rewriter.begin(item)
+        after = rewriter.label("after")
         if item.guard is not None:
-            writer.jump(after, Guard(item.guard.register, not item.guard.negated))
-        lower(writer, replace(item, guard=None))
+            rewriter.jump(after, Guard(item.guard.register, not item.guard.negated))
+        lower(rewriter, replace(item, guard=None))
         if item.guard is not None:
-            writer.place(after)
+            rewriter.place(after)
     rewritten = replace(
         function,
-        body=(*writer.prologue, *writer.done),
-        registers=writer.registers,
-        variables=(*function.variables, *writer.variables),
+        body=(*rewriter.prologue, *rewriter.done),
+        registers=rewriter.registers,
+        variables=(*function.variables, *rewriter.variables),
     )
     return with_yields(in_lockstep(rewritten, generic=generic), racy)

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from engine.device.host.translate.passes.lowering import Lower, Writer, lowers, refused
+from engine.device.host.translate.passes.lowering import Lower, Rewriter, lowers, refused
 from engine.ptx.tree import Address, Group, Guard, Instruction, Integer, Operand, Register, Symbol, Variable, Vector
 
 _CLUSTER_BARRIER = 16
 
 
 @lowers("barrier")
-def _barrier(writer: Writer, instruction: Instruction) -> None:
+def _barrier(rewriter: Rewriter, instruction: Instruction) -> None:
     modifiers = instruction.modifiers
     if modifiers[0] != "cluster":
-        writer.done.append(instruction)
+        rewriter.done.append(instruction)
     elif "wait" in modifiers:
         # Every thread of the thread block has arrived when all wait.
-        writer.emit("barrier.sync", _CLUSTER_BARRIER)
+        rewriter.emit("barrier.sync", _CLUSTER_BARRIER)
 
 
 @lowers("mapa", "getctarank")
-def _rank(writer: Writer, instruction: Instruction) -> None:
+def _rank(rewriter: Rewriter, instruction: Instruction) -> None:
     """The only thread block of the cluster has rank 0, and its memory is where it is."""
     kind = instruction.modifiers[-1]
     target, source = instruction.operands[:2]
     if instruction.opcode == "getctarank":
-        writer.emit("mov.u32", target, 0)
+        rewriter.emit("mov.u32", target, 0)
     elif kind in ("u32", "u64"):
-        writer.emit(f"mov.b{kind[1:]}", target, source)
+        rewriter.emit(f"mov.b{kind[1:]}", target, source)
     else:
         raise refused(instruction, "give .u32 or .u64")
 
@@ -38,22 +38,22 @@ NAME = "cudaGraphSetConditional"
 
 
 @lowers("call")
-def _set_condition(writer: Writer, instruction: Instruction) -> None:
+def _set_condition(rewriter: Rewriter, instruction: Instruction) -> None:
     """Write a store, which is checked as every store is: a handle that is none ends the kernel."""
     target, *groups = instruction.operands
     if not isinstance(target, Symbol) or target.name != NAME:
-        writer.done.append(instruction)
+        rewriter.done.append(instruction)
         return
     given = groups[0].elements if groups and isinstance(groups[0], Group) else ()
     if len(given) != 2:
         raise refused(instruction, f"pass a handle and a value to {NAME}")
-    handle, value = _value(writer, given[0], "b64"), _value(writer, given[1], "b32")
-    writer.emit("st.global.b32", Address(writer.value("mov.b64", handle)), value)
+    handle, value = _value(rewriter, given[0], "b64"), _value(rewriter, given[1], "b32")
+    rewriter.emit("st.global.b32", Address(rewriter.value("mov.b64", handle)), value)
 
 
-def _value(writer: Writer, operand: Operand, kind: str) -> Operand:
+def _value(rewriter: Rewriter, operand: Operand, kind: str) -> Operand:
     """Return an argument as an operand: what is passed in a `.param` variable is loaded."""
-    return writer.value(f"ld.param.{kind}", Address(operand)) if isinstance(operand, Symbol) else operand
+    return rewriter.value(f"ld.param.{kind}", Address(operand)) if isinstance(operand, Symbol) else operand
 
 
 # fma.oob: the product is zero where a factor is the NaN that tensor copies fill in for what is out of bounds.
@@ -64,38 +64,38 @@ _OUTSIDE = 0x7FF7
 
 
 @lowers("fma")
-def _fma(writer: Writer, instruction: Instruction) -> None:
+def _fma(rewriter: Rewriter, instruction: Instruction) -> None:
     """Write a plain fma, then select by the bits of its factors: arithmetic may change those of a NaN."""
     if "oob" not in instruction.modifiers:
-        writer.done.append(instruction)
+        rewriter.done.append(instruction)
         return
     target, a, b, c = instruction.operands
     kept = ".".join(item for item in instruction.modifiers if item != "oob")
     is_pair = kept.endswith("x2")
-    result = writer.register("b32" if is_pair else "b16")
-    writer.emit(f"fma.{kept}", result, a, b, c)
-    values, firsts, seconds = (_halves(writer, item, is_pair=is_pair) for item in (result, a, b))
+    result = rewriter.register("b32" if is_pair else "b16")
+    rewriter.emit(f"fma.{kept}", result, a, b, c)
+    values, firsts, seconds = (_halves(rewriter, item, is_pair=is_pair) for item in (result, a, b))
     zeros = []
     for half, first, second in zip(values, firsts, seconds, strict=True):
         value = half
         for factor in (first, second):
-            size = writer.value("and.b16", factor, 0x7FFF)
-            value = writer.register("b16")
-            writer.emit("selp.b16", value, 0, half, writer.value("setp.eq.u16", size, _OUTSIDE))
+            size = rewriter.value("and.b16", factor, 0x7FFF)
+            value = rewriter.register("b16")
+            rewriter.emit("selp.b16", value, 0, half, rewriter.value("setp.eq.u16", size, _OUTSIDE))
             half = value
         zeros.append(value)
     if is_pair:
-        writer.emit("mov.b32", target, Vector(tuple(zeros)))
+        rewriter.emit("mov.b32", target, Vector(tuple(zeros)))
     else:
-        writer.emit("mov.b16", target, zeros[0])
+        rewriter.emit("mov.b16", target, zeros[0])
 
 
-def _halves(writer: Writer, operand: Operand, *, is_pair: bool) -> list[Register]:
+def _halves(rewriter: Rewriter, operand: Operand, *, is_pair: bool) -> list[Register]:
     """Return the one or two elements of an operand in registers of their own."""
     if not is_pair:
-        return [writer.value("mov.b16", operand)]
-    parts = [writer.register("b16") for _ in range(2)]
-    writer.emit("mov.b32", Vector(tuple(parts)), operand)
+        return [rewriter.value("mov.b16", operand)]
+    parts = [rewriter.register("b16") for _ in range(2)]
+    rewriter.emit("mov.b32", Vector(tuple(parts)), operand)
     return parts
 
 
@@ -109,39 +109,39 @@ _STACK = "%wl$stack"
 _TOP = Register("%wl$stack$top")
 
 
-def _top(writer: Writer) -> Register:
+def _top(rewriter: Rewriter) -> Register:
     """Return the register that holds how many bytes of the stack are free."""
-    if _TOP.name not in writer.registers:
-        writer.registers[_TOP.name] = "b64"
-        writer.variables.append(Variable(_STACK, "local", "b8", STACK_BYTES, 256, writer.line))
-        writer.prologue.append(Instruction("mov", ("u64",), (_TOP, Integer(STACK_BYTES)), None, writer.line))
+    if _TOP.name not in rewriter.registers:
+        rewriter.registers[_TOP.name] = "b64"
+        rewriter.variables.append(Variable(_STACK, "local", "b8", STACK_BYTES, 256, rewriter.line))
+        rewriter.prologue.append(Instruction("mov", ("u64",), (_TOP, Integer(STACK_BYTES)), None, rewriter.line))
     return _TOP
 
 
 @lowers("alloca")
-def _allocate(writer: Writer, instruction: Instruction) -> None:
+def _allocate(rewriter: Rewriter, instruction: Instruction) -> None:
     target, size, *rest = instruction.operands
     alignment = rest[0].value if rest and isinstance(rest[0], Integer) else _LEAST_ALIGNMENT
     if alignment & (alignment - 1) or not 0 < alignment <= 256:
         raise refused(instruction, "align to a power of two up to 256")
-    top = _top(writer)
-    wide = writer.value("cvt.u64.u32", size) if instruction.modifiers[-1] == "u32" else size
-    fits = writer.value("setp.ge.u64", top, wide)
-    writer.emit("trap", guard=Guard(fits, True))
-    writer.emit("sub.u64", top, top, wide)
-    writer.emit("and.b64", top, top, -alignment)
-    first = writer.value("mov.u64", Symbol(_STACK))
-    writer.emit("cvt.u64.u64" if wide is size else "cvt.u32.u64", target, writer.value("add.u64", first, top))
+    top = _top(rewriter)
+    wide = rewriter.value("cvt.u64.u32", size) if instruction.modifiers[-1] == "u32" else size
+    fits = rewriter.value("setp.ge.u64", top, wide)
+    rewriter.emit("trap", guard=Guard(fits, True))
+    rewriter.emit("sub.u64", top, top, wide)
+    rewriter.emit("and.b64", top, top, -alignment)
+    first = rewriter.value("mov.u64", Symbol(_STACK))
+    rewriter.emit("cvt.u64.u64" if wide is size else "cvt.u32.u64", target, rewriter.value("add.u64", first, top))
 
 
 @lowers("stacksave")
-def _save(writer: Writer, instruction: Instruction) -> None:
-    writer.emit(f"cvt.{instruction.modifiers[-1]}.u64", instruction.operands[0], _top(writer))
+def _save(rewriter: Rewriter, instruction: Instruction) -> None:
+    rewriter.emit(f"cvt.{instruction.modifiers[-1]}.u64", instruction.operands[0], _top(rewriter))
 
 
 @lowers("stackrestore")
-def _restore(writer: Writer, instruction: Instruction) -> None:
-    writer.emit(f"cvt.u64.{instruction.modifiers[-1]}", _top(writer), instruction.operands[0])
+def _restore(rewriter: Rewriter, instruction: Instruction) -> None:
+    rewriter.emit(f"cvt.u64.{instruction.modifiers[-1]}", _top(rewriter), instruction.operands[0])
 
 
 # Instructions of hardware that the host does not imitate, with what to use instead.
@@ -159,19 +159,19 @@ _INSTEAD = {
 
 
 def _refusal(instead: str) -> Lower:
-    def refuse(_writer: Writer, instruction: Instruction) -> None:
+    def refuse(_rewriter: Rewriter, instruction: Instruction) -> None:
         raise refused(instruction, instead)
 
     return refuse
 
 
 @lowers("cvt")
-def _convert(writer: Writer, instruction: Instruction) -> None:
+def _convert(rewriter: Rewriter, instruction: Instruction) -> None:
     if any(item == "s2f6x2" or item.startswith("scaled") for item in instruction.modifiers):
         raise refused(instruction, "multiply by the scale in .f32 and convert to .s8 or to an unscaled type")
     if "rs" in instruction.modifiers:
         raise refused(instruction, "use .rn or .rz")
-    writer.done.append(instruction)
+    rewriter.done.append(instruction)
 
 
 for _text, _opcodes in _INSTEAD.items():

@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import replace
 
-from engine.device.host.translate.analysis.control_flow import Flow, Loop, build, defined, loops, registers, used
+from engine.device.host.translate.analysis.control_flow import (
+    ControlFlow,
+    Loop,
+    control_flow,
+    defined,
+    loops,
+    registers,
+    used,
+)
 from engine.ptx.tree import Address, Function, Group, Guard, Instruction, Integer, Label, Register, Statement, Symbol
 
 # Loops that count: they end whatever other threads do.
@@ -29,7 +37,7 @@ Makers = dict[str, list[tuple[int, Instruction]]]
 """The instructions of a loop that write a register, with their blocks."""
 
 
-def counts(loop: Loop, flow: Flow) -> bool:
+def counts(loop: Loop, flow: ControlFlow) -> bool:
     """Whether every round comes to an exit whose condition steps on, made by arithmetic and plain loads alone."""
     always = {index for index in loop.blocks if _is_on_every_way(loop, flow, index)}
     makers: Makers = {}
@@ -73,7 +81,7 @@ def _origins(name: str, makers: Makers) -> set[str]:
     return found
 
 
-def _is_on_every_way(loop: Loop, flow: Flow, index: int) -> bool:
+def _is_on_every_way(loop: Loop, flow: ControlFlow, index: int) -> bool:
     """Whether every way from the loop's header to its latch goes through a block."""
     if index in (loop.header, loop.latch):
         return True
@@ -109,7 +117,7 @@ def with_yields(function: Function, racy: Set[str]) -> Function:
     assert function.body is not None
     if not any(_is_racy(item, racy) for item in function.instructions):
         return function
-    flow = build(function, lambda _instruction: False)
+    flow = control_flow(function)
     found = [loop.latch for loop in loops(flow) if _may_spin(loop, flow, racy)]
     if not found:
         return function
@@ -142,7 +150,7 @@ def _is_racy(instruction: Instruction, racy: Set[str]) -> bool:
     return is_ordered(instruction)
 
 
-def _may_spin(loop: Loop, flow: Flow, racy: Set[str]) -> bool:
+def _may_spin(loop: Loop, flow: ControlFlow, racy: Set[str]) -> bool:
     body = [item for index in sorted(loop.blocks) for item in flow.blocks[index].instructions]
     made = {name for item in body if not _is_constant(item) for name in defined(item)}
     tainted: set[str] = set()

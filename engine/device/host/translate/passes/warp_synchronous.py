@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.device.host.translate.analysis.control_flow import Flow, build, defined
+from engine.device.host.translate.analysis.control_flow import ControlFlow, control_flow, defined
 from engine.ptx.tree import Address, Function, Instruction, Integer, Label, Register, Statement, Symbol
 
 _EVERYONE = Integer(0)
@@ -30,7 +30,7 @@ def in_lockstep(function: Function, *, generic: bool) -> Function:
     volatile = _accesses(function, generic=generic)
     if {opcode for opcode, _ in volatile.values()} != {"ld", "st"}:
         return function
-    places = _places(build(function, lambda _instruction: False), volatile)
+    places = _places(control_flow(function), volatile)
     body: list[Statement] = []
     for item in function.body:
         if not isinstance(item, Label) and id(item) in places:
@@ -75,7 +75,7 @@ def _accesses(function: Function, *, generic: bool) -> dict[int, Access]:
     return found
 
 
-def _places(flow: Flow, volatile: Mapping[int, Access]) -> set[int]:
+def _places(flow: ControlFlow, volatile: Mapping[int, Access]) -> set[int]:
     """Return the ids of the accesses before which the threads must be together."""
     before: list[frozenset[Access]] = [frozenset() for _ in flow.blocks]
     places: set[int] = set()

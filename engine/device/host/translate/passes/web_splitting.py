@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.device.host.translate.analysis.control_flow import Block, Flow, defined, writes
+from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined, writes
 from engine.device.host.translate.analysis.uniformity import PURE
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Address, Function, Guard, Instruction, Integer, Negated, Operand, Register, Statement
 
 
-def renamed(function: Function, flow: Flow) -> Function:
-    """Return a function with its integer registers and predicates renamed."""
+def split_webs(function: Function, flow: ControlFlow) -> Function:
+    """Return a function with its integer registers and predicates split_webs."""
     assert function.body is not None
     several = {name for name, items in writes(function).items() if len(items) > 1}
     if not several:
@@ -43,7 +43,7 @@ def renamed(function: Function, flow: Flow) -> Function:
     return replace(function, body=tuple(body), registers=registers)
 
 
-def without_repeats(function: Function, flow: Flow) -> Function:
+def without_redundant_moves(function: Function, flow: ControlFlow) -> Function:
     """Return a function without the moves that give a register what it has already.
 
     CUDA compilers write such a move on each way to a loop; where threads part there, it would look as if they had
@@ -61,10 +61,10 @@ def without_repeats(function: Function, flow: Flow) -> Function:
             if id(item) in moves and isinstance(target, Register) and item.guard is None:
                 before = last.get(target.name, frozenset())
                 source = item.operands[1]
-                is_settled = isinstance(source, Integer) or (
+                is_constant = isinstance(source, Integer) or (
                     isinstance(source, Register) and len(written.get(source.name, ())) == 1
                 )
-                if is_settled and before and all(_is_same(moves.get(definition), item) for definition in before):
+                if is_constant and before and all(_is_same(moves.get(definition), item) for definition in before):
                     repeated.add(id(item))
                     continue
             reaching.step(last, item)
@@ -94,7 +94,7 @@ def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instr
 class _Reaching:
     """Which writes of some registers may be the last ones before a place; 0 stands for none."""
 
-    def __init__(self, flow: Flow, names: set[str]) -> None:
+    def __init__(self, flow: ControlFlow, names: set[str]) -> None:
         self._names = names
         self._starts: dict[int, dict[str, frozenset[int]]] = {0: dict.fromkeys(names, frozenset((0,)))}
         pending = [0]
@@ -110,7 +110,7 @@ class _Reaching:
                     self._starts[following] = dict(after)
                     pending.append(following)
 
-    def at_start(self, block: Block) -> dict[str, frozenset[int]]:
+    def at_start(self, block: BasicBlock) -> dict[str, frozenset[int]]:
         """Return the writes that reach a block, by register."""
         return dict(self._starts.get(block.index, {}))
 

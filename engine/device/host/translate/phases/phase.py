@@ -10,14 +10,19 @@ from __future__ import annotations
 
 from engine.device.host.translate import abi, blocks, parallel
 from engine.device.host.translate.accesses import Accesses
-from engine.device.host.translate.analysis.control_flow import Flow
+from engine.device.host.translate.analysis.control_flow import ControlFlow
 from engine.device.host.translate.analysis.guards import Guards
 from engine.device.host.translate.analysis.phase_values import phase_values
 from engine.device.host.translate.analysis.ranges import Ranges
-from engine.device.host.translate.analysis.suspension_points import BARRIER, Point, is_point, result
+from engine.device.host.translate.analysis.suspension_points import (
+    BARRIER,
+    SuspensionPoint,
+    is_suspension_point,
+    result,
+)
 from engine.device.host.translate.analysis.uniformity import PURE, Uniform
-from engine.device.host.translate.body import Body, Layout, quoted
-from engine.device.host.translate.phases.phase_ends import Ends, Writer
+from engine.device.host.translate.body import Body, MemoryLayout, quoted
+from engine.device.host.translate.phases.phase_ends import PhaseEnds, PhaseEndWriter
 from engine.device.host.translate.phases.spills import element
 from engine.device.host.translate.phases.waiting_kernel import WaitingKernel
 from engine.device.host.translate.runtime import collectives, scheduler
@@ -35,24 +40,24 @@ class Phase:
     def __init__(self, shared: WaitingKernel, number: int) -> None:
         self._shared, self._number = shared, number
         self._start = 0
-        self._point: Point | None = None
+        self._point: SuspensionPoint | None = None
         self._restored = frozenset[str]()
         if number:
             waited = shared.waiting[number - 1].index
             self._start, self._point = waited + 1, shared.points[waited]
             self._restored = shared.flow.blocks[waited + 1].live_in - self._point.registers
-        self._ends = Ends(shared.flow, shared.points, shared.saves, self._start, self._restored)
+        self._ends = PhaseEnds(shared.flow, shared.points, shared.spills, self._start, self._restored)
 
     def plan(self) -> PhasePlan:
         """Return what the scheduler must know."""
-        saves, body = self._shared.saves, self._shared.body()
+        spills, body = self._shared.spills, self._shared.body()
         waiting = self._shared.waiting
-        common = [saves.array(body, name) for name in self._ends.shared()]
+        common = [spills.array(body, name) for name in self._ends.shared()]
         return PhasePlan(
             self._name(),
             self._point,
             waiting[self._number - 1].instructions[-1].line if self._number else 0,
-            [saves.array(body, name) for name in saves.uniform(self._restored)],
+            [spills.array(body, name) for name in spills.uniform(self._restored)],
             common if self._ends.is_single else [],
             [] if self._ends.is_single else common,
         )
@@ -76,7 +81,7 @@ class Phase:
         body = shared.body()
         body.callees = shared.callees
         body.accesses = Accesses(body, shared.roots, branch_free=is_parallel, limits=shared.limit)
-        lines, restored = shared.saves.restore(body, self._restored)
+        lines, restored = shared.spills.restore(body, self._restored)
         if self._point is not None:
             _take(body, self._point)
         ranges, guards = None, None
@@ -85,42 +90,42 @@ class Phase:
             guards = Guards(shared.kernel, shared.flow, self._start, ends.pieces, values.is_fresh)
             ranges = Ranges(body, values)
             body.accesses.hoist(ranges, guards.of_blocks(), values)
-        writer = Writer(ends, body, shared.saves, shared.points)
-        settled = self._settled(writer, ranges, guards)
-        writer.notes_states = not settled
+        writer = PhaseEndWriter(ends, body, shared.spills, shared.points)
+        common = self._common_point(writer, ranges, guards)
+        writer.notes_states = not common
         body.code.jump(blocks.label(self._start))
         blocks.translate(body, shared.flow, self._start, "thread.exit", writer)
-        bounds = self._bounds(body, ranges, guards) if ranges is not None and guards is not None and settled else ""
+        bounds = self._bounds(body, ranges, guards) if ranges is not None and guards is not None and common else ""
         fold = parallel.fault_fold(body, "phase.ran") if is_parallel else parallel.FaultFold(done="phase.ran")
         choice = parallel.choice(body, self._name("|checked"), "phase.done") if is_hoisted else ""
         edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
-        after = "" if settled else f"  store i32 {EXITED}, ptr %state.at{body.accesses.suffix}\n"
+        after = "" if common else f"  store i32 {EXITED}, ptr %state.at{body.accesses.suffix}\n"
         count = sum(len(shared.flow.blocks[index].instructions) for index in ends.pieces)
         kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if is_hoisted and count <= SHORT else ""
         loop = thread_loop(body, self._thread() + fold.begin, after, edges, fold.done, fold.finish, kind, bounds)
         entry = "\n".join(body.code.entry)
         prologue = memory_prologue(shared.layout) + _FIRST_THREAD + "\n".join([*lines, *body.accesses.prologue])
-        settle = settled + "  store i32 %settled.now, ptr %settled\n" if settled else ""
+        note = common + "  store i32 %common.now, ptr %common\n" if common else ""
         rarity = parallel.TWIN if suffix else "noinline"
         text = (
             f"define internal i32 {self._name(suffix)}({parallel.FRAME}) #0 {rarity} {{\nentry:\n"
-            f"  %settled = alloca i32\n  store i32 0, ptr %settled\n{fold.slots}{entry}\n"
+            f"  %common = alloca i32\n  store i32 0, ptr %common\n{fold.slots}{entry}\n"
             f"  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loop}{fold.judge}"
-            f"phase.ran:\n{writer.after}{settle}{self._repeat() if settled else '  br label %phase.done'}\n"
-            "phase.done:\n  %settled.last = load i32, ptr %settled\n  ret i32 %settled.last\n}\n"
+            f"phase.ran:\n{writer.after}{note}{self._repeat() if common else '  br label %phase.done'}\n"
+            "phase.done:\n  %common.last = load i32, ptr %common\n  ret i32 %common.last\n}\n"
         )
         return text, bool(choice)
 
-    def _settled(self, writer: Writer, ranges: Ranges | None, guards: Guards | None) -> str:
+    def _common_point(self, writer: PhaseEndWriter, ranges: Ranges | None, guards: Guards | None) -> str:
         """Return the text that says where all threads are after the phase; nothing when that may differ."""
         shared, ends = self._shared, self._ends
         if ends.is_last:
-            return f"  %settled.now = add i32 {EXITED}, 0\n"
+            return f"  %common.now = add i32 {EXITED}, 0\n"
         if not ends.is_single or shared.parts_at_barriers:
             return ""
         (site,) = ends.sites
         points = [shared.points[block.index] for block in ends.points(site)]
-        if any(point.kind == BARRIER and point.resolver for point in points):  # reductions look at the states
+        if any(point.kind == BARRIER and point.collective for point in points):  # reductions look at the states
             return ""
         branch = ends.branch(site)
         if branch is None or branch.guard is None:
@@ -143,7 +148,7 @@ class Phase:
             if self._number
         ):
             return "  br label %phase.done"
-        return f"""  %round.same = icmp eq i32 %settled.now, {self._number}
+        return f"""  %round.same = icmp eq i32 %common.now, {self._number}
   %round.next = and i1 %round.same, %together
   br i1 %round.next, label %round, label %phase.done
 round:
@@ -163,7 +168,7 @@ round:
         """
         shared, ends = self._shared, self._ends
         if not all(
-            ends.branch(site) is None and not ends.saved(site) and shared.points[site.index].is_idle
+            ends.branch(site) is None and not ends.spilled(site) and shared.points[site.index].is_idle
             for site in ends.sites
         ):
             return ""
@@ -200,7 +205,7 @@ def _acts(instruction: Instruction) -> bool:
         instruction.opcode in PURE
         or instruction.opcode in ("bra", "ret", "exit")
         or (instruction.opcode == "ld" and "param" in instruction.modifiers)
-        or is_point(instruction)
+        or is_suspension_point(instruction)
     )
 
 
@@ -211,7 +216,7 @@ _FIRST_THREAD = """  %first.row = mul i32 %z0, %ny
 """
 
 
-def _take(body: Body, point: Point) -> None:
+def _take(body: Body, point: SuspensionPoint) -> None:
     """Write the results of the point that the thread waited at."""
     code = body.code
     for index, operand, kind in point.results:
@@ -232,10 +237,9 @@ def _take(body: Body, point: Point) -> None:
 # one element for each thread. The scheduler then runs the phase that follows the point all threads have reached.
 
 
-suspends = is_point
-
-
-def translate(kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> tuple[str, int]:
+def translate_waiting(
+    kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow
+) -> tuple[str, int]:
     """Return a waiting kernel's LLVM text and the scratch bytes that a worker needs to run it."""
     shared = WaitingKernel(kernel, layout, callees, flow)
     phases = [Phase(shared, number) for number in range(len(shared.waiting) + 1)]
@@ -243,4 +247,4 @@ def translate(kernel: Function, layout: Layout, callees: dict[str, Function], fl
     plan = [phase.plan() for phase in phases]
     text += shared.definitions
     text.append(scheduler.text(kernel.name, plan, shared.limits_text(), parts_at_barriers=shared.parts_at_barriers))
-    return "\n".join(text), shared.saves.size + 64
+    return "\n".join(text), shared.spills.size + 64

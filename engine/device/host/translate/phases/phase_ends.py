@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.device.host.translate import blocks
-from engine.device.host.translate.analysis.control_flow import Block, Flow, defined
-from engine.device.host.translate.analysis.suspension_points import Point, exchange, is_point
+from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined
+from engine.device.host.translate.analysis.suspension_points import SuspensionPoint, exchange, is_suspension_point
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.phases.spills import Saves, element
+from engine.device.host.translate.phases.spills import Spills, element
 from engine.ptx.tree import Instruction
 
 _LEAVING = ("ret", "exit", "trap", "call", "brx")
 
 
-class Ends:
+class PhaseEnds:
     """The ends of the phase that starts at block `start`, where the registers `restored` have been restored.
 
     `pieces` are the blocks it runs, `sites` those of them at which it ends: at a point, or at a branch to two points,
@@ -23,23 +23,30 @@ class Ends:
     """
 
     def __init__(
-        self, flow: Flow, points: Mapping[int, Point], saves: Saves, start: int, restored: frozenset[str]
+        self,
+        flow: ControlFlow,
+        points: Mapping[int, SuspensionPoint],
+        spills: Spills,
+        start: int,
+        restored: frozenset[str],
     ) -> None:
-        self._flow, self._points, self._saves = flow, points, saves
+        self._flow, self._points, self._spills = flow, points, spills
         self.pieces = blocks.reachable(flow, start, self.is_site)
         self.sites = [flow.blocks[index] for index in self.pieces if self.is_site(flow.blocks[index])]
         self.is_single = len(self.sites) == 1 and not any(self._may_leave(index) for index in self.pieces)
-        own = [item for index in self.pieces for item in flow.blocks[index].instructions if not is_point(item)]
+        own = [
+            item for index in self.pieces for item in flow.blocks[index].instructions if not is_suspension_point(item)
+        ]
         self.is_last = not self.sites and not any(item.opcode in ("trap", "call", "brx") for item in own)
         written = {name for item in own for name in defined(item)}
         #: What lies in its array already, because the phase has read it there and does not write it.
-        self._unchanged = set(saves.kept(restored)) - written
+        self._unchanged = set(spills.kept(restored)) - written
 
-    def is_site(self, block: Block) -> bool:
+    def is_site(self, block: BasicBlock) -> bool:
         """Whether threads that run a block stop at its end."""
         return block.suspends or bool(self._joined(block))
 
-    def _joined(self, block: Block) -> tuple[Block, ...]:
+    def _joined(self, block: BasicBlock) -> tuple[BasicBlock, ...]:
         """Return the two points that a block branches to, when nothing but them lies there."""
         last = block.instructions[-1] if block.instructions else None
         if last is None or last.opcode != "bra" or last.guard is None or len(set(block.successors)) != 2:
@@ -47,7 +54,7 @@ class Ends:
         found = tuple(self._flow.blocks[index] for index in block.successors)
         return found if all(self._is_bare(item) for item in found) else ()
 
-    def _is_bare(self, block: Block) -> bool:
+    def _is_bare(self, block: BasicBlock) -> bool:
         if not block.suspends or len(block.instructions) != 1:
             return False
         return self._points[block.index].is_idle
@@ -58,55 +65,55 @@ class Ends:
             block.successors or self.is_site(block)
         )
 
-    def points(self, site: Block) -> tuple[Block, ...]:
+    def points(self, site: BasicBlock) -> tuple[BasicBlock, ...]:
         """Return the blocks whose points a site leads to: one, or the one that its branch goes to and the other."""
         return self._joined(site) or (site,)
 
-    def branch(self, site: Block) -> Instruction | None:
+    def branch(self, site: BasicBlock) -> Instruction | None:
         """Return the branch that a site with two points ends with."""
         return site.instructions[-1] if self._joined(site) else None
 
-    def saved(self, site: Block) -> list[str]:
+    def spilled(self, site: BasicBlock) -> list[str]:
         """Return the registers that are written to their places at a site."""
         live: set[str] = set()
         for block in self.points(site):
             live |= self._flow.blocks[block.index + 1].live_in - self._points[block.index].registers
-        return [name for name in self._saves.kept(live) if name not in self._unchanged]
+        return [name for name in self._spills.kept(live) if name not in self._unchanged]
 
     def shared(self) -> list[str]:
         """Return the saved registers whose uniform part is in common, over all sites."""
-        names = {name for site in self.sites for name in self.saved(site)}
-        return sorted(name for name in names if self._saves.is_uniform(name))
+        names = {name for site in self.sites for name in self.spilled(site)}
+        return sorted(name for name in names if self._spills.is_uniform(name))
 
 
-class Writer:
+class PhaseEndWriter:
     """Writes the ends of a phase in one body.
 
     At the single end of a phase, what threads have in common is written once: `after` holds the text for that, which
     runs after all threads. `notes_states` is False where the scheduler is told otherwise where the threads are.
     """
 
-    def __init__(self, ends: Ends, body: Body, saves: Saves, points: Mapping[int, Point]) -> None:
-        self._ends, self._body, self._saves, self._points = ends, body, saves, points
+    def __init__(self, ends: PhaseEnds, body: Body, spills: Spills, points: Mapping[int, SuspensionPoint]) -> None:
+        self._ends, self._body, self._spills, self._points = ends, body, spills, points
         self._numbers = {index: number for number, index in enumerate(points, 1)}
         self.notes_states = True
         self.after = ""
 
-    def ends(self, block: Block) -> bool:
+    def ends(self, block: BasicBlock) -> bool:
         """Whether threads that run a block stop at its end."""
         return self._ends.is_site(block)
 
-    def write(self, block: Block) -> None:
+    def write(self, block: BasicBlock) -> None:
         """Hand over operands, save what is needed later, note the point, and stop this thread."""
         body, code = self._body, self._body.code
         targets = self._ends.points(block)
         for target in targets:
             self._give(self._points[target.index], target.instructions[-1].line)
-        for name in self._ends.saved(block):
-            if self._ends.is_single and self._saves.is_uniform(name):
-                self.after += self._saves.save_once(body, name)
+        for name in self._ends.spilled(block):
+            if self._ends.is_single and self._spills.is_uniform(name):
+                self.after += self._spills.spill_once(body, name)
             else:
-                self._saves.save(body, name)
+                self._spills.spill(body, name)
         if self.notes_states:
             state = str(self._numbers[targets[0].index])
             branch = self._ends.branch(block)
@@ -116,29 +123,29 @@ class Writer:
             code.do(f"store i32 {state}, ptr %state.at{body.accesses.suffix}")
         code.jump("thread.done")
 
-    def uniform_state(self, site: Block) -> str:
-        """Have all threads told by the last one where they went; return the text that yields `%settled.now`.
+    def uniform_state(self, site: BasicBlock) -> str:
+        """Have all threads told by the last one where they went; return the text that yields `%common.now`.
 
         Must be called before the site is written.
         """
         targets = [self._numbers[target.index] for target in self._ends.points(site)]
         if len(targets) == 1:
-            return f"  %settled.now = add i32 {targets[0]}, 0\n"
+            return f"  %common.now = add i32 {targets[0]}, 0\n"
         branch = self._ends.branch(site)
         assert branch is not None and branch.guard is not None
         slot, _ = self._body.register_slot(branch.guard.register.name, branch.line)
         first, second = reversed(targets) if branch.guard.negated else targets
         return (
-            f"  %settled.way = load i1, ptr {slot}\n"
-            f"  %settled.now = select i1 %settled.way, i32 {first}, i32 {second}\n"
+            f"  %common.taken = load i1, ptr {slot}\n"
+            f"  %common.now = select i1 %common.taken, i32 {first}, i32 {second}\n"
         )
 
-    def decided_state(self, site: Block, always: str) -> str:
-        """Return the text that yields `%settled.now` when `always` says whether all threads take the branch."""
+    def decided_state(self, site: BasicBlock, always: str) -> str:
+        """Return the text that yields `%common.now` when `always` says whether all threads take the branch."""
         first, second = (self._numbers[target.index] for target in self._ends.points(site))
-        return f"  %settled.now = select i1 {always}, i32 {first}, i32 {second}\n"
+        return f"  %common.now = select i1 {always}, i32 {first}, i32 {second}\n"
 
-    def _give(self, point: Point, line: int) -> None:
+    def _give(self, point: SuspensionPoint, line: int) -> None:
         body, code, suffix = self._body, self._body.code, self._body.accesses.suffix
         for index, operand, kind in () if point.is_plain_barrier else point.given:
             value = body.read(operand, kind, line)

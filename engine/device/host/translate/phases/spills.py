@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.control_flow import used
 from engine.device.host.translate.analysis.phase_values import Restored
-from engine.device.host.translate.analysis.rematerialise import recomputable
+from engine.device.host.translate.analysis.rematerialise import rematerialisable
 from engine.device.host.translate.analysis.uniformity import Uniform
 from engine.device.host.translate.body import Body, width
 from engine.device.host.translate.opcodes.table import OPCODES
@@ -20,13 +20,13 @@ from engine.device.host.translate.runtime import collectives
 from engine.ptx.tree import Function
 
 
-class Saves:
+class Spills:
     """The places of one kernel's saved registers in a worker's scratch memory; `size` is the memory used so far."""
 
     def __init__(self, kernel: Function, kinds: Mapping[str, Uniform]) -> None:
         self._kernel = kernel
         self._kinds = kinds
-        self._recomputed = recomputable(kernel)
+        self._rematerialised = rematerialisable(kernel)
         self._places: dict[str, int] = {}
         self.size = collectives.SCRATCH_START
 
@@ -43,7 +43,7 @@ class Saves:
 
     def kept(self, live: Iterable[str]) -> list[str]:
         """Return those of the live registers that are kept, in order."""
-        return sorted(name for name in live if name in self._kernel.registers and name not in self._recomputed)
+        return sorted(name for name in live if name in self._kernel.registers and name not in self._rematerialised)
 
     def uniform(self, live: Iterable[str]) -> list[str]:
         """Return those of the live registers that are read from the first thread."""
@@ -59,13 +59,13 @@ class Saves:
         stored = "i8" if kind == "i1" else kind
         return self.place(name, max(width(kind), 8) // 8), stored
 
-    def save(self, body: Body, name: str) -> None:
+    def spill(self, body: Body, name: str) -> None:
         """Write one thread's part of a register to its element."""
         offset, stored = self.array(body, name)
         value = self._part(body, name)
         body.code.do(f"store {stored} {value}, ptr {element(body, offset, stored)}{body.accesses.suffix}")
 
-    def save_once(self, body: Body, name: str) -> str:
+    def spill_once(self, body: Body, name: str) -> str:
         """Write the uniform part of a register; return the text that takes it from the last thread to the first's."""
         offset, stored = self.array(body, name)
         slot = body.code.slot(stored, "shared")
@@ -90,7 +90,7 @@ class Saves:
     def restore(self, body: Body, live: Iterable[str]) -> tuple[list[str], dict[str, Restored]]:
         """Write the registers again; return the lines that must run before all threads, and the uniform parts."""
         names = self.kept(live)
-        self._recompute(body, {*live, *(self._base(name) for name in names)})
+        self._rematerialise(body, {*live, *(self._base(name) for name in names)})
         lines: list[str] = []
         restored: dict[str, Restored] = {}
         for index, name in enumerate(names):
@@ -123,15 +123,15 @@ class Saves:
         kind = self._kinds.get(name)
         return kind.base if kind is not None else ""
 
-    def _recompute(self, body: Body, wanted: set[str]) -> None:
+    def _rematerialise(self, body: Body, wanted: set[str]) -> None:
         """Compute the wanted registers again that can be, with those that they are made from."""
-        needed, pending = set[str](), [name for name in wanted if name in self._recomputed]
+        needed, pending = set[str](), [name for name in wanted if name in self._rematerialised]
         while pending:
             name = pending.pop()
             if name not in needed:
                 needed.add(name)
-                pending += [item for item in used(self._recomputed[name]) if item in self._recomputed]
-        for name, instruction in self._recomputed.items():
+                pending += [item for item in used(self._rematerialised[name]) if item in self._rematerialised]
+        for name, instruction in self._rematerialised.items():
             if name in needed:
                 OPCODES[instruction.opcode](body, instruction)
 

@@ -4,47 +4,49 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.device.host.translate.analysis.control_flow import Flow
+from engine.device.host.translate.analysis.control_flow import ControlFlow
 from engine.device.host.translate.analysis.provenance import Root, roots
-from engine.device.host.translate.analysis.suspension_points import BARRIER, Point, point_of
+from engine.device.host.translate.analysis.suspension_points import BARRIER, SuspensionPoint, suspension_point
 from engine.device.host.translate.analysis.uniformity import uniformity
-from engine.device.host.translate.body import Body, Layout, quoted
-from engine.device.host.translate.phases.spills import Saves
+from engine.device.host.translate.body import Body, MemoryLayout, quoted
+from engine.device.host.translate.phases.spills import Spills
 from engine.ptx.tree import Function
 
 
 class WaitingKernel:
     """A kernel whose threads wait: its points, saved registers, and the limits of its buffers."""
 
-    def __init__(self, kernel: Function, layout: Layout, callees: dict[str, Function], flow: Flow) -> None:
+    def __init__(self, kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow) -> None:
         self.kernel = kernel
         self.layout = layout
         self.callees = callees
         self.flow = flow
         self.waiting = [block for block in flow.blocks if block.suspends]
-        self.points: dict[int, Point] = {block.index: point_of(block.instructions[-1]) for block in self.waiting}
-        self.definitions = self._define_resolvers()
+        self.points: dict[int, SuspensionPoint] = {
+            block.index: suspension_point(block.instructions[-1]) for block in self.waiting
+        }
+        self.definitions = self._define_collectives()
         #: Where threads only arrive at barriers, or name different ones, the scheduler must look at each.
         self.parts_at_barriers = any(
             item.opcode in ("bar", "barrier") and "arrive" in item.modifiers for item in kernel.instructions
         ) or any(point.kind == BARRIER and point.names_members for point in self.points.values())
         self.kinds = uniformity(kernel, flow)
-        self.saves = Saves(kernel, self.kinds)
+        self.spills = Spills(kernel, self.kinds)
         self.roots: dict[str, Root | None] = roots(kernel, layout.parameters, set(layout.module))
         local = Body(kernel, layout, kernel.name).local_bytes
         self.local_bytes = -(-local // 16) * 16
-        self.local_at = self.saves.place("local memory", self.local_bytes)
+        self.local_at = self.spills.place("local memory", self.local_bytes)
         self._limits: dict[Root, int] = {}
 
-    def _define_resolvers(self) -> list[str]:
+    def _define_collectives(self) -> list[str]:
         """Name the resolvers that only this kernel has, and return their text."""
         found: dict[str, str] = {}
         for index, point in self.points.items():
             if point.definition is not None:
-                name = quoted(f"{self.kernel.name}|{point.resolver}")
+                name = quoted(f"{self.kernel.name}|{point.collective}")
                 if name not in found:
                     found[name] = point.definition(name)
-                self.points[index] = replace(point, resolver=name)
+                self.points[index] = replace(point, collective=name)
         return list(found.values())
 
     def body(self) -> Body:
@@ -54,7 +56,7 @@ class WaitingKernel:
     def limit(self, root: Root) -> int:
         """Return where in scratch memory the limits of a parameter's buffer lie: first byte and size."""
         if root not in self._limits:
-            self._limits[root] = self.saves.reserve(16)
+            self._limits[root] = self.spills.reserve(16)
         return self._limits[root]
 
     def limits_text(self) -> str:

@@ -1,6 +1,6 @@
 """LLVM text of what warps and barriers compute from the operands that their threads handed over.
 
-Every resolver is `(scratch, first thread, count, mask)`: `mask` has a bit for each thread that takes part. Warp
+Every collective is `(scratch, first thread, count, mask)`: `mask` has a bit for each thread that takes part. Warp
 resolvers are called once for each warp. Formulas are those of the PTX manual.
 """
 
@@ -61,7 +61,7 @@ def _shuffle(mode: str) -> str:
 
 
 def _loop(name: str, each: str) -> str:
-    """Return a resolver that runs `each` for every `%thread`, which is `%lane` of its warp, in the mask."""
+    """Return a collective that runs `each` for every `%thread`, which is `%lane` of its warp, in the mask."""
     return f"""
 define internal void @{name}(ptr %scratch, i32 %first, i32 %count, i32 %mask) noinline nounwind {{
 entry:
@@ -85,7 +85,7 @@ done:
 
 
 def _two_passes(name: str, start: str, step: str, finish: str) -> str:
-    """Return a resolver that folds the first exchange array over the mask and gives every thread the outcome.
+    """Return a collective that folds the first exchange array over the mask and gives every thread the outcome.
 
     `step` makes %next.value from %value, %x and %bit.here; `finish` makes %outcome (and %flag) from %value.
     """
@@ -288,7 +288,7 @@ entry:
 
 
 def text() -> str:
-    """Return every resolver, and the clock."""
+    """Return every collective, and the clock."""
     parts = [_NANOSECONDS]
     parts += [_shuffle(mode) for mode in _SHUFFLE]
     parts += [_two_passes(f"wl.vote.{mode}", "0", _BALLOT, finish) for mode, finish in _VOTES.items()]

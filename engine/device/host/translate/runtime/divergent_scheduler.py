@@ -13,9 +13,9 @@ from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.suspension_points import (
     BARRIER,
     COUNT,
+    LOCKSTEP,
     MEMBERS,
     NUMBER,
-    TURN,
     WARP,
     YIELD,
     exchange,
@@ -379,7 +379,7 @@ look:
   %more = icmp ult i32 %t.next, %threads
   br i1 %more, label %look, label %looked
 looked:
-  %yields.bits = and i32 %kinds.next, {1 << YIELD | 1 << TURN}
+  %yields.bits = and i32 %kinds.next, {1 << YIELD | 1 << LOCKSTEP}
   %yields = icmp ne i32 %yields.bits, 0
   %spins = icmp eq i32 %yields.bits, {1 << YIELD}
   %waits.bits = and i32 %kinds.next, {1 << WARP | 1 << BARRIER}

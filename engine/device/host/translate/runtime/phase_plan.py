@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.device.host.translate.analysis.suspension_points import Point
+from engine.device.host.translate.analysis.suspension_points import SuspensionPoint
 from engine.device.host.translate.body import quoted
 
 #: The state of a thread that has ended.
@@ -28,7 +28,7 @@ class PhasePlan:
     """
 
     name: str
-    point: Point | None
+    point: SuspensionPoint | None
     line: int
     shared: Sequence[Array]
     once: Sequence[Array]

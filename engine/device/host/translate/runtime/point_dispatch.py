@@ -10,7 +10,7 @@ from engine.device.host.translate.analysis.suspension_points import (
     MEMBERS,
     NUMBER,
     WARP,
-    Point,
+    SuspensionPoint,
     exchange,
 )
 from engine.device.host.translate.runtime.collectives import element
@@ -50,7 +50,7 @@ entry:
 """
 
 
-def _constant(point: Point | None, place: int) -> int:
+def _constant(point: SuspensionPoint | None, place: int) -> int:
     """Return a plain barrier's number or count; -1 where each thread says it."""
     if point is None or not point.is_plain_barrier:
         return -1
@@ -61,12 +61,12 @@ def _constant(point: Point | None, place: int) -> int:
 
 def _resolve(kernel: str, phases: Sequence[PhasePlan], name: str, kind: int) -> str:
     points = {number: phase.point for number, phase in enumerate(phases) if phase.point is not None}
-    numbers = [number for number, point in points.items() if point.kind == kind and point.resolver]
-    resolvers = list(dict.fromkeys(points[number].resolver for number in numbers))
-    cases = " ".join(f"i32 {number}, label %s{resolvers.index(points[number].resolver)}" for number in numbers)
+    numbers = [number for number, point in points.items() if point.kind == kind and point.collective]
+    resolvers = list(dict.fromkeys(points[number].collective for number in numbers))
+    cases = " ".join(f"i32 {number}, label %s{resolvers.index(points[number].collective)}" for number in numbers)
     bodies = "".join(
-        f"s{index}:\n  call void @{resolver}(ptr %scratch, i32 %first, i32 %count, i32 %mask)\n  ret void\n"
-        for index, resolver in enumerate(resolvers)
+        f"s{index}:\n  call void @{collective}(ptr %scratch, i32 %first, i32 %count, i32 %mask)\n  ret void\n"
+        for index, collective in enumerate(resolvers)
     )
     return (
         f"define internal void {function(kernel, name)}(i32 %state, ptr %scratch, i32 %first, i32 %count, i32 %mask)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.analysis.suspension_points import TURN, WARP, YIELD
+from engine.device.host.translate.analysis.suspension_points import LOCKSTEP, WARP, YIELD
 from engine.device.host.translate.body import quoted
 from engine.device.host.translate.runtime import divergent_scheduler, point_dispatch, uniform_values
 from engine.device.host.translate.runtime.collectives import ARRIVED, BARRIERS, STATE, element
@@ -107,7 +107,7 @@ all.same:
 resolve:
   %settled = phi i32 [%scan.first, %all.same], [%ran.settled, %spread.done]
   %kind = call i32 {function(kernel, "kind")}(i32 %settled)
-  switch i32 %kind, label %{together} [i32 {WARP}, label %warps i32 {YIELD}, label %yield i32 {TURN}, label %again]
+  switch i32 %kind, label %{together} [i32 {WARP}, label %warps i32 {YIELD}, label %yield i32 {LOCKSTEP}, label %again]
 barrier:
   call void {function(kernel, "resolve.barrier")}(i32 %settled, ptr %scratch, i32 0, i32 %threads, i32 %settled)
   br label %again

@@ -33,7 +33,7 @@ def _quoted(name: str, suffix: str) -> str:
 
 
 def permute(name: str, exchange: int, result: int, words: Sequence[Sequence[tuple[int, int]]]) -> str:
-    """Return the resolver that gives each thread words put together from halves of what others handed over."""
+    """Return the collective that gives each thread words put together from halves of what others handed over."""
     tables, body = "", ""
     before = "entry"
     for index, row in enumerate(words):
@@ -214,7 +214,7 @@ def _rounded_step(width: int, mode: str) -> str:
 
 
 def product(name: str, exchange: int, result: int, item: Product) -> str:
-    """Return the resolver that computes D = A B + C; A, B and C are handed over one after the other."""
+    """Return the collective that computes D = A B + C; A, B and C are handed over one after the other."""
     kind = _accumulator(item)
     width, depth = item.c.columns, item.a.columns
     vector = f"<{width} x {kind}>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.body import Body, Layout, quoted
+from engine.device.host.translate.body import Body, MemoryLayout, quoted
 
 
 def launch_i32(name: str, index: int) -> str:
@@ -15,7 +15,7 @@ def launch_i32(name: str, index: int) -> str:
     )
 
 
-def memory_prologue(layout: Layout) -> str:
+def memory_prologue(layout: MemoryLayout) -> str:
     """Return the loads of the shared memory's address and size, and of the thread block's size."""
     size = (
         f"  %shared.bytes.at = getelementptr i64, ptr %launch, i64 {abi.SHARED_BYTES}\n"

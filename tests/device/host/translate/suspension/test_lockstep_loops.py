@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.device.host.translate.analysis.control_flow import build
-from engine.device.host.translate.analysis.suspension_points import is_point
+from engine.device.host.translate.analysis.control_flow import control_flow
+from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.analysis.uniformity import uniformity
 from engine.diagnostics import KernelFault
 from engine.ptx import parse
@@ -113,7 +113,7 @@ SKIP:
 def test_what_threads_have_in_common():
     """Loop counters are uniform, an index drifts from its start, and what only some threads change varies."""
     kernel = parse(KINDS).functions["kinds"]
-    kinds = uniformity(kernel, build(kernel, is_point))
+    kinds = uniformity(kernel, control_flow(kernel, is_suspension_point))
     assert all(kinds[name].base == "" for name in ("%r1", "%r3", "%r5", "%p2"))
     assert kinds["%r6"].base == "%r4"
     assert "%r7" not in kinds and "%p1" not in kinds
