@@ -1,7 +1,7 @@
 """Changes: what happened to a patch, as plain structs.
 
-Every edit is a list of changes, each with an inverse, so undo is the inverses in reverse order. The same structs go
-to the engine's inbox and could travel over a pipe.
+Every edit is a list of changes, each with an inverse: undo applies the inverses in reverse order. The same structs go
+to the engine's inbox, in this process or another.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class PortRef(msgspec.Struct, frozen=True):
 class Node(msgspec.Struct, kw_only=True, frozen=True):
     """A placed block: its type, where it is on the canvas, and the parameters that were set.
 
-    `region` is the scope that it lies in: "" outside all regions, a region block's id for its body, "id.else" for the
-    other branch. `extra` keeps fields of a newer file format, so that saving loses nothing.
+    `region` is its scope: "" outside all regions, a region block's id for its body, "id.else" for the other branch.
+    `extra` keeps fields of a newer file format, so that saving loses nothing.
     """
 
     id: str
@@ -108,29 +108,37 @@ class NodeRegionChanged(msgspec.Struct, frozen=True, tag=True):
 
 
 class BlockTypesChanged(msgspec.Struct, frozen=True, tag=True):
-    """Block types came, went or are others; the patch is as it was, so that this is never part of an edit.
+    """Block types were added, removed or changed: nodes of these types show and run the new version. `types` are ids.
 
-    Nodes of these types show and run the new version. `types` are ids.
+    The patch itself stays the same, so this is never part of an edit.
     """
 
     types: frozenset[str]
 
 
-Change = (
-    NodeAdded
-    | NodeRemoved
-    | Connected
-    | Disconnected
-    | ParameterChanged
-    | NodeMoved
-    | NodeRenamed
-    | NodeRegionChanged
-    | BlockTypesChanged
-)
+#: Changes that give one thing of a node another value.
+NodeChanged = ParameterChanged | NodeMoved | NodeRenamed | NodeRegionChanged
+Change = NodeAdded | NodeRemoved | Connected | Disconnected | NodeChanged | BlockTypesChanged
+
+
+#: Changes that undo each other.
+_OPPOSITES: dict[type[Change], type[Change]] = {
+    NodeAdded: NodeRemoved,
+    NodeRemoved: NodeAdded,
+    Connected: Disconnected,
+    Disconnected: Connected,
+}
+#: The field that holds the new value; `previous` holds the old one.
+_NEW_VALUE: dict[type[NodeChanged], str] = {
+    ParameterChanged: "value",
+    NodeMoved: "position",
+    NodeRenamed: "title",
+    NodeRegionChanged: "region",
+}
 
 
 def nodes_of(change: Change) -> tuple[str, ...]:
-    """Return the nodes that a change concerns; one of block types concerns none by itself."""
+    """Return the nodes that a change concerns; a change of block types names none."""
     match change:
         case NodeAdded(node) | NodeRemoved(node):
             return (node.id,)
@@ -142,40 +150,32 @@ def nodes_of(change: Change) -> tuple[str, ...]:
 
 
 def inverse(change: Change) -> Change:
-    """Return the change that undoes `change`."""
-    match change:
-        case NodeAdded(node):
-            return NodeRemoved(node)
-        case NodeRemoved(node):
-            return NodeAdded(node)
-        case Connected(connection):
-            return Disconnected(connection)
-        case Disconnected(connection):
-            return Connected(connection)
-        case ParameterChanged(node, parameter, value, previous):
-            return ParameterChanged(node, parameter, previous, value)
-        case NodeMoved(node, position, previous):
-            return NodeMoved(node, previous, position)
-        case NodeRenamed(node, title, previous):
-            return NodeRenamed(node, previous, title)
-        case NodeRegionChanged(node, region, previous):
-            return NodeRegionChanged(node, previous, region)
-        case BlockTypesChanged():
-            return change  # the types are what they are
+    """Return the change that undoes `change`; a change of block types can't be undone and is its own inverse."""
+    if isinstance(change, NodeChanged):
+        field = _NEW_VALUE[type(change)]
+        return msgspec.structs.replace(change, **{field: change.previous, "previous": getattr(change, field)})
+    opposite = _OPPOSITES.get(type(change))
+    return change if opposite is None else opposite(*msgspec.structs.astuple(change))
 
 
 def merge(first: Change, second: Change) -> Change | None:
-    """Return one change that does both, when both set the same thing; else None."""
-    match first, second:
-        case ParameterChanged(node, name, _, previous), ParameterChanged() if (node, name) == (
-            second.node,
-            second.parameter,
-        ):
-            return ParameterChanged(node, name, second.value, previous)
-        case NodeMoved(node, _, previous), NodeMoved() if node == second.node:
-            return NodeMoved(node, second.position, previous)
-        case NodeRenamed(node, _, previous), NodeRenamed() if node == second.node:
-            return NodeRenamed(node, second.title, previous)
-        case NodeRegionChanged(node, _, previous), NodeRegionChanged() if node == second.node:
-            return NodeRegionChanged(node, second.region, previous)
-    return None
+    """Return one change that does what both do, when both set the same thing; otherwise None."""
+    if not isinstance(first, NodeChanged) or _target(first) != _target(second):
+        return None
+    field = _NEW_VALUE[type(first)]
+    return msgspec.structs.replace(first, **{field: getattr(second, field)})
+
+
+def applied(node: Node, change: NodeChanged) -> Node:
+    """Return `node` after a change that sets something of it."""
+    field = _NEW_VALUE[type(change)]
+    value = getattr(change, field)
+    if isinstance(change, ParameterChanged):
+        kept = {name: old for name, old in node.parameters.items() if name != change.parameter}
+        return msgspec.structs.replace(node, parameters=kept if value is None else {**kept, change.parameter: value})
+    return msgspec.structs.replace(node, **{field: value})
+
+
+def _target(change: Change) -> tuple[object, ...]:
+    """Return what a change sets, so that two changes can be compared."""
+    return type(change), *nodes_of(change), change.parameter if isinstance(change, ParameterChanged) else None

@@ -1,8 +1,8 @@
 """`Composite`: a block type made of other blocks.
 
-Inside, a composite is a patch: its children are placed and connected by the rules that hold for every patch. From
-outside it is a block like any other, with the ports and parameters that it exposes. The compiler puts the children in
-its place (`engine.compiler.inlining`), so that it costs nothing.
+Inside, a composite is a patch: its children follow the rules of every patch. From outside it is a block like any other,
+with the ports and parameters that it exposes. The compiler replaces it by its children (`engine.compiler.inlining`), so
+a composite adds no work.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Composite(Block, abstract=True):
         raise NotImplementedError(f"composite {self.id} must define compose")
 
     def describe(self, build: BlockBuilder) -> None:
-        """Hand the children's descriptions over; PatchError when what is exposed is not what the type declares."""
+        """Compose the children's descriptions; PatchError when this exposes something else than the type declares."""
         inner = self._composed()
         declared = type(self)
         got = (_ports(inner.ports), _types(inner.parameters))
@@ -61,7 +61,7 @@ class Composite(Block, abstract=True):
             raise BlockDefinitionError(
                 f"composite {cls.id}: parameter {live[0]} must be structural, or be exposed from a child"
             )
-        if "ports" not in vars(cls):  # else they are declared again, while others look at those that they had
+        if "ports" not in vars(cls):  # a type that is declared again keeps them meanwhile, for other threads
             cls.ports, cls.parameters = {}, own
         cls._own = frozenset(own)
         try:

@@ -1,4 +1,4 @@
-"""`PatchContents`: what a patch holds, and what can be asked of it."""
+"""`PatchContents`: the nodes and connections of a patch, and questions about them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
@@ -27,113 +25,9 @@ from engine.patch.changes import (
     NodeRenamed,
     ParameterChanged,
     PortRef,
+    applied,
 )
 from engine.patch.regions import OTHERWISE, RegionRefused, Scopes, branch_of, check_region, region_of, scope_text
-
-# What a change does to the nodes and connections of a patch.
-
-
-def apply_change(nodes: dict[str, Node], connections: dict[PortRef, Connection], change: Change) -> None:
-    """Follow one change: `nodes` are by id, `connections` by the input that they feed."""
-    match change:
-        case NodeAdded(node):
-            nodes[node.id] = node
-        case NodeRemoved(node):
-            del nodes[node.id]
-        case Connected(connection):
-            connections[connection.target] = connection
-        case Disconnected(connection):
-            del connections[connection.target]
-        case ParameterChanged(node_id, name, value):
-            nodes[node_id] = _with_parameter(nodes[node_id], name, value)
-        case NodeMoved(node_id, position):
-            nodes[node_id] = msgspec.structs.replace(nodes[node_id], position=position)
-        case NodeRenamed(node_id, title):
-            nodes[node_id] = msgspec.structs.replace(nodes[node_id], title=title)
-        case NodeRegionChanged(node_id, region):
-            nodes[node_id] = msgspec.structs.replace(nodes[node_id], region=region)
-
-
-def _with_parameter(node: Node, name: str, value: Any) -> Node:
-    parameters = {key: kept for key, kept in node.parameters.items() if key != name}
-    if value is not None:
-        parameters[name] = value
-    return msgspec.structs.replace(node, parameters=parameters)
-
-
-# The index of a patch: what would take a walk over all of it to find.
-
-
-class PatchIndex:
-    """The connections at each node, and which nodes lie in which region; it follows every change."""
-
-    def __init__(self) -> None:
-        self._touching: dict[str, dict[Connection, None]] = {}
-        self._scope_of: dict[str, str] = {}
-        self._members: dict[str, dict[str, None]] = {}
-        self._scopes: Scopes | None = None  # made anew after a change
-
-    def follow(self, change: Change) -> None:
-        """Take note of a change that has been applied."""
-        match change:
-            case NodeAdded(node):
-                self._lies_in(node.id, node.region)
-            case NodeRemoved(node):
-                self._lies_in(node.id, "")
-                self._touching.pop(node.id, None)
-            case NodeRegionChanged(node_id, region):
-                self._lies_in(node_id, region)
-            case Connected(connection):
-                for node_id in _ends(connection):
-                    self._touching.setdefault(node_id, {})[connection] = None
-            case Disconnected(connection):
-                for node_id in _ends(connection):
-                    del self._touching[node_id][connection]
-
-    def touching(self, node_id: str) -> Iterable[Connection]:
-        """Return the connections that start or end at a node, in the order in which they were made."""
-        return self._touching.get(node_id, ())
-
-    @property
-    def scopes(self) -> Scopes:
-        """The scopes as they are now; later changes leave the result as it is."""
-        if self._scopes is None:
-            self._scopes = Scopes(self._scope_of.copy())
-        return self._scopes
-
-    def members(self, region: str) -> Iterable[str]:
-        """Return the nodes that lie directly in a region block, in any of its branches."""
-        return self._members.get(region, ())
-
-    def following(self, node_id: str, counts: Callable[[Connection], bool]) -> Iterator[str]:
-        """Give what comes right after a block or a region as a whole, along the connections that count."""
-        scopes = self.scopes
-        waiting = [node_id]
-        while waiting:
-            inner = waiting.pop()
-            waiting += self.members(inner)
-            for connection in self._touching.get(inner, ()):
-                if connection.source.node == inner and counts(connection):
-                    source, target = scopes.lift(inner, connection.target.node)
-                    if source == node_id != target:
-                        yield target
-
-    def _lies_in(self, node_id: str, scope: str) -> None:
-        before = self._scope_of.pop(node_id, "")
-        if before or scope:
-            self._scopes = None
-        if before:
-            del self._members[region_of(before)][node_id]
-        if scope:
-            self._scope_of[node_id] = scope
-            self._members.setdefault(region_of(scope), {})[node_id] = None
-
-
-def _ends(connection: Connection) -> set[str]:
-    return {connection.source.node, connection.target.node}
-
-
-# `NodeRef`: a handle on a node of a patch, as `Patch.add` returns it.
 
 
 class NodeRef:
@@ -175,9 +69,9 @@ class NodeRef:
 
 
 class PatchContents:
-    """Nodes, connections and parameter values, each found without a walk over all of them.
+    """Nodes, connections and parameter values, indexed so that no question needs a walk over the patch.
 
-    Questions about nodes that are not there raise PatchError.
+    Questions about unknown nodes raise PatchError.
     """
 
     def __init__(self, catalogue: Catalogue | None = None) -> None:
@@ -205,7 +99,7 @@ class PatchContents:
         return connection.source if connection else None
 
     def is_value_connection(self, connection: Connection) -> bool:
-        """True when a connection drives a parameter with a value, and so is nothing that the compiler sees."""
+        """True when a connection drives a parameter with a value; the compiler doesn't see such a connection."""
         ends = self._type_of(connection.source.node), self._type_of(connection.target.node)
         return rules.is_value_connection(connection, *ends)
 
@@ -218,7 +112,7 @@ class PatchContents:
         return self.catalogue.get(self._require(node_id).type)
 
     def value(self, node: NodeRef | str, parameter: str) -> Any:
-        """Return a parameter's value: what was set, or its default, which also stands in for what its type refuses."""
+        """Return a parameter's value: what was set, or the default when nothing was or the type refuses it."""
         found = self._require(id_of(node))
         if parameter not in found.parameters:
             return self._parameter(found, parameter).default
@@ -228,7 +122,7 @@ class PatchContents:
             return found.parameters[parameter]
         try:
             return spec.coerce(found.parameters[parameter])
-        except PatchError:  # it was set when the type was another
+        except PatchError:  # set under an earlier version of the type
             return spec.default
 
     def title(self, node_id: str) -> str:
@@ -265,13 +159,13 @@ class PatchContents:
             rules.check_values_acyclic(connection, partial(self._values_feed, replaced=target))
         elif self._orders(connection):
             rules.check_branches(connection, scopes)
-            # What the connection replaces does not count.
+            # The connection that this one replaces does not count.
             counts = partial(self._orders, replaced=target)
             rules.check_acyclic(connection, lambda node: self._index.following(node, counts), scopes)
         return connection
 
     def _take(self, change: Change) -> None:
-        """Hold what a change leaves."""
+        """Apply a change."""
         apply_change(self.nodes, self._by_target, change)
         self._index.follow(change)
 
@@ -286,7 +180,7 @@ class PatchContents:
         return scope
 
     def _orders(self, connection: Connection, replaced: PortRef | None = None) -> bool:
-        """True unless a connection goes to `replaced` or to an input not needed in the same frame, or is of values."""
+        """True when the source must run before the target: not into `replaced` or a delayed input, and no value."""
         if connection.target == replaced or self.is_value_connection(connection):
             return False
         block_type = self._type_of(connection.target.node)
@@ -294,7 +188,7 @@ class PatchContents:
         return spec is None or not spec.delayed
 
     def _values_feed(self, node_id: str, replaced: PortRef) -> Iterator[str]:
-        """Give the blocks that the outputs of a value block lead to, without what feeds `replaced`."""
+        """Yield the blocks that the outputs of a value block lead to, apart from the connection into `replaced`."""
         block_type = self._type_of(node_id)
         if block_type is not None and block_type.is_value:
             for connection in self._index.touching(node_id):
@@ -322,3 +216,87 @@ class PatchContents:
 def id_of(node: NodeRef | str) -> str:
     """Return a node's id, given itself or a handle on the node."""
     return node if isinstance(node, str) else node.id
+
+
+def apply_change(nodes: dict[str, Node], connections: dict[PortRef, Connection], change: Change) -> None:
+    """Apply a change: `nodes` are by id, `connections` by the input that they feed."""
+    match change:
+        case NodeAdded(node):
+            nodes[node.id] = node
+        case NodeRemoved(node):
+            del nodes[node.id]
+        case Connected(connection):
+            connections[connection.target] = connection
+        case Disconnected(connection):
+            del connections[connection.target]
+        case ParameterChanged() | NodeMoved() | NodeRenamed() | NodeRegionChanged():
+            nodes[change.node] = applied(nodes[change.node], change)
+
+
+class PatchIndex:
+    """The connections at each node and the nodes in each region, found without a walk over the patch."""
+
+    def __init__(self) -> None:
+        self._touching: dict[str, dict[Connection, None]] = {}
+        self._scope_of: dict[str, str] = {}
+        self._members: dict[str, dict[str, None]] = {}
+        self._scopes: Scopes | None = None  # None after a change
+
+    def follow(self, change: Change) -> None:
+        """Update the index after a change."""
+        match change:
+            case NodeAdded(node):
+                self._lies_in(node.id, node.region)
+            case NodeRemoved(node):
+                self._lies_in(node.id, "")
+                self._touching.pop(node.id, None)
+            case NodeRegionChanged(node_id, region):
+                self._lies_in(node_id, region)
+            case Connected(connection):
+                for node_id in _ends(connection):
+                    self._touching.setdefault(node_id, {})[connection] = None
+            case Disconnected(connection):
+                for node_id in _ends(connection):
+                    del self._touching[node_id][connection]
+
+    def touching(self, node_id: str) -> Iterable[Connection]:
+        """Return the connections that start or end at a node, in the order in which they were made."""
+        return self._touching.get(node_id, ())
+
+    @property
+    def scopes(self) -> Scopes:
+        """The scopes as they are now; later changes leave the result as it is."""
+        if self._scopes is None:
+            self._scopes = Scopes(self._scope_of.copy())
+        return self._scopes
+
+    def members(self, region: str) -> Iterable[str]:
+        """Return the nodes that lie directly in a region block, in any of its branches."""
+        return self._members.get(region, ())
+
+    def following(self, node_id: str, counts: Callable[[Connection], bool]) -> Iterator[str]:
+        """Yield what comes right after a block, or after a region as a whole, along the connections that count."""
+        scopes = self.scopes
+        waiting = [node_id]
+        while waiting:
+            inner = waiting.pop()
+            waiting += self.members(inner)
+            for connection in self._touching.get(inner, ()):
+                if connection.source.node == inner and counts(connection):
+                    source, target = scopes.lift(inner, connection.target.node)
+                    if source == node_id != target:
+                        yield target
+
+    def _lies_in(self, node_id: str, scope: str) -> None:
+        before = self._scope_of.pop(node_id, "")
+        if before or scope:
+            self._scopes = None
+        if before:
+            del self._members[region_of(before)][node_id]
+        if scope:
+            self._scope_of[node_id] = scope
+            self._members.setdefault(region_of(scope), {})[node_id] = None
+
+
+def _ends(connection: Connection) -> set[str]:
+    return {connection.source.node, connection.target.node}

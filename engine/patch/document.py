@@ -1,89 +1,37 @@
-"""`Patch`: the document. Whoever edits a patch edits this object; canvas, engine and files follow its changes."""
+"""`Patch`: the document. Every edit of a patch is a method here; canvas, engine and files follow its changes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import TYPE_CHECKING
-
-import msgspec
-
-from engine.patch.changes import Change, Connected, Connection, NodeAdded, PortRef, Position
-from engine.patch.regions import TOP, branch_of, region_of, scope_text
-
-if TYPE_CHECKING:
-    pass
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.patch import rules
 from engine.patch.changes import (
+    Change,
+    Connected,
+    Connection,
     Disconnected,
     Node,
+    NodeAdded,
     NodeMoved,
     NodeRegionChanged,
     NodeRemoved,
     NodeRenamed,
     ParameterChanged,
+    PortRef,
+    Position,
     inverse,
 )
 from engine.patch.contents import NodeRef, PatchContents, id_of
 from engine.patch.history import Edit, History
-from engine.patch.regions import Scopes
-
-# Pieces of patches: some nodes cut out as a patch of their own, and the changes that put one into another patch.
-
-
-def excerpt(patch: Patch, node_ids: Collection[str]) -> list[Change]:
-    """Return the changes that make some nodes, and the connections between them, from an empty patch.
-
-    A node whose region is left out lies in the next region around it that is not.
-    """
-    scopes = patch.scopes
-    changes: list[Change] = []
-    for node in patch.nodes.values():
-        if node.id in node_ids:
-            around = (scope for scope in reversed(scopes.chain(node.region)) if region_of(scope) in node_ids)
-            changes.append(NodeAdded(msgspec.structs.replace(node, region=next(around, TOP))))
-    kept = (c for c in patch.connections if c.source.node in node_ids and c.target.node in node_ids)
-    return [*changes, *map(Connected, kept)]
-
-
-def copies(patch: Patch, offset: Position, region: str, taken: Collection[str]) -> tuple[dict[str, str], list[Change]]:
-    """Return a new id for each node of `patch`, and the changes that add it elsewhere.
-
-    `taken` are the ids in use there. Nodes outside all regions go to `region`.
-    """
-    ids: dict[str, str] = {}
-    used = set(taken)
-    for node in patch.nodes.values():
-        ids[node.id] = free_id(re.sub(r"_\d+$", "", node.id), used) if node.id in used else node.id
-        used.add(ids[node.id])
-    changes: list[Change] = []
-    for node in patch.nodes.values():
-        inside = scope_text(ids[region_of(node.region)], branch_of(node.region)) if node.region else region
-        position = (node.position[0] + offset[0], node.position[1] + offset[1])
-        changes.append(NodeAdded(msgspec.structs.replace(node, id=ids[node.id], position=position, region=inside)))
-    for connection in patch.connections:
-        source, target = connection.source, connection.target
-        copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))
-        changes.append(Connected(copied))
-    return ids, changes
-
-
-def free_id(stem: str, taken: Collection[str]) -> str:
-    """Return an id that no node has yet: the stem itself, or the stem with the next number."""
-    if stem not in taken:
-        return stem
-    pattern = re.compile(rf"{re.escape(stem)}_(\d+)$")
-    used = [int(match[1]) for name in taken if (match := pattern.match(name))]
-    return f"{stem}_{max(used, default=1) + 1}"
-
+from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
 
 __all__ = ["NodeRef", "Patch"]
 
@@ -100,7 +48,7 @@ class Patch(PatchContents):
     def __init__(self, catalogue: Catalogue | None = None) -> None:
         super().__init__(catalogue)
         self.history = History()
-        #: True while listeners hear of changes that take an edit back, or bring it back.
+        #: True while listeners hear the changes of an undo or a redo.
         self.is_undoing = False
         self._listeners: list[Listener] = []
         self._open_edit: Edit | None = None
@@ -114,10 +62,17 @@ class Patch(PatchContents):
     def excerpt(self, node_ids: Collection[str]) -> Patch:
         """Return some nodes and the connections between them as a patch of its own, with nothing to undo.
 
-        A node whose region is left out lies in the next region around it that is not.
+        A node whose region is not among them moves to the innermost region around it that is.
         """
+        chosen = frozenset(node_ids)
+        changes: list[Change] = []
+        for node in self.nodes.values():
+            if node.id in chosen:
+                around = (scope for scope in reversed(self.scopes.chain(node.region)) if region_of(scope) in chosen)
+                changes.append(NodeAdded(msgspec.structs.replace(node, region=next(around, TOP))))
+        changes += [Connected(c) for c in self.connections if c.source.node in chosen and c.target.node in chosen]
         part = Patch(self.catalogue)
-        part.restore(excerpt(self, frozenset(node_ids)))
+        part.restore(changes)
         return part
 
     # Editing
@@ -138,7 +93,7 @@ class Patch(PatchContents):
         """
         block_type = self.catalogue.require(type_id)
         checked = {name: block_type.parameter(name).coerce(value) for name, value in values.items()}
-        new_id = node_id or free_id(type_id.rsplit(".", 1)[-1], self.nodes)
+        new_id = node_id or _free_id(type_id.rsplit(".", 1)[-1], self.nodes)
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {new_id!r}")
         rules.check_node_id(new_id)
@@ -168,12 +123,12 @@ class Patch(PatchContents):
         Placeholders and what connects to them come along unchecked.
         """
         outer = self._scope("what is inserted", region)
-        ids, changes = copies(other, offset, outer, self.nodes)
+        ids, changes = _copies(other, offset, outer, self.nodes)
         self._do(name, *changes)
         return ids
 
     def remove(self, node: NodeRef | str) -> None:
-        """Take a node and its connections out of the patch; what lies in a region block stays, in the region around."""
+        """Remove a node and its connections; blocks inside a region block move to the region around it."""
         found = self._require(id_of(node))
         members = [self.nodes[member] for member in self.members(found.id)]
         changes: list[Change] = [NodeRegionChanged(m.id, found.region, m.region) for m in members]
@@ -181,7 +136,7 @@ class Patch(PatchContents):
         self._do(f"Delete {self.title(found.id)}", *changes, NodeRemoved(found))
 
     def connect(self, source: PortRef, target: PortRef) -> Connection:
-        """Tie an output to an input, in place of what fed that input; ConnectionRefused says why it may not be."""
+        """Connect an output to an input, replacing what fed that input; ConnectionRefused says why it may not be."""
         connection = self.check_connection(source, target)
         existing = self._by_target.get(target)
         if existing == connection:
@@ -191,7 +146,7 @@ class Patch(PatchContents):
         return connection
 
     def disconnect(self, connection: Connection | PortRef) -> None:
-        """Take away a connection, given itself or the input it feeds."""
+        """Remove a connection, given itself or the input it feeds."""
         target = connection.target if isinstance(connection, Connection) else connection
         existing = self._by_target.get(target)
         if existing is None or (isinstance(connection, Connection) and existing != connection):
@@ -211,7 +166,7 @@ class Patch(PatchContents):
         self._do(f"Set {names} of {self.title(found.id)}", *changes, gesture=gesture)
 
     def reset(self, node: NodeRef | str, parameter: str) -> None:
-        """Give a parameter its default back."""
+        """Reset a parameter to its default."""
         found = self._require(id_of(node))
         if parameter in found.parameters:
             change = ParameterChanged(found.id, parameter, None, found.parameters[parameter])
@@ -225,7 +180,7 @@ class Patch(PatchContents):
             self._do(f"Move {self.title(found.id)}", change, gesture=gesture)
 
     def move_into(self, nodes: NodeRef | str | Collection[NodeRef | str], region: NodeRef | str) -> None:
-        """Put one or several nodes into a region, or with "" outside all; what lies in a region block goes with it.
+        """Move nodes into a region, or with "" outside all regions; a region block takes its members along.
 
         RegionRefused when the region can't hold them, WouldCycle when the region would then depend on itself.
         """
@@ -251,7 +206,7 @@ class Patch(PatchContents):
 
     @contextmanager
     def edit(self, name: str, *, gesture: object = None) -> Iterator[None]:
-        """Make everything done inside one undo step; when it raises, what was done so far is taken back."""
+        """Make everything done inside one undo step; an exception undoes what was done so far."""
         outer = self._open_edit
         edit = outer or Edit(name, gesture=gesture)
         self._open_edit, start = edit, len(edit.changes)
@@ -267,14 +222,14 @@ class Patch(PatchContents):
                 self.history.record(edit)
 
     def undo(self) -> str | None:
-        """Take the last edit back; return its name, or None when there is none."""
+        """Undo the last edit; return its name, or None when there is none."""
         edit = self.history.take_undo()
         if edit is not None:
             self._repeat(list(map(inverse, reversed(edit.changes))))
         return edit.name if edit else None
 
     def redo(self) -> str | None:
-        """Bring the last undone edit back; return its name, or None when there is none."""
+        """Redo the last undone edit; return its name, or None when there is none."""
         edit = self.history.take_redo()
         if edit is not None:
             self._repeat(edit.changes)
@@ -287,9 +242,8 @@ class Patch(PatchContents):
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    # Files build a patch from changes that they have checked themselves.
     def restore(self, changes: list[Change]) -> None:
-        """Apply changes that are not an edit of a person: nothing to undo."""
+        """Apply changes, which are not checked, without an undo step; files load a patch with it."""
         for change in changes:
             self._apply(change)
 
@@ -318,3 +272,34 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return isinstance(a, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
     return type(a) is type(b) and bool(a == b)
+
+
+def _copies(patch: Patch, offset: Position, region: str, taken: Collection[str]) -> tuple[dict[str, str], list[Change]]:
+    """Return a new id for each node of `patch`, and the changes that add a copy of it to another patch.
+
+    `taken` are the ids in use there. Nodes outside all regions go to `region`.
+    """
+    ids: dict[str, str] = {}
+    used = set(taken)
+    for node in patch.nodes.values():
+        ids[node.id] = _free_id(re.sub(r"_\d+$", "", node.id), used) if node.id in used else node.id
+        used.add(ids[node.id])
+    changes: list[Change] = []
+    for node in patch.nodes.values():
+        inside = scope_text(ids[region_of(node.region)], branch_of(node.region)) if node.region else region
+        position = (node.position[0] + offset[0], node.position[1] + offset[1])
+        changes.append(NodeAdded(msgspec.structs.replace(node, id=ids[node.id], position=position, region=inside)))
+    for connection in patch.connections:
+        source, target = connection.source, connection.target
+        copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))
+        changes.append(Connected(copied))
+    return ids, changes
+
+
+def _free_id(stem: str, taken: Collection[str]) -> str:
+    """Return an unused id: the stem itself, or the stem with the next number."""
+    if stem not in taken:
+        return stem
+    pattern = re.compile(rf"{re.escape(stem)}_(\d+)$")
+    used = [int(match[1]) for name in taken if (match := pattern.match(name))]
+    return f"{stem}_{max(used, default=1) + 1}"

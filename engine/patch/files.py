@@ -7,7 +7,8 @@
      "connections": [{"source": "load.image", "target": "blur.image"}]}
 
 A node that lies in a region has a "region": a region block's id, or "id.else" for its other branch.
-Unknown block types and unknown fields are kept as they are. A file is written beside its place and moved into it.
+Unknown block types and unknown fields are kept as they are. A file is written under a temporary name and moved into
+place.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _PATCH_FIELDS = {"schema", "nodes", "connections"}
 
 
 def save_patch(patch: Patch, path: Path) -> None:
-    """Write the patch; PatchError when the file can't be written, and then the old file is still whole."""
+    """Write the patch; PatchError when the file can't be written, which leaves the old file intact."""
     text = dump_patch(patch)
     try:
         # Half of a surrogate pair, which a file may hold escaped, is written escaped again.
@@ -51,7 +52,7 @@ def save_patch(patch: Patch, path: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that its place holds either the old or the new contents, whatever happens."""
+    """Write a file so that its path holds either the old or the new contents, whatever happens."""
     handle, temporary = tempfile.mkstemp(dir=path.parent or Path(), prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -198,7 +199,7 @@ def _parse_node(item: Any, where: str) -> Node:
 
 
 def _is_coordinate(value: Any) -> bool:
-    return isinstance(value, (int, float)) and abs(value) < 1e9  # which NaN is not
+    return isinstance(value, (int, float)) and abs(value) < 1e9  # False for NaN
 
 
 def _parse_value(value: Any, where: str) -> Any:
@@ -218,8 +219,8 @@ def _parse_value(value: Any, where: str) -> Any:
 def _converted(node: Node, patch: Patch) -> Node:
     """Bring parameter values to their declared types.
 
-    What the type refuses stays as it is, like the values of a placeholder: block types change, and a patch must open so
-    that it can be mended. The engine says on the node what is wrong.
+    A value that the type refuses stays as it is, like the values of a placeholder: block types change, and a patch must
+    open to be mended. The engine reports it on the node.
     """
     block_type = patch.catalogue.get(node.type)
     specs = block_type.parameters if block_type is not None else {}
@@ -233,7 +234,7 @@ def _converted(node: Node, patch: Patch) -> Node:
 def _check_regions(nodes: list[Node], name: str) -> None:
     """Raise unless every region is a node of the file, and none lies inside itself.
 
-    Whether that node's type can hold others only the compiler checks, so that a patch can be opened and mended.
+    Only the compiler checks that this node's type is a region, so that a patch can be opened and mended.
     """
     scopes = Scopes({node.id: node.region for node in nodes if node.region})
     known = {node.id for node in nodes}

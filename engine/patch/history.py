@@ -19,12 +19,12 @@ class Edit:
     gesture: object = None
 
 
-#: Stands for a saved moment that undo can't reach any more.
+#: The saved state when undo can't reach it any more.
 OUT_OF_REACH = Edit("")
 
 
 class History:
-    """What can be undone and redone. It holds edits; the patch applies them."""
+    """The edits that can be undone and redone; the patch applies them."""
 
     def __init__(self, limit: int = 1000) -> None:
         self._done: list[Edit] = []
@@ -53,13 +53,13 @@ class History:
         return (self._done[-1] if self._done else None) is self._saved
 
     def mark_saved(self) -> None:
-        """Remember this moment as the saved one; later changes of the same gesture are a step of their own."""
+        """Remember the present state as the saved one; later changes of the same gesture become a step of their own."""
         self._saved = self._done[-1] if self._done else None
         if self._saved is not None:
             self._saved.gesture = None
 
     def record(self, edit: Edit) -> None:
-        """Add a finished edit; what had been undone can't be redone any more."""
+        """Add a finished edit, and forget the edits that could be redone."""
         if not edit.changes:
             return
         self._undone.clear()

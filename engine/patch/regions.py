@@ -1,4 +1,4 @@
-"""Regions: which blocks lie in which, and what a connection across their borders orders.
+"""Regions: which blocks lie in which, and how a connection across a region's border orders blocks.
 
 A *scope* is a text: `TOP` outside all regions, a region block's id for its body, or "id.else" for the other branch of a
 region that has two. A connection from inside a region to a block outside it orders the whole region before that block:
@@ -46,7 +46,7 @@ class Scopes:
     _chains: dict[str, tuple[str, ...]] = field(default_factory=lambda: {TOP: ()}, init=False, repr=False)
 
     def chain(self, scope: str) -> tuple[str, ...]:
-        """Return the scopes around and including `scope`, the outermost first; RegionRefused when there is no end."""
+        """Return the scopes around and including `scope`, outermost first; RegionRefused for one inside itself."""
         known = self._chains.get(scope)
         if known is not None:
             return known

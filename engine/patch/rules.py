@@ -13,7 +13,7 @@ from engine.patch.regions import Scopes
 
 #: Gives the nodes that come right after a node.
 Following = Callable[[str], Iterable[str]]
-#: What a connection may have at an end: a port, the value output of a value block, or a parameter that it drives.
+#: An end of a connection: a port, the value output of a value block, or a parameter that the connection drives.
 End = PortSpec | ValueSpec | ParameterSpec
 #: The types of the parameters that a value can drive.
 DRIVABLE = ("float", "int", "bool")
@@ -36,7 +36,7 @@ class TypeMismatch(ConnectionRefused):
 
 
 class NotDrivable(ConnectionRefused):
-    """A parameter that no value can drive: it is text, or part of what is built."""
+    """No value can drive this parameter: it is text, an array, or structural."""
 
 
 class WouldCycle(ConnectionRefused):
@@ -127,7 +127,7 @@ def find_way(following: Following, start: str, goal: str) -> list[str] | None:
 
 
 def find_cycle(pairs: Iterable[tuple[str, str]]) -> list[str] | None:
-    """Return the nodes of one way round along pairs of nodes, the first also at the end, or None."""
+    """Return the nodes of one cycle among pairs of nodes, its first node also at the end, or None."""
     edges = list(dict.fromkeys(pairs))
     feeding: dict[str, list[str]] = {}
     missing: dict[str, int] = {}
@@ -143,7 +143,7 @@ def find_cycle(pairs: Iterable[tuple[str, str]]) -> list[str] | None:
     left = {node for node, count in missing.items() if count}
     if not left:
         return None
-    # Each node that is left is fed by one that is left: going up must come round.
+    # Each node that is left is fed by one that is left, so walking upstream must return to a node.
     fed_by = {target: source for source, target in edges if source in left and target in left}
     way = [min(left)]
     while way[-1] not in way[:-1]:
@@ -152,7 +152,7 @@ def find_cycle(pairs: Iterable[tuple[str, str]]) -> list[str] | None:
 
 
 def crossed_region(connection: Connection, scopes: Scopes) -> str | None:
-    """Return the region whose one branch a connection leaves to enter the other, or None."""
+    """Return the region of whose branches a connection ties one to the other, or None."""
     source, target = connection.source.node, connection.target.node
     a, b = scopes.lift(source, target)
     return a if a == b and a not in (source, target) else None
@@ -170,8 +170,7 @@ def check_branches(connection: Connection, scopes: Scopes) -> None:
 def check_acyclic(connection: Connection, following: Following, scopes: Scopes) -> None:
     """Raise WouldCycle, naming the nodes on the way, when `connection` would close a cycle.
 
-    `following` gives what comes after each block, lifted: blocks in regions are seen in the scope that both ends of a
-    connection have in common.
+    `following` gives what comes after each block, with both ends of each connection lifted to their common scope.
     """
     source, target = connection.source.node, connection.target.node
     a, b = scopes.lift(source, target)
@@ -195,7 +194,7 @@ def check_values_acyclic(connection: Connection, following: Following) -> None:
 
 
 def check_move(connections: Iterable[Connection], before: Scopes, after: Scopes) -> None:
-    """Raise when blocks in other regions would close a cycle that was not there, or connect two branches."""
+    """Raise when a move between regions would close a new cycle or connect two branches."""
     made = list(connections)
     for connection in made:
         if crossed_region(connection, before) is None:
