@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import Diagnostic, warning
 from engine.patch.changes import Connection
 
-#: Tells the running graph of a parameter's new value: node, name, value.
-Mark = Callable[[str, str, object], None]
+#: Gives a parameter a value that fits it.
+Put = Callable[[Any], None]
+
+
+class Parameters(Protocol):
+    """What a value graph needs of the parameter store: it says what is driven, and the store writes the values."""
+
+    @property
+    def values(self) -> Mapping[str, Mapping[str, Any]]: ...
+    def drive(self, node_id: str, name: str) -> Put: ...
+    def release(self, node_id: str, name: str) -> None: ...
+
 
 #: What a parameter without bounds of its own is kept within, so that every kernel takes it: what f32 and s32 hold.
 _WIDEST: dict[str, tuple[float, float]] = {
@@ -22,17 +32,16 @@ _CONVERT: dict[str, Callable[[float], float]] = {"float": float, "int": round, "
 
 
 class Drive:
-    """A connection at work: `put` gives the parameter a value, rounded, and kept within the parameter's bounds."""
+    """A connection at work: `put` rounds a value, keeps it within the parameter's bounds, and passes on what is new."""
 
-    __slots__ = ("_convert", "_high", "_low", "_mark", "_type", "clamped", "connection", "name", "values")
+    __slots__ = ("_convert", "_high", "_low", "_put", "_type", "clamped", "connection", "value")
 
-    def __init__(self, connection: Connection, spec: ParameterSpec, values: dict[str, Any], mark: Mark | None) -> None:
-        """`values` is where the target's block keeps its parameters; `mark` is None for a value block."""
+    def __init__(self, connection: Connection, spec: ParameterSpec, value: Any, put: Put) -> None:
+        """`value` is what the parameter holds, and `put` gives it another."""
         low, high = _WIDEST[spec.type]
         self.connection = connection
-        self.name = spec.name
-        self.values = values
-        self._mark = mark
+        self.value = value
+        self._put = put
         self._type = spec.type
         self._convert = _CONVERT[spec.type]
         self._low = low if spec.minimum is None else spec.minimum
@@ -41,17 +50,16 @@ class Drive:
         self.clamped = 0
 
     def put(self, value: float) -> bool:
-        """Give the parameter a finite value, if it has another; return whether what is to be said of it has changed."""
+        """Give the parameter a finite value, if it has another; return whether `diagnostic` is another now."""
         taken: float = self._convert(value)
         clamped = 0
         if taken > self._high:
             taken, clamped = self._limit(self._high), 1
         elif taken < self._low:
             taken, clamped = self._limit(self._low), -1
-        if self.values[self.name] != taken:
-            self.values[self.name] = taken
-            if self._mark is not None:
-                self._mark(self.connection.target.node, self.name, taken)
+        if self.value != taken:
+            self.value = taken
+            self._put(taken)
         if clamped == self.clamped:
             return False
         self.clamped = clamped

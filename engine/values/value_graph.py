@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable
 
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
-from engine.values.driving import Drive, Mark
+from engine.values.driving import Drive, Parameters
 from engine.values.inputs import Inputs
 from engine.values.listening import Kinds, Listeners
 from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
 from engine.values.steps import Step
-from engine.values.wiring import BlockOf, driven_by, wire
+from engine.values.wiring import TypeOf, driven_by, wire
 
 LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
 #: What is said of a node changes no faster than this while the engine runs freely.
@@ -27,24 +25,23 @@ TELL_INTERVAL_NS = 100_000_000
 class ValueGraph:
     """Follows the value blocks and value connections of a patch, and computes them in `update`.
 
-    A driven parameter's place in its block holds what drives it; what the patch says is kept beside it, and returns
-    when the connection goes. Edits only take note: the steps are put together when they are needed next.
+    `parameters` is told which parameters are driven, and gives them their values. Edits only leave marks: the steps are
+    put together when they are needed next.
     """
 
-    def __init__(self, block_of: BlockOf, mark: Mark, kinds: Kinds = LISTENERS) -> None:
-        """`mark` tells the running graph of a parameter's new value; `kinds` are what can be listened to."""
+    def __init__(self, type_of: TypeOf, parameters: Parameters, kinds: Kinds = LISTENERS) -> None:
+        """`type_of` gives the block type of any node; `kinds` are what can be listened to."""
         self.inputs = Inputs()
         self.diagnostics: tuple[Diagnostic, ...] = ()
-        self._block_of = block_of
-        self._mark = mark
+        self._type_of = type_of
+        self._parameters = parameters
         self._listeners = Listeners(self.inputs, kinds)
-        self._nodes: dict[str, None] = {}
+        self._blocks: dict[str, ValueBlock] = {}
         self._connections: dict[PortRef, Connection] = {}  # by target
         self._driven: Counter[str] = Counter()  # connections by the node that they drive
-        self._stored: dict[PortRef, tuple[dict[str, Any], Any]] = {}
         self._steps: list[Step] = []
         self._step_of: dict[str, Step] = {}
-        self._drives: list[Drive] = []
+        self._drives: dict[PortRef, Drive] = {}  # by target
         self._problems: list[Diagnostic] = []
         self._is_wired = True
         self._has_new_settings = False
@@ -53,16 +50,16 @@ class ValueGraph:
 
     # Following the patch
 
-    def place(self, node: str) -> None:
-        """Take in a value block that came, or is another now."""
-        self._nodes[node] = None
+    def place(self, block: ValueBlock) -> None:
+        """Take in the block of a node that came, or has another now."""
+        self._blocks[block.node] = block
         self._is_wired = False
 
     def remove(self, node: str) -> bool:
         """Let a value block go; False for any other node, which is not known here."""
-        if node not in self._nodes:
+        if node not in self._blocks:
             return False
-        del self._nodes[node]
+        del self._blocks[node]
         self._is_wired = False
         return True
 
@@ -81,38 +78,13 @@ class ValueGraph:
         """Follow a value connection that was taken away: its parameter is again what the patch says."""
         del self._connections[connection.target]
         self._driven[connection.target.node] -= 1
-        self._give_back(connection.target)
+        self._drives.pop(connection.target, None)
+        self._parameters.release(connection.target.node, connection.target.port)
         self._is_wired = False
 
     def has(self, connection: Connection) -> bool:
         """True for a connection that was given to `connect`."""
         return self._connections.get(connection.target) == connection
-
-    def is_driven(self, node: str, parameter: str) -> bool:
-        """True for a parameter whose value comes from a connection."""
-        if not self._driven[node]:
-            return False
-        if not self._is_wired:
-            self._wire()
-        return PortRef(node, parameter) in self._stored
-
-    @contextmanager
-    def undriven(self, node: str, parameter: str) -> Iterator[None]:
-        """Have a driven parameter's place hold what the patch says, for as long as somebody sets it there."""
-        target = PortRef(node, parameter)
-        values, said = self._stored[target]
-        drives, values[parameter] = values[parameter], said
-        try:
-            yield
-        finally:
-            self._stored[target], values[parameter] = (values, values[parameter]), drives
-            block = self._block_of(node)
-            if block is not None and not block.is_value:
-                self._mark(node, parameter, drives)  # a build beside the frames may have read the other value
-
-    def said(self, node: str) -> dict[str, Any]:
-        """Return what the patch says of a node's driven parameters, by name."""
-        return {place.port: value for place, (_, value) in self._stored.items() if place.node == node}
 
     @property
     def connections(self) -> tuple[Connection, ...]:
@@ -158,47 +130,43 @@ class ValueGraph:
         for output in self._step_of[port.node].outputs if port.node in self._step_of else ():
             if output.name == port.port:
                 return output.value
-        return next((drive.values[drive.name] for drive in self._drives if drive.connection.target == port), None)
+        return self._drives[port].value if port in self._drives else None
 
     def snapshot(self) -> dict[str, float]:
         """Return the value of every output and of every driven parameter, by "node.port"."""
         values = {f"{step.block.node}.{output.name}": output.value for step in self._steps for output in step.outputs}
-        for drive in self._drives:
-            values[str(drive.connection.target)] = drive.values[drive.name]
+        values.update({str(target): drive.value for target, drive in self._drives.items()})
         return values
 
     @property
     def is_empty(self) -> bool:
         """True while the patch has no value blocks, and the last `update` knew that and told of it."""
-        return not (self._nodes or self._has_new_settings or self._is_untold) and self._is_wired
+        return not (self._blocks or self._has_new_settings or self._is_untold) and self._is_wired
 
     @property
     def nodes(self) -> Iterable[str]:
         """The value blocks by node id."""
-        return self._nodes.keys()
+        return self._blocks.keys()
 
     def close(self) -> None:
         """Listen to nothing more."""
         self._listeners.close()
 
     def _wire(self) -> None:
-        wiring = wire(self._nodes, self._connections.values(), self._block_of)
+        wiring = wire(self._blocks, self._connections.values(), self._type_of)
         known, self._step_of = self._step_of, {}
         for node in wiring.order:
-            block = self._block_of(node)
-            if isinstance(block, ValueBlock):
-                self._step_of[node] = self._step(block, known.get(node))
+            self._step_of[node] = self._step(self._blocks[node], known.get(node))
         self._steps = list(self._step_of.values())
-        self._drives = []
+        before, self._drives = self._drives, {}
         driven = driven_by(wiring.connections)
         for node, step in self._step_of.items():
             for output in step.outputs:
                 made = [self._drive(c) for c in driven.get(PortRef(node, output.name), ())]
                 output.drives = tuple(made)
-                self._drives += made
-        targets = {drive.connection.target for drive in self._drives}
-        for target in [target for target in self._stored if target not in targets]:
-            self._give_back(target)
+                self._drives.update({drive.connection.target: drive for drive in made})
+        for target in before.keys() - self._drives.keys():
+            self._parameters.release(target.node, target.port)
         for step in self._steps:
             step.rewire()
         self._problems = wiring.problems
@@ -214,23 +182,11 @@ class ValueGraph:
 
     def _drive(self, connection: Connection) -> Drive:
         target = connection.target
-        block = self._block_of(target.node)
-        assert block is not None
-        kept = self._stored.get(target)
-        if kept is None or kept[0] is not block.values:  # another block: what it was made with is what the patch says
-            self._stored[target] = (block.values, block.values[target.port])
-        return Drive(connection, block.parameters[target.port], block.values, None if block.is_value else self._mark)
-
-    def _give_back(self, target: PortRef) -> None:
-        """Give a parameter the value that the patch says."""
-        values, stored = self._stored.pop(target, ({}, None))
-        block = self._block_of(target.node)
-        if block is None or block.values is not values:
-            return  # the block has gone, and with it the value
-        if values[target.port] != stored:
-            values[target.port] = stored
-            if not block.is_value:
-                self._mark(target.node, target.port, stored)
+        block_type = self._type_of(target.node)
+        assert block_type is not None  # else the connection would have been left out
+        put = self._parameters.drive(target.node, target.port)
+        value = self._parameters.values[target.node][target.port]
+        return Drive(connection, block_type.parameters[target.port], value, put)
 
     def _look_at_settings(self) -> None:
         self._has_new_settings = False
@@ -245,7 +201,7 @@ class ValueGraph:
 
     def _tell(self, fresh: bool) -> bool:
         problems = [step.problem for step in self._steps if step.problem is not None]
-        clamped = [told for drive in self._drives if (told := drive.diagnostic) is not None]
+        clamped = [told for drive in self._drives.values() if (told := drive.diagnostic) is not None]
         found = (*self._problems, *problems, *clamped)
         if found != self.diagnostics:
             known = {(item.node, item.port) for item in self.diagnostics}

@@ -10,8 +10,8 @@ from engine.diagnostics import Diagnostic, PatchError, warning
 from engine.patch import rules
 from engine.patch.changes import Connection, PortRef
 
-#: Gives a node's block, or None when its type is not known.
-BlockOf = Callable[[str], Block | None]
+#: Gives a node's block type, or None when it is not known.
+TypeOf = Callable[[str], type[Block] | None]
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Wiring:
     problems: list[Diagnostic] = field(default_factory=list)
 
 
-def wire(nodes: Iterable[str], connections: Iterable[Connection], block_of: BlockOf) -> Wiring:
+def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeOf) -> Wiring:
     """Return how value blocks work together.
 
     `connections` are value connections. A patch from a file may hold some that no edit would make: they are left out,
@@ -31,14 +31,14 @@ def wire(nodes: Iterable[str], connections: Iterable[Connection], block_of: Bloc
     """
     found = Wiring([])
     for connection in connections:
-        source, target = block_of(connection.source.node), block_of(connection.target.node)
+        source, target = type_of(connection.source.node), type_of(connection.target.node)
         if source is None or target is None:
             continue
         try:
             rules.check_types(
                 connection,
-                rules.require_end(connection.source.node, type(source), connection.source.port),
-                rules.require_end(connection.target.node, type(target), connection.target.port),
+                rules.require_end(connection.source.node, source, connection.source.port),
+                rules.require_end(connection.target.node, target, connection.target.port),
             )
         except rules.UnknownPort as problem:  # what another version of a block type had: the rest goes on
             found.problems.append(_dangling(connection, str(problem)))

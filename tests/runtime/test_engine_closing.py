@@ -138,7 +138,7 @@ def test_pictures_that_are_under_way_do_not_hold_closing_up(
     engine = Engine(patch, device)
     engine.step()
     core = engine._engine
-    core.snapshots._reducer.load(wait=True)
+    core.previews._reducer.load(wait=True)
     engine.post(Observe({"show": Viewing((8, 8))}))
     if state != "reserving":
         engine.step()
@@ -146,7 +146,7 @@ def test_pictures_that_are_under_way_do_not_hold_closing_up(
         engine.take_preview("show")
         device.is_late = True
     core.frame(free_running=True)
-    assert bool(core.snapshots._flying) == (state == "flying")
+    assert bool(core.previews._flying) == (state == "flying")
     engine.close()
     assert free == [True]
     assert engine.take_preview("show") is None

@@ -179,5 +179,5 @@ def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: D
             report = engine.step()
             assert engine._engine.updates.compiled.plan.amendment is not None
             assert report.statistics.pool_used_bytes == used
-        pool = engine._engine.context.pool
+        pool = engine._engine.context.services.pool
     assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)

@@ -232,5 +232,5 @@ def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: D
             patch.set("data", data=np.zeros(size, np.float32))
             report = engine.step()
             assert (report.statistics.pool_used_bytes == used) is (size > 64)  # a bucket is a power of two
-        pool = engine._engine.context.pool
+        pool = engine._engine.context.services.pool
     assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)

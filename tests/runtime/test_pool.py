@@ -188,7 +188,7 @@ def test_a_new_layout_frees_the_old_memory_only_when_it_is_committed(device: Any
 
 
 def test_dirt_is_taken_once() -> None:
-    """The first frame builds; then each change counts once, parameters with their newest value."""
+    """The first frame builds; then each change counts once."""
     dirty = DirtyTracker()
     assert dirty.structure
     assert dirty.take_structure() == ("first build", "engine", ())
@@ -200,10 +200,6 @@ def test_dirt_is_taken_once() -> None:
         dirty.mark_structure(f"block {number}", "block file")
     assert dirty.take_structure() == ("block 0, block 1, block 2, block 3 and 96 more", "block file", ())
     assert not dirty.structure
-    for value in (1.0, 2.0):
-        dirty.mark_parameter("n", "a", value)
-    assert dirty.take_parameters() == {("n", "a"): 2.0}
-    assert dirty.take_parameters() == {}
     dirty.mark_kernel_files(frozenset({Path("a.cu")}))
     dirty.mark_kernel_files(frozenset({Path("b.cu")}))
     assert dirty.take_kernel_files() == {Path("a.cu"), Path("b.cu")}

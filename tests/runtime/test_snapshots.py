@@ -200,10 +200,10 @@ def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch,
         engine.post(Observe({"show": Viewing((8, 8))}))
         next_preview(engine)
         engine.post(SetRunning(False))
-        while engine._engine.running or engine._engine.snapshots.has_work:
+        while engine._engine.running or engine._engine.previews.has_work:
             time.sleep(0.002)
             engine.take_preview("show")
-        launches = engine._engine._launches
+        launches = engine._engine.launches
         for place in ((16, 16), (12, 12)):
             device.is_late = True
             engine.post(Observe({"show": Viewing(place, rate=30)}))
@@ -211,7 +211,7 @@ def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch,
             assert engine.take_preview("show") is None
             device.is_late = False
             assert next_preview(engine).pixels.shape[1] == place[0]
-        assert engine._engine._launches == launches
+        assert engine._engine.launches == launches
 
 
 def test_pictures_come_at_the_rate_that_is_asked_for(patch: Patch, device: LateDevice) -> None:
@@ -234,7 +234,7 @@ def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
     with Engine(patch, device) as engine:
         engine.step()
         core = engine._engine
-        core.snapshots._reducer.load(wait=True)
+        core.previews._reducer.load(wait=True)
 
         def pictures(rate: float) -> int:
             """The pictures of some frames."""
@@ -299,7 +299,7 @@ def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
     with Engine(patch, device) as engine:
         engine.step()
         core, may_go = engine._engine, threading.Event()
-        core.snapshots._reducer.load(wait=True)
+        core.previews._reducer.load(wait=True)
         pinned = device.pinned
         monkeypatch.setattr(device, "pinned", lambda array: may_go.wait(10) and pinned(array))
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -336,8 +336,8 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
     monkeypatch.setattr(reducer, "_FILE", "missing.cu")
     with Engine(gapped_patch(), device) as engine:
         engine.step()
-        may_load, load = threading.Event(), engine._engine.snapshots._reducer._load
-        engine._engine.snapshots._reducer._load = lambda: may_load.wait(10) and load()  # type: ignore[method-assign,assignment]
+        may_load, load = threading.Event(), engine._engine.previews._reducer._load
+        engine._engine.previews._reducer._load = lambda: may_load.wait(10) and load()  # type: ignore[method-assign,assignment]
         engine.post(SetRunning(False))
         engine.post(Observe({"show": Viewing((8, 8))}))
         engine.start()

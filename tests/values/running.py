@@ -9,11 +9,12 @@ import numpy as np
 
 from engine import Patch
 from engine.api import ValueBlock
-from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import Moment
 from engine.catalogue.catalogue import default_catalogue
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
+from engine.runtime.model.block_registry import BlockRegistry
+from engine.runtime.model.parameters import ParameterStore
 from engine.values.value_graph import ValueGraph
 
 STEP_S = 1 / 60
@@ -66,20 +67,17 @@ def doubling(patch: Patch, a: float = 2.0) -> NodeRef:
 
 
 class Running:
-    """The value graph of a patch, with the blocks that it drives, as an engine's context would have them.
-
-    `marked` holds the parameters that the running graph was told of, by node and name.
-    """
+    """The value graph of a patch, with the blocks and parameters that it drives, as an engine's context has them."""
 
     def __init__(self, patch: Patch) -> None:
-        self.blocks: dict[str, Block] = {
-            node.id: default_catalogue().require(node.type)(node.id, node.parameters) for node in patch.nodes.values()
-        }
-        self.marked: dict[tuple[str, str], object] = {}
-        self.graph = ValueGraph(self.blocks.get, self._mark, {})
-        for node_id, block in self.blocks.items():
-            if block.is_value:
-                self.graph.place(node_id)
+        self.parameters = ParameterStore(lambda: patch.folder)
+        self.registry = BlockRegistry(default_catalogue(), self.parameters, lambda: patch.folder)
+        for node in patch.nodes.values():
+            self.registry.register(node)
+        self.blocks = self.registry.value_blocks
+        self.graph = ValueGraph(self.registry.type_of, self.parameters, {})
+        for block in self.blocks.values():
+            self.graph.place(block)
         for connection in patch.connections:
             if patch.is_value_connection(connection):
                 self.graph.connect(connection)
@@ -92,6 +90,3 @@ class Running:
             seen = self.graph.snapshot()
             rows.append([float(seen[str(port)]) for port in ports])
         return np.array(rows)
-
-    def _mark(self, node: str, name: str, value: object) -> None:
-        self.marked[node, name] = value

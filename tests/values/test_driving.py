@@ -27,17 +27,15 @@ def test_a_driven_parameter_takes_the_nearest_value_that_it_may_have(values: lis
     """Whole numbers are rounded, booleans are whether it is not 0, and bounds hold; what is off is told."""
     for kind, low, high in (("float", -1.0, 1.0), ("int", -5, 5), ("bool", None, None), ("float", None, None)):
         spec = ParameterSpec("p", kind, 0, "doc", low, high)
-        kept: dict[str, Any] = {"p": None}
-        told: list[object] = []
+        told: list[Any] = []
         connection = Connection(PortRef("a", "value"), PortRef("b", "p"))
-        drive = Drive(connection, spec, kept, lambda _n, _p, value, told=told: told.append(value))
+        drive = Drive(connection, spec, None, told.append)
         for value in values:
             drive.put(value)
             exact = {"float": float, "int": lambda v: int(np.rint(v)), "bool": bool}[kind](value)
             edges = (-3.4028234663852886e38, 3.4028234663852886e38) if low is None else (low, high)
             expected = exact if kind == "bool" else min(max(exact, edges[0]), edges[1])
-            assert kept["p"] == expected and isinstance(kept["p"], type(spec.coerce(kept["p"])))
-            spec.coerce(kept["p"])
+            assert drive.value == told[-1] == expected and isinstance(told[-1], type(spec.coerce(told[-1])))
             assert (drive.diagnostic is not None) == (kind != "bool" and exact != expected)
         assert all(a != b for a, b in pairwise(told))
 
@@ -53,10 +51,10 @@ def test_what_does_not_fit_is_told_while_it_lasts(target: type[Block]) -> None:
     (told,) = running.graph.diagnostics
     assert (told.severity, told.node, told.port) == (Severity.WARNING, "driven", "number")
     assert told.message == "parameter number must be at most 1, got more from slider.value"
-    running.blocks["slider"].set("setting", 0.05)
+    running.parameters.set("slider", "setting", 0.05)
     assert running.run(1, driven["number"]) == 0.5
     assert running.graph.diagnostics == ()
-    running.blocks["slider"].set("low", -30.0)
+    running.parameters.set("slider", "low", -30.0)
     running.run(1)
     assert running.graph.diagnostics[0].message == "parameter number must be at least -1, got less from slider.value"
 
@@ -68,10 +66,9 @@ def test_the_running_graph_is_told_of_changes_only(target: type[Block]) -> None:
     patch.connect(slider["value"], driven["wide"])
     running = Running(patch)
     running.run(1)
-    assert running.marked == {("driven", "wide"): 0.5}
-    running.marked.clear()
+    assert running.parameters.take_changed() == {("driven", "wide"): 0.5}
     running.run(5)
-    assert running.marked == {}
+    assert running.parameters.take_changed() == {}
 
 
 def test_a_parameter_returns_to_what_the_patch_says(target: type[Block]) -> None:
@@ -81,19 +78,18 @@ def test_a_parameter_returns_to_what_the_patch_says(target: type[Block]) -> None
     connection = patch.connect(slider["value"], driven["wide"])
     running = Running(patch)
     running.run(1)
-    block = running.blocks["driven"]
-    assert running.graph.is_driven("driven", "wide") and not running.graph.is_driven("driven", "number")
-    assert running.graph.said("driven") == {"wide": 3.0}
-    running.marked.clear()
-    with running.graph.undriven("driven", "wide"):
-        assert block.values["wide"] == 3.0
-        block.set("wide", 4.0)
-    assert block.values["wide"] == 0.5 == running.marked["driven", "wide"]
-    assert running.graph.said("driven") == {"wide": 4.0}
+    parameters, values = running.parameters, running.parameters.values["driven"]
+    assert parameters.is_driven("driven", "wide") and not parameters.is_driven("driven", "number")
+    assert parameters.said("driven") == {"wide": 3.0}
+    parameters.set("driven", "wide", 4.0)
+    assert values["wide"] == 0.5
+    assert parameters.said("driven") == {"wide": 4.0}
+    parameters.take_changed()
     running.graph.disconnect(connection)
-    assert block.values["wide"] == 4.0 == running.marked["driven", "wide"]
+    assert values["wide"] == 4.0
+    assert parameters.take_changed() == {("driven", "wide"): 4.0}
     running.run(1)
-    assert not running.graph.is_driven("driven", "wide")
+    assert not parameters.is_driven("driven", "wide")
 
 
 def test_values_of_a_node_that_came_back_are_driven_again(target: type[Block]) -> None:
@@ -103,8 +99,8 @@ def test_values_of_a_node_that_came_back_are_driven_again(target: type[Block]) -
     patch.connect(slider["value"], driven["wide"])
     running = Running(patch)
     running.run(1)
-    running.blocks["driven"] = target("driven", {"wide": 9.0})
+    running.parameters.place("driven", target.parameters, {"wide": 9.0}, reaches_kernels=True)
     running.graph.rewire()
     running.run(1)
-    assert running.blocks["driven"].values["wide"] == 0.5
-    assert running.graph.said("driven") == {"wide": 9.0}
+    assert running.parameters.values["driven"]["wide"] == 0.5
+    assert running.parameters.said("driven") == {"wide": 9.0}

@@ -148,7 +148,7 @@ def test_what_changes_in_every_frame_is_told_at_an_interval(
     assert frame(7) == (True, 1)
     running.graph.disconnect(Connection(text["value"], driven["number"]))
     running.graph.remove(text.id)
-    del running.blocks[text.id]
+    running.registry.unregister(text.id)
     assert frame(8) == (False, 1) and not running.graph.is_empty
     now_ns += TELL_INTERVAL_NS
     assert frame(9) == (True, 0) and running.graph.is_empty
@@ -188,7 +188,7 @@ def test_a_bad_text_is_told_until_it_is_mended() -> None:
     running = Running(patch)
     running.run(3)
     assert running.graph.diagnostics[0].message.startswith("expression must be arithmetic, got 'a +'")
-    running.blocks["expression"].set("text", "a + 1")
+    running.parameters.set("expression", "text", "a + 1")
     running.graph.set_parameter(structural=True)
     assert running.run(1, node["value"]) == 3.0 and running.graph.diagnostics == ()
 
@@ -216,7 +216,7 @@ def test_blocks_begin_once_and_again_on_reset(given_block: type[ValueBlock]) -> 
     lfo = patch.add("value.lfo", frequency=3.0)
     running = Running(patch)
     first = running.run(7, lfo["value"])
-    running.graph.place("lfo")
+    running.graph.place(running.blocks["lfo"])
     assert running.graph.update(Moment(7, 7 * STEP_S, STEP_S)) is False
     assert running.graph.snapshot()["lfo.value"] == pytest.approx(np.sin(2 * np.pi * 3 * 7 * STEP_S))
     running.graph.begin_again()

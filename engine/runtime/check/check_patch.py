@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from engine.blocktypes.entries import Kernel, KernelEntry
-from engine.blocktypes.value_blocks import ValueBlock
-from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.inlining import inline
+from engine.compiler.description import BlockNode
 from engine.compiler.plan import Plan, make_plan
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Severity, error
 from engine.kernel_sources.image import KernelImage
@@ -16,8 +14,9 @@ from engine.patch.document import Patch
 from engine.runtime.check.launch_checks import count_problems
 from engine.runtime.check.requirements import element_problems
 from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.dangling_connections import without_dangling
+from engine.runtime.model.describe_patch import describe_patch
 from engine.runtime.model.module_cache import ModuleCache, kernel_diagnostic
+from engine.runtime.model.parameters import ParameterStore
 from engine.values.steps import read_settings
 from engine.values.wiring import wire
 
@@ -32,45 +31,30 @@ def check_patch(patch: Patch) -> list[Diagnostic]:
 
 def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
     """Return the plan of those blocks that can be described, None when there is none, and all diagnostics."""
-    registry = BlockRegistry(patch.catalogue, lambda _: None, lambda: patch.folder)
+    parameters = ParameterStore(lambda: patch.folder)
+    registry = BlockRegistry(patch.catalogue, parameters, lambda: patch.folder)
     for node in patch.nodes.values():
         registry.register(node)
-    registry.describe()
-    found = [problem for placed in registry.placed.values() for problem in placed.problems]
-    described = [
-        BlockNode(node_id, placed.description, placed.node.region)
-        for node_id, placed in registry.placed.items()
-        if placed.description is not None
-    ]
-    values, wiring_problems = plan_values(patch, registry)
-    found += wiring_problems
-    connections = tuple(c for c in patch.connections if not patch.is_value_connection(c))
-    connections, dangling = without_dangling({block.id: block for block in described}, connections)
-    found += [*registry.notices(), *dangling]
-    inlined = inline(GraphDescription(tuple(described), connections))
-    description = inlined.description
+    described = describe_patch(registry.snapshot(c for c in patch.connections if not patch.is_value_connection(c)))
+    drives = filter(patch.is_value_connection, patch.connections)
+    values = registry.value_blocks
+    found = [*described.problems, *wire(values, drives, registry.type_of).problems]
+    found += [told for block in values.values() if (told := read_settings(block)[1])]
+    found += [*parameters.misfits.values(), *described.notices]
+    description = described.inlined.description
     for block in description.nodes:
         found += _check_kernels(block)
-    undescribed = patch.nodes.keys() - {block.id for block in described} - values
     plan = None
     try:
         # What depends on a block that can't be described has no error of its own.
-        plan = make_plan(description.without(description.dependents(undescribed)))
+        plan = make_plan(description.without(description.dependents(described.undescribed - values.keys())))
         found += plan.warnings
         if not has_errors(found):
             image = cache(_image)
             found += [*element_problems(plan, image), *count_problems(plan, image)]
     except GraphValidationError as problem:
         found += [*problem.errors, *problem.warnings]
-    return plan, [inlined.shown(item) for item in found]
-
-
-def plan_values(patch: Patch, registry: BlockRegistry) -> tuple[frozenset[str], list[Diagnostic]]:
-    """Return the value blocks of a patch, and what is wrong with their connections and parameters."""
-    blocks = {node_id: placed.block for node_id, placed in registry.placed.items()}
-    values = {node_id: block for node_id, block in blocks.items() if isinstance(block, ValueBlock)}
-    found = wire(values, filter(patch.is_value_connection, patch.connections), blocks.get).problems
-    return frozenset(values), found + [told for block in values.values() if (told := read_settings(block)[1])]
+    return plan, [described.inlined.shown(item) for item in found]
 
 
 def _image(kernel: Kernel, folders: tuple[str, ...]) -> KernelImage:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -42,14 +42,12 @@ from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver
-from engine.runtime.preview.previews import Snapshots
+from engine.runtime.preview.previews import Previews
 from engine.runtime.preview.recomputing import read_port
 from engine.runtime.report.reporter import Reporter
 from engine.runtime.report.status_words import fault_diagnostic
 from engine.runtime.update.updater import Updates
 
-#: What a frame that is shown again must leave as it was: memory, and what it held before.
-_Kept = Sequence[tuple[Memory, np.ndarray[Any, Any]]]
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 
 
@@ -71,21 +69,22 @@ class CudaEngine:
         self.updates = Updates(self.context, profiling)
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
-        self.snapshots = Snapshots(device, self.context.pool, self.outbox)
+        self.previews = Previews(device, self.context.services.pool, self.outbox)
         self.running = True
         self.frames_left: int | None = None
         self.fault: DeviceError | None = None
         self.clock = Clock(time_step_s)
         #: When frames of the engine's thread begin.
         self.pacing = Pacing()
-        self._uniforms = self.context.frame.array.view(np.uint8).data
+        self._uniforms = self.context.services.frame.array.view(np.uint8).data
         self._stream = device.create_stream()
         #: Recorded where a measured launch begins, and when that was on the clock of `time.perf_counter_ns`.
         self.graph_start, self.launched_ns = device.create_event(), 0
         self._stop = device.create_event()
         self._saves: deque[str | None] = deque()
         self._saver = Saver(device, self.outbox)
-        self._launches = 0
+        #: How often the graph was launched.
+        self.launches = 0
         self._is_current = False  # the last launch was of the graph and state as they are now
         self._reporter = Reporter(self.context, self.updates)
 
@@ -97,7 +96,7 @@ class CudaEngine:
     @property
     def has_work(self) -> bool:
         """True when a frame is wanted: the engine plays, something changed, or a picture is on its way."""
-        return self.running or bool(self.inbox) or self.updates.pending or self.snapshots.has_work
+        return self.running or bool(self.inbox) or self.updates.pending or self.previews.has_work
 
     def post(self, message: Message) -> None:
         """Leave a message for the next frame; never waits."""
@@ -114,71 +113,39 @@ class CudaEngine:
         if self.fault is not None:
             raise self.fault
         start_ns = time.perf_counter_ns()
-        updates, clock, reporter = self.updates, self.clock, self._reporter
-        level, records = UpdateLevel.NONE, _NO_RECORDS
-        by_hand, is_told = not free_running, False
+        by_hand = not free_running
         if by_hand:
             self.device.activate()  # the engine's own thread has done so
         try:
             if self.inbox:
                 self._read_inbox()
             advance = self.running or by_hand
-            clock.begin(advance=advance, real=real_time)
-            if by_hand and updates.preparing:  # values are computed with everything that was edited
-                self.snapshots.before_update()
-                level = updates.catch_up(clock.moment.frame)
-            if not self.context.value_graph.is_empty:
-                goes_on = advance and free_running and self.frames_left is None
-                updates.update_values(clock.moment, fresh=not goes_on)
-            if self.context.hot.is_written:
-                level = max(level, updates.write_hot())
-            if updates.pending or level > UpdateLevel.HOT:
-                self.snapshots.before_update()
-                level = max(level, updates.run(clock.moment.frame, wait=by_hand))
-                records = updates.take_records()
-                if level is UpdateLevel.COLD:
-                    reporter.spans.clear()
-            compiled = updates.compiled
-            is_same = free_running and level is UpdateLevel.NONE and self._is_current
-            is_launched = compiled is not None and not (is_same and (compiled.is_still or not advance))
-            if compiled is not None and is_launched:
-                kept = self._launch(compiled, advance)
-                is_told = free_running or not updates.profiling
-                if is_told:
-                    reporter.renew(level, now=by_hand)  # while the device works, which takes no time then
-                self._finish(compiled, kept)
-                if compiled.status is not None or updates.status:
-                    updates.read_status(fresh=by_hand)
-            if self.snapshots.is_watched:
-                self.snapshots.take(compiled, self._stream, self._launches, clock.moment.frame, by_hand=by_hand)
-            # What was edited before the request counts: a new file name, a new value.
-            while self._saves and not updates.pending:
-                self._saver.save(compiled, self._saves.popleft(), self.context.folder(), wait=by_hand)
+            self.clock.begin(advance=advance, real=real_time)
+            level = self._update(advance=advance, by_hand=by_hand)
+            compiled = self.updates.compiled
+            is_told = False
+            # A launch is left out when it would give what the last one gave.
+            if compiled is not None and not (
+                free_running and level is UpdateLevel.NONE and self._is_current and (compiled.is_still or not advance)
+            ):
+                is_told = self._launch(compiled, level, advance=advance, by_hand=by_hand)
+            if self._saves or self.previews.is_watched:
+                self._collect(compiled, by_hand=by_hand)
         except DeviceError as problem:
             self.fault = problem
-            self.fail(fault_diagnostic(problem, updates.compiled))
+            self.fail(fault_diagnostic(problem, self.updates.compiled))
             raise
         time_ns = time.perf_counter_ns() - start_ns
         if not is_told:
-            reporter.renew(level, now=by_hand)
-        for record in records:
-            self.outbox.put_event(record)
-        is_done = advance and (by_hand or compiled is not None)  # the first frame waits for the first build
-        if is_done and self.frames_left:
-            self.frames_left -= 1
-            self.running = self.frames_left > 0
-        report = reporter.report(clock.moment, level, time_ns, records, self.running, self._launches)
-        self.outbox.put_report(report)
-        if is_done:
-            clock.end()
-        if not (is_done and self.running):
-            clock.hold()  # what passes until the next frame is not the patch's time
-        return report
+            self._reporter.renew(level, now=by_hand)
+        # The first frame of an engine that plays waits for the first build.
+        return self._report(level, time_ns, is_done=advance and (by_hand or compiled is not None))
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
         """Return a copy of what a port of the running graph held in the last frame."""
         assert self.updates.compiled is not None
-        return read_port(self.updates.compiled, self.context, self._stream, port)
+        values = self.context.parameters.values
+        return read_port(self.updates.compiled, self.context.services, values, self._stream, port)
 
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped; the device is not asked for anything."""
@@ -197,7 +164,7 @@ class CudaEngine:
                 closing.callback(self.context.close)
                 for used in (self._stream, self._stop, self.graph_start):
                     closing.callback(used.destroy)
-                for part in (self.updates, self._saver, self.snapshots):
+                for part in (self.updates, self._saver, self.previews):
                     closing.callback(part.close)
                 closing.callback(self._stream.synchronize)
                 self.device.activate()
@@ -206,12 +173,12 @@ class CudaEngine:
                 raise
 
     def _read_inbox(self) -> None:
-        while (message := self.context.hot.read(self.inbox)) is not None:
+        while (message := self.context.parameters.read(self.inbox)) is not None:
             match message:
                 case KernelFilesChanged(paths):
                     self.context.dirty.mark_kernel_files(paths)
                 case Observe(viewers):
-                    self.snapshots.observe(viewers)
+                    self.previews.observe(viewers)
                 case SetRunning(running, frames):
                     self.running, self.frames_left = running and frames != 0, frames
                 case SetPacing(pacing):
@@ -219,8 +186,8 @@ class CudaEngine:
                 case SetProfiling(level):
                     self.updates.set_profiling(level)
                 case Reset():
-                    self.snapshots.before_update()
-                    self.context.states.clear()
+                    self.previews.before_update()
+                    self.context.services.states.clear()
                     if self.updates.compiled is not None:
                         self.updates.compiled.begin_again()
                     self.context.value_graph.begin_again()
@@ -235,33 +202,80 @@ class CudaEngine:
                 case change:
                     self.updates.apply(change)
 
-    def _launch(self, compiled: CompiledGraph, advance: bool) -> _Kept:
-        """Give the frame to the device, which may still be at it, and return what has to be put back after it."""
-        now, stream = self.clock.moment, self._stream
+    def _update(self, *, advance: bool, by_hand: bool) -> UpdateLevel:
+        """Bring the running graph to what the patch says, and return the highest level that this took."""
+        updates, context, moment = self.updates, self.context, self.clock.moment
+        level = UpdateLevel.NONE
+        if by_hand and updates.preparing:  # values are computed with everything that was edited
+            self.previews.before_update()
+            level = updates.catch_up(moment.frame)
+        if not context.value_graph.is_empty:
+            at_interval = advance and not by_hand and self.frames_left is None
+            updates.update_values(moment, fresh=not at_interval)
+        if context.parameters.is_written:  # before the structure, which changes when a kernel refuses a value
+            level = max(level, updates.write_parameters())
+        if updates.pending or level > UpdateLevel.HOT:
+            self.previews.before_update()
+            level = max(level, updates.run(moment.frame, wait=by_hand))
+            if level is UpdateLevel.COLD:
+                self._reporter.spans.clear()
+        return level
+
+    def _launch(self, compiled: CompiledGraph, level: UpdateLevel, *, advance: bool, by_hand: bool) -> bool:
+        """Launch the graph and wait for it; return whether the report was renewed while the device worked."""
+        now, stream, updates, reporter = self.clock.moment, self._stream, self.updates, self._reporter
         if compiled.uses_frame:
             pack_frame(self._uniforms, now.frame, now.time_s, now.time_step_s)
-        kept: _Kept = ()
+        kept: list[tuple[Memory, np.ndarray[Any, Any]]] = []  # what a frame that is shown again must leave as it was
         if not advance:
             kept = [(memory, np.empty(size, np.uint8)) for memory, size in compiled.kept_turns]
             for memory, contents in kept:
                 self.device.read(memory, contents)
-        self.snapshots.before_launch(stream)
-        if self.updates.profiling:
+        self.previews.before_launch(stream)
+        is_measured = updates.profiling
+        if is_measured:
             self.launched_ns = time.perf_counter_ns()
             stream.record(self.graph_start)
             compiled.launch(stream, advance=advance)
             stream.record(self._stop)
         else:
             compiled.launch(stream, advance=advance)
-        return kept
-
-    def _finish(self, compiled: CompiledGraph, kept: _Kept) -> None:
-        """Wait for what was launched, and take its times."""
-        self._stream.synchronize()
+        is_told = not (by_hand and is_measured)  # else with the times of this launch
+        if is_told:
+            reporter.renew(level, now=by_hand)
+        stream.synchronize()
         for memory, contents in kept:
             self.device.write(memory, contents)
-        self._launches += 1
+        self.launches += 1
         self._is_current = True
-        if self.updates.profiling:
-            self._reporter.launch_ns.add(self._stop.elapsed_ns(self.graph_start))
-            self._reporter.spans.add(compiled.span_times())
+        if is_measured:
+            reporter.launch_ns.add(self._stop.elapsed_ns(self.graph_start))
+            reporter.spans.add(compiled.span_times())
+        if compiled.status is not None or updates.status:
+            updates.read_status(fresh=by_hand)
+        return is_told
+
+    def _collect(self, compiled: CompiledGraph | None, *, by_hand: bool) -> None:
+        """Take the pictures that are looked at, and save what was asked for."""
+        if self.previews.is_watched:
+            self.previews.take(compiled, self._stream, self.launches, self.clock.moment.frame, by_hand=by_hand)
+        # What was edited before the request counts: a new file name, a new value.
+        while self._saves and not self.updates.pending:
+            self._saver.save(compiled, self._saves.popleft(), self.context.folder(), wait=by_hand)
+
+    def _report(self, level: UpdateLevel, time_ns: int, *, is_done: bool) -> FrameReport:
+        """Tell of the frame, and go on to the next one if this `is_done`."""
+        clock, outbox = self.clock, self.outbox
+        records = self.updates.take_records() if level > UpdateLevel.HOT else _NO_RECORDS
+        for record in records:
+            outbox.put_event(record)
+        if is_done and self.frames_left:
+            self.frames_left -= 1
+            self.running = self.frames_left > 0
+        report = self._reporter.report(clock.moment, level, time_ns, records, self.running, self.launches)
+        outbox.put_report(report)
+        if is_done:
+            clock.end()
+        if not (is_done and self.running):
+            clock.hold()  # what passes until the next frame is not the patch's time
+        return report

@@ -1,134 +1,141 @@
-"""The block registry: the engine's own blocks, one a node, with their descriptions.
-
-Blocks are made and described here and nowhere else, on the engine's side; what a block's code raises becomes a
-diagnostic on its node.
-"""
+"""The block registry: every node of the patch with its block type, as it was described last."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from engine.blocktypes.block import describe
+from engine.blocktypes.block import Block
+from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.catalogue import Catalogue
-from engine.diagnostics import Diagnostic, Severity, WarploomError, error
-from engine.patch.changes import Node
-from engine.runtime.model.block_creation import PlacedBlock, block_failure, place
+from engine.diagnostics import Diagnostic, Severity
+from engine.patch.changes import Connection, Node
+from engine.runtime.model.block_instantiation import PlacedNode, look_up, with_value_block
+from engine.runtime.model.describe_patch import PatchSnapshot
+from engine.runtime.model.parameters import ParameterStore, fit
 
 
 class BlockRegistry:
-    """The placed blocks by node id.
+    """The placed nodes by id, and the value blocks, which alone are objects that live here.
 
-    `on_change` hears the id of a node that came or went; `folder` tells where relative media paths start.
+    Blocks of the device are described from their types and values, see `described`. `folder` tells where the patch
+    lies.
     """
 
-    def __init__(self, catalogue: Catalogue, on_change: Callable[[str], None], folder: Callable[[], Path]) -> None:
+    def __init__(self, catalogue: Catalogue, parameters: ParameterStore, folder: Callable[[], Path]) -> None:
         self._catalogue = catalogue
-        self._on_change = on_change
+        self._parameters = parameters
         self._folder = folder
-        self.placed: dict[str, PlacedBlock] = {}
-        self._succeeded: dict[str, dict[str, object]] = {}
+        self.placed: dict[str, PlacedNode] = {}
+        self.value_blocks: dict[str, ValueBlock] = {}
+        #: Nodes that the next description may bring something new of.
+        self._undescribed: set[str] = set()
 
     def register(self, node: Node) -> None:
-        """Make the block of a node."""
-        self.placed[node.id] = self._place(node, node.parameters)
-        self._on_change(node.id)
+        """Take in a node."""
+        self._place(*with_value_block(self._look_up(node.id, node.type, node.region)), node.parameters)
 
     def unregister(self, node_id: str) -> None:
-        """Let a node's block go."""
+        """Let a node go."""
         del self.placed[node_id]
-        self._on_change(node_id)
+        self.value_blocks.pop(node_id, None)
+        self._undescribed.discard(node_id)
+        self._parameters.remove(node_id)
 
     def set_region(self, node_id: str, region: str) -> None:
-        """Put a node's block into another region."""
-        placed = self.placed[node_id]
-        placed.node = msgspec.structs.replace(placed.node, region=region)
-        self._on_change(node_id)
+        """Put a node into another region."""
+        self.placed[node_id] = self.placed[node_id].in_region(region)
+
+    def invalidate(self, node_id: str) -> None:
+        """Have a block described again: a structural parameter has another value."""
+        self._put(replace(self.placed[node_id], block=None))
+
+    def type_of(self, node_id: str) -> type[Block] | None:
+        """Return the block type of a node; None when there is no such node, or its type is not known."""
+        placed = self.placed.get(node_id)
+        return placed.block_type if placed is not None else None
 
     def is_live(self, node_id: str, parameter: str) -> bool:
         """True when a parameter reaches kernels as an argument and takes no part in the description."""
-        placed = self.placed[node_id]
-        block = placed.block
-        if block is None or placed.successor is not None or parameter in placed.misfits:
+        placed, spec = self.placed[node_id], self._parameters.spec(node_id, parameter)
+        if spec is None or placed.successor is not None or (node_id, parameter) in self._parameters.misfits:
             return False
-        return parameter in block.parameters and not block.parameters[parameter].structural
+        return not spec.structural
 
-    def set_parameter(self, node_id: str, parameter: str, value: object) -> None:
-        """Give a block a parameter value; None stands for the default."""
-        placed = self.placed[node_id]
-        (placed.given.discard if value is None else placed.given.add)(parameter)
-        before = placed.misfits.get(parameter)
-        for block in (placed, placed.successor):
-            if block is not None:
-                self._set(block, parameter, value)
-        if placed.misfits.get(parameter) != before:
-            self._on_change(node_id)
-
-    def redefine(
-        self, types: Collection[str], said: Callable[[str], Mapping[str, object]]
-    ) -> tuple[list[str], list[str]]:
+    def redefine(self, types: Collection[str]) -> tuple[list[str], list[str]]:
         """Follow that block types are others: return the nodes whose block is another now, and those to be described.
 
-        `said` gives the values of a node's parameters where the patch says something else than the block holds. A
-        block that runs is succeeded only when its newer version has been described without error.
+        A block that runs is succeeded only when its newer version has been described without error.
         """
         replaced, pending = [], []
-        for node_id, placed in self.placed.items():
-            if placed.node.type not in types or self._is_newest(placed):
+        for node_id, placed in list(self.placed.items()):
+            if placed.type_id not in types or self._is_newest(placed):
                 continue
-            values = self._values(placed, said(node_id))
-            placed.node = msgspec.structs.replace(placed.node, parameters=values)
-            newest = self._place(placed.node, values)
-            runs_on = placed.block is not None and not placed.block.is_value
-            if type(newest.block) is type(placed.block) and newest.declared is placed.declared:
-                placed.stale, placed.problems = newest.stale, newest.problems or placed.problems
+            newest = self._look_up(node_id, placed.type_id, placed.region)
+            runs_on = placed.block_type is not None and not placed.is_value
+            if newest.block_type is placed.block_type and newest.declared is placed.declared:
+                self._put(replace(placed, stale=newest.stale, problems=newest.problems or placed.problems))
                 pending.append(node_id)
-            elif runs_on and newest.block is not None and not newest.block.is_value:
-                placed.successor, placed.given, placed.stale = newest, newest.given, newest.stale
-                pending.append(node_id)
-            elif placed.block is not None and newest.declared is not None and newest.block is None:
-                placed.stale = newest.problems  # it can't be made: the version before runs on
-                placed.declared = newest.declared
+            elif runs_on and newest.block_type is not None and not newest.is_value:
+                self._put(replace(placed, successor=newest, stale=newest.stale))
                 pending.append(node_id)
             else:
-                self.placed[node_id] = newest
-                replaced.append(node_id)
+                made, block = with_value_block(newest)
+                if newest.is_value and block is None and placed.block_type is not None:  # the version before runs on
+                    self._put(replace(placed, stale=made.problems, declared=newest.declared))
+                    pending.append(node_id)
+                else:
+                    self._place(made, block)
+                    replaced.append(node_id)
         return replaced, pending
 
-    def take_succeeded(self) -> dict[str, dict[str, object]]:
-        """Return the nodes whose block was succeeded since the last call, with live parameters of another value."""
-        taken, self._succeeded = self._succeeded, {}
-        return taken
-
-    def notices(self) -> list[Diagnostic]:
-        """Return what is wrong with nodes although a block of theirs runs, and with block files that no node needs."""
-        found = [notice for placed in self.placed.values() for notice in placed.notices()]
-        failed = self._catalogue.problems()
-        if failed:
-            needed = {placed.node.type for placed in self.placed.values()}
-            told = {problem for type_id in needed if (problem := self._catalogue.problem(type_id)) is not None}
-            others = (problem for problem in failed if problem not in told)
-            found += [msgspec.structs.replace(problem, severity=Severity.WARNING) for problem in others]
-        return found
-
-    def describe(self) -> None:
-        """Describe every block that has no description yet; problems stay on the placed block."""
-        for placed in self.placed.values():
-            successor = placed.successor
+    def snapshot(self, connections: Iterable[Connection]) -> PatchSnapshot:
+        """Return the nodes as they are to be described, with the connections of buffers and all values."""
+        parameters, folder = self._parameters, self._folder()
+        for node_id in self._undescribed:
+            placed, successor = self.placed[node_id], self.placed[node_id].successor
             if successor is not None:
-                _describe(successor)
-                if successor.description is not None or placed.description is None:
-                    self._succeeded[placed.node.id] = placed.follow(successor)
-                else:
-                    placed.stale, placed.successor = successor.problems, None
-                    placed.declared = successor.declared
-            if placed.block is not None and not placed.block.is_value and placed.description is None:
-                _describe(placed)  # values are no business of the compiler
+                values, _ = fit(node_id, successor.specs, parameters.said(node_id), folder)
+                successor = replace(successor, values=values)
+            values = dict(parameters.values[node_id])
+            self.placed[node_id] = replace(placed, values=values, successor=successor)
+        return PatchSnapshot(
+            tuple(self.placed.values()), tuple(connections), parameters.snapshot(), tuple(self._notices())
+        )
 
-    def _is_newest(self, placed: PlacedBlock) -> bool:
-        block_type, problem = self._catalogue.get(placed.node.type), self._catalogue.problem(placed.node.type)
+    def adopt(self, nodes: Iterable[PlacedNode]) -> list[str]:
+        """Follow how the nodes of the last snapshot were described; return those whose newer version has taken over."""
+        succeeded = []
+        for node, before in zip(nodes, list(self.placed.values()), strict=True):
+            if node is before:
+                continue
+            self._put(node)
+            if node.took_over_from(before):
+                self._parameters.place(node.id, node.specs, reaches_kernels=True)
+                succeeded.append(node.id)
+        return succeeded
+
+    def _look_up(self, node_id: str, type_id: str, region: str) -> PlacedNode:
+        return look_up(node_id, type_id, region, self._catalogue, self._folder())
+
+    def _place(self, placed: PlacedNode, block: ValueBlock | None, said: Mapping[str, object] | None = None) -> None:
+        """Take in a node that came, or is of another type now; `said` is None for one that is known."""
+        values = self._parameters.place(placed.id, placed.specs, said, reaches_kernels=block is None)
+        self.value_blocks.pop(placed.id, None)
+        if block is not None:
+            block.values = values
+            self.value_blocks[placed.id] = block
+        self._put(placed)
+
+    def _put(self, placed: PlacedNode) -> None:
+        self.placed[placed.id] = placed
+        (self._undescribed.add if placed.is_to_be_described else self._undescribed.discard)(placed.id)
+
+    def _is_newest(self, placed: PlacedNode) -> bool:
+        block_type, problem = self._catalogue.get(placed.type_id), self._catalogue.problem(placed.type_id)
         latest = placed.successor or placed
         told = [(item.message, item.line) for item in placed.stale]
         if block_type is None:
@@ -137,44 +144,11 @@ class BlockRegistry:
             return False
         return latest.declared is block_type.ports and (problem is not None or not placed.stale)
 
-    def _place(self, node: Node, values: Mapping[str, object]) -> PlacedBlock:
-        return place(node, self._catalogue, values, self._resolve, self._folder)
-
-    @staticmethod
-    def _values(placed: PlacedBlock, said: Mapping[str, object]) -> dict[str, object]:
-        """Return the values that the patch says: most of them are where the block keeps its own."""
-        held = placed.block.values if placed.block is not None else {}
-        first = placed.node.parameters
-        found = {}
-        for name in placed.given:
-            for values in (first,) if name in placed.misfits else (said, held, first):
-                if name in values:
-                    found[name] = values[name]
-                    break
-        return found
-
-    def _set(self, placed: PlacedBlock, parameter: str, value: object) -> None:
-        block = placed.block
-        spec = block.parameters.get(parameter) if block is not None else None
-        if spec is not None:
-            placed.take(spec, self._resolve(spec.files, spec.default if value is None else value))
-            if spec.structural:
-                placed.description = None
-        if spec is None or parameter in placed.misfits:  # for a version of the type that takes it
-            parameters = {**placed.node.parameters, parameter: value}
-            placed.node = msgspec.structs.replace(placed.node, parameters=parameters)
-
-    def _resolve(self, files: str, value: object) -> object:
-        if files.startswith("open") and isinstance(value, str) and value:
-            return str(self._folder() / value)
-        return value
-
-
-def _describe(placed: PlacedBlock) -> None:
-    assert placed.block is not None
-    try:
-        placed.description, placed.problems = describe(placed.block), []
-    except WarploomError as problem:
-        placed.problems = [error(str(problem), node=placed.node.id)]
-    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
-        placed.problems = [block_failure(problem, "describe", placed.node, type(placed.block))]
+    def _notices(self) -> list[Diagnostic]:
+        """Return what is wrong with block files that no node needs."""
+        failed = self._catalogue.problems()
+        if not failed:
+            return []
+        needed = {placed.type_id for placed in self.placed.values()}
+        told = {problem for type_id in needed if (problem := self._catalogue.problem(type_id)) is not None}
+        return [msgspec.structs.replace(item, severity=Severity.WARNING) for item in failed if item not in told]

@@ -23,13 +23,12 @@ class Cause(NamedTuple):
 class DirtyTracker:
     """Starts with the structure dirty, so that the first frame builds.
 
-    `parameters` holds live parameters by (node, name) with their newest value; `kernel_files` saved kernel sources;
-    `causes` what made the structure dirty, in words, and who. `source` is whose changes are being followed.
+    `kernel_files` are saved kernel sources; `causes` say what made the structure dirty, and who. `source` is whose
+    changes are being followed. Which parameters changed is known to the parameter store.
     """
 
     def __init__(self) -> None:
         self.structure = True
-        self.parameters: dict[tuple[str, str], object] = {}
         self.kernel_files: set[Path] = set()
         self.causes: dict[str, Cause] = {FIRST_BUILD: Cause(FIRST_BUILD, "engine")}
         self.source: Source = "edit"
@@ -39,10 +38,6 @@ class DirtyTracker:
         self.structure = True
         if FIRST_BUILD not in self.causes:
             self.causes.setdefault(cause, Cause(cause, source or self.source, nodes))
-
-    def mark_parameter(self, node: str, name: str, value: object) -> None:
-        """A live parameter has a new value."""
-        self.parameters[node, name] = value
 
     def mark_kernel_files(self, paths: frozenset[Path]) -> None:
         """Kernel sources were saved."""
@@ -58,11 +53,6 @@ class DirtyTracker:
         self.structure = False
         self.causes.clear()
         return Cause(text, source, tuple(nodes))
-
-    def take_parameters(self) -> dict[tuple[str, str], object]:
-        """Return the changed parameters and count them as clean."""
-        taken, self.parameters = self.parameters, {}
-        return taken
 
     def take_kernel_files(self) -> frozenset[Path]:
         """Return the saved kernel files and count them as clean."""

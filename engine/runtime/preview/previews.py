@@ -49,7 +49,7 @@ class _Job:
     made: object
 
 
-class Snapshots:
+class Previews:
     """Takes pictures for an engine; all methods belong to the engine's thread."""
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,17 @@ from engine.compiler.plan import Plan
 from engine.device.protocol import Memory, Stream
 from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
-from engine.runtime.model.context import CudaContext
+from engine.runtime.model.services import Services
 from engine.runtime.preview.outputs import read_from
 
 
-def read_port(compiled: CompiledGraph, context: CudaContext, stream: Stream, port: PortRef) -> np.ndarray[Any, Any]:
+def read_port(
+    compiled: CompiledGraph,
+    services: Services,
+    values: Mapping[str, Mapping[str, object]],
+    stream: Stream,
+    port: PortRef,
+) -> np.ndarray[Any, Any]:
     """Return a copy of what a port held in the last frame; see `outputs.read_buffer`.
 
     Where others have taken its memory since, the operations that it comes from run again, in memory of their own.
@@ -28,7 +35,7 @@ def read_port(compiled: CompiledGraph, context: CudaContext, stream: Stream, por
     inner = plan.inlined.output(port)
     owner = plan.buffers.places[inner].owner
     if not plan.placement.overwritten(owner):
-        return read_from(plan, compiled.memory, context.device, inner)
+        return read_from(plan, compiled.memory, services.device, inner)
     again = recomputation(plan.operations, plan.placement.lasting, plan.placement.overwritten, owner)
     if again is None:
         raise WarploomError(f"contents of {port} must be read before the frame goes on, got a read after it")
@@ -37,25 +44,24 @@ def read_port(compiled: CompiledGraph, context: CudaContext, stream: Stream, por
     try:
         for written in own:
             if written in plan.buffers.allocations:
-                private[written] = context.pool.acquire(plan.buffers.allocations[written].layout.size_bytes)
+                private[written] = services.pool.acquire(plan.buffers.allocations[written].layout.size_bytes)
         memory = {**compiled.memory, **private}
         kernels = {node.operation: node.kernel for node in compiled.kernels}
-        values = plan.inlined.all_values(context.values())
-        resources = Resources(memory, kernels, values, context.frame)
-        built = build_graph(plan, context.device, resources, {}, only=again)
+        resources = Resources(memory, kernels, plan.inlined.all_values(values), services.frame)
+        built = build_graph(plan, services.device, resources, {}, only=again)
         try:
             executable = built.graph.instantiate()
             try:
                 executable.launch(stream)
                 stream.synchronize()
-                return read_from(plan, memory, context.device, inner)
+                return read_from(plan, memory, services.device, inner)
             finally:
                 executable.destroy()
         finally:
             built.destroy()
     finally:
         for taken in private.values():
-            context.pool.release(taken)
+            services.pool.release(taken)
 
 
 def _written(plan: Plan, indices: tuple[int, ...]) -> list[PortRef]:

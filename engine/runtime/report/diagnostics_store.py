@@ -42,8 +42,8 @@ class Findings:
 
     def tell(self) -> None:
         """Put everything that was found together anew."""
-        values = self._context.value_graph.diagnostics
-        found = (*self.blocks, *self.stale, *self._status, *self.launches, *values)
+        values, misfits = self._context.value_graph.diagnostics, self._context.parameters.misfits.values()
+        found = (*misfits, *self.blocks, *self.stale, *self._status, *self.launches, *values)
         self.diagnostics = tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
 
     def read_status(self, compiled: CompiledGraph | None, *, fresh: bool) -> None:
@@ -59,7 +59,9 @@ class Findings:
                 return
             self._status_seen, self._status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
-            told = status_diagnostics(plan, self.status, lambda: plan.inlined.all_values(self._context.values()))
+            told = status_diagnostics(
+                plan, self.status, lambda: plan.inlined.all_values(self._context.parameters.values)
+            )
         elif self.status:
             self.status = {}  # of a graph that is gone
         if told == self._status:

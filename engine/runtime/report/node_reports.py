@@ -71,7 +71,7 @@ class NodeStates:
             self.reports = reports
 
     def _report(self, node: str, time_ns: int | None) -> NodeReport:
-        kind = self._context.registry.placed[node].node.type
+        kind = self._context.registry.placed[node].type_id
         kernels = self._graph.kernels.get(node, 0)
         said = self._said.get(node)
         if said is not None:

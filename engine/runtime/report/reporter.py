@@ -127,7 +127,7 @@ class Reporter:
         self._count()
 
     def _count(self) -> None:
-        updates, pool = self._updates, self._context.pool
+        updates, pool = self._updates, self._context.services.pool
         self.statistics = EngineStatistics(
             device=self._context.device.info.name,
             blocks=len(self._context.registry.placed),

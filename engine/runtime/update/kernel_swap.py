@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.blocktypes.entries import KernelEntry
 from engine.compiler.executable.arguments import TypedKernel
-from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined
+from engine.compiler.plan import Plan
 from engine.diagnostics import Diagnostic, KernelError
 from engine.runtime.check.launch_checks import count_problems, launch_warnings
 from engine.runtime.check.requirements import element_problems
-from engine.runtime.model.context import CudaContext
-from engine.runtime.model.module_cache import PlanKernels
+from engine.runtime.model.module_cache import ModuleCache, PlanKernels, stale_kernels
+from engine.runtime.model.services import Services
 
 
 @dataclass(frozen=True)
@@ -31,35 +32,36 @@ class PreparedCode:
 
 
 def prepare_code(
-    context: CudaContext, compiled: CompiledGraph | None, inlined: Inlined, files: frozenset[Path]
+    services: Services, plan: Plan | None, kernels: Sequence[KernelNode], inlined: Inlined, files: frozenset[Path]
 ) -> PreparedCode:
-    """Load saved files anew and find the kernel nodes that get another function. It does not touch the graph."""
-    context.device.activate()
-    reloaded = context.modules.reload(files)
-    stale = context.stale_kernels(inlined.description.nodes)
-    if not reloaded or compiled is None:
+    """Load saved files again and find the functions that kernel nodes get instead of their own.
+
+    `plan` and `kernels` are those of the running graph, which this does not touch.
+    """
+    services.device.activate()
+    modules = services.modules
+    reloaded = modules.reload(files)
+    stale = stale_kernels(modules, inlined.description.nodes)
+    if not reloaded or plan is None:
         return PreparedCode(stale=stale)
-    fresh = _changed_kernels(context, compiled)
+    fresh = _changed_kernels(modules, plan, kernels)
     if not fresh:
         return PreparedCode(stale=stale)
-    plan, image_of = compiled.plan, context.modules.image
-    if not all(_fits(fresh[node.operation], node) for node in compiled.kernels if node.operation in fresh):
+    image_of = modules.image
+    if not all(_fits(fresh[node.operation], node) for node in kernels if node.operation in fresh):
         return PreparedCode(rebuild="with other parameters", stale=stale)
     if count_problems(plan, image_of, fresh):
         return PreparedCode(rebuild="without a loop over its grid", stale=stale)
     if element_problems(plan, image_of, fresh):
         return PreparedCode(rebuild="with another struct", stale=stale)  # the build says on the node what is wrong
-    nodes = (
-        replace(node, kernel=fresh[node.operation]) if node.operation in fresh else node for node in compiled.kernels
-    )
-    return PreparedCode(fresh, "", launch_warnings(nodes, context.device.info), stale)
+    nodes = (replace(node, kernel=fresh[node.operation]) if node.operation in fresh else node for node in kernels)
+    return PreparedCode(fresh, "", launch_warnings(nodes, services.device.info), stale)
 
 
-def _changed_kernels(context: CudaContext, compiled: CompiledGraph) -> dict[int, TypedKernel]:
+def _changed_kernels(modules: ModuleCache, plan: Plan, kernels: Sequence[KernelNode]) -> dict[int, TypedKernel]:
     """Return the newest kernel of each node that has another one; each is looked up once."""
-    plan = compiled.plan
-    newest, found, gone = PlanKernels(plan, context.modules), {}, set()
-    for node in compiled.kernels:
+    newest, found, gone = PlanKernels(plan, modules), {}, set()
+    for node in kernels:
         entry = plan.operations[node.operation].entry
         folders = plan.description.by_id[node.node].description.kernel_folders
         assert isinstance(entry, KernelEntry)

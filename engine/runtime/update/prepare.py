@@ -1,7 +1,7 @@
-"""Preparation: from the context's blocks to what the running graph is to become: another graph, or itself, adjusted.
+"""Preparation: from a snapshot of the patch to what the running graph is to become: another graph, or itself, adjusted.
 
-It runs beside the old graph, which it does not touch. What it allocates belongs to the new graph until it is swapped
-in or abandoned. Everything that can be known before the swap is found out here, since the swap holds up a frame.
+The worker does this beside the running graph, which it does not touch. What it allocates belongs to the new graph until
+that is swapped in or abandoned. The swap holds up a frame, so everything that it needs is found out here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from engine.compiler.executable.adjust import Adjustment, adjust_graph, is_adjus
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.executable.nodes import KernelNode
-from engine.compiler.inlining import Inlined, inline
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Diagnostic, GraphValidationError, WarploomError, error
 from engine.protocol.messages import BufferReport, ProfilingLevel
@@ -22,8 +21,9 @@ from engine.runtime.check.launch_checks import count_problems, launch_warnings
 from engine.runtime.check.requirements import MemoryRefused, element_problems, require_memory
 from engine.runtime.memory.graph_memory import GraphMemory, allocate
 from engine.runtime.memory.memory_reuse import keep_memory
-from engine.runtime.model.context import CudaContext
-from engine.runtime.model.module_cache import PlanKernels
+from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
+from engine.runtime.model.module_cache import PlanKernels, stale_kernels, unusable_kernels
+from engine.runtime.model.services import Services
 from engine.runtime.report.graph_reports import buffer_reports
 from engine.runtime.report.node_reports import GraphFacts, graph_facts
 
@@ -37,8 +37,8 @@ class Prepared:
     to be uploaded again. `adjustment` is what the graph that runs already needs, with the memory, to be the new one.
     """
 
-    compiled: CompiledGraph | None
-    inlined: Inlined
+    description: PatchDescription
+    compiled: CompiledGraph | None = None
     same_graph: Plan | None = None
     adjustment: Adjustment | None = None
     refused: bool = False
@@ -46,7 +46,6 @@ class Prepared:
     #: What is to be said of the launches of `compiled`, and kernels whose newest version does not compile.
     launch_warnings: list[Diagnostic] = field(default_factory=list)
     stale: list[Diagnostic] = field(default_factory=list)
-    idle: frozenset[str] = frozenset()
     #: The blocks, and those inside composites, that are in the patch and not in the new graph.
     left_out: frozenset[str] = frozenset()
     memory: GraphMemory | None = None
@@ -54,14 +53,14 @@ class Prepared:
     buffers: dict[str, BufferReport] = field(default_factory=dict)
     facts: GraphFacts | None = None
 
-    def abandon(self, context: CudaContext) -> None:
+    def abandon(self, services: Services) -> None:
         """Give back what was built and claimed, of what does not come to run after all."""
         if self.compiled is not None:
             for variant in self.compiled.variants:  # the array of the status words goes with the memory
                 variant.destroy()
         self.compiled = self.adjustment = None
         if self.memory is not None:
-            self.memory.abandon(context.pool, context.states)
+            self.memory.abandon(services.pool, services.states)
             self.memory = None
 
     @property
@@ -80,23 +79,24 @@ class Current:
     memory: GraphMemory
 
 
-def prepare(context: CudaContext, current: Current | None, profiling: ProfilingLevel, *, rebuild: bool) -> Prepared:
+def prepare(
+    services: Services, patch: PatchSnapshot, current: Current | None, profiling: ProfilingLevel, *, rebuild: bool
+) -> Prepared:
     """Describe, plan and build; errors of the patch come back as diagnostics, with no graph when none can run.
 
     `current` may run on if the new plan turns out to be the same, or to differ in what can be changed in place. Unless
     it is to be a `rebuild`, only what changed is built; the new graph is then to `take_over` the rest, and so is its
     memory.
     """
-    context.device.activate()
+    services.device.activate()
     running = current.compiled.nodes if current is not None else frozenset[str]()
     previous = current.compiled.plan if current is not None else None
-    context.registry.describe()
-    inlined = inline(context.description())
-    problems = context.block_problems(inlined.description.nodes)
+    described = describe_patch(patch)
+    inlined, modules = described.inlined, services.modules
+    problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     partial = plan_what_can_run(inlined, problems, running, previous=previous)
-    found = [*context.notices(), *partial.diagnostics]
-    prepared = Prepared(None, inlined, diagnostics=found, idle=partial.idle)
-    prepared.stale = context.stale_kernels(inlined.description.nodes)
+    prepared = Prepared(described, diagnostics=[*described.notices, *partial.diagnostics])
+    prepared.stale = stale_kernels(modules, inlined.description.nodes)
     if partial.plan is None:
         return prepared
     if previous is not None and not rebuild and same_structure(previous, partial.plan):
@@ -105,20 +105,20 @@ def prepare(context: CudaContext, current: Current | None, profiling: ProfilingL
     kept = current if not rebuild else None
     try:
         try:
-            _realise(prepared, context, partial.plan, profiling, kept)
+            _realise(prepared, services, partial.plan, profiling, kept)
         except MemoryRefused:
             if previous is None:
                 raise
             # Placed anew, it needs no room for buffers that may grow again, nor that which they had to grow.
             anew = plan_what_can_run(inlined, problems, running).plan
             assert anew is not None
-            _realise(prepared, context, anew, profiling, kept)
-        _look_ahead(prepared, context)
+            _realise(prepared, services, anew, profiling, kept)
+        _look_ahead(prepared, services)
     except GraphValidationError as problem:
         prepared.refused = True
         prepared.diagnostics += problem.errors
     except WarploomError as problem:
-        prepared.abandon(context)
+        prepared.abandon(services)
         prepared.refused = True
         prepared.diagnostics.append(error(str(problem), remedy="make the buffers smaller or close other programs"))
     return prepared
@@ -141,25 +141,25 @@ def _same_block(a: BlockNode, b: BlockNode) -> bool:
 
 
 def _realise(
-    prepared: Prepared, context: CudaContext, plan: Plan, profiling: ProfilingLevel, current: Current | None
+    prepared: Prepared, services: Services, plan: Plan, profiling: ProfilingLevel, current: Current | None
 ) -> None:
     """Build a plan, or find out how the current graph becomes what it says; nothing stays claimed when that fails."""
-    image_of = cache(context.modules.image)  # which looks for the kernel's file
+    image_of = cache(services.modules.image)  # which looks for the kernel's file
     only = _renewed(plan, current)
     if problems := [*element_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
         raise GraphValidationError(problems)
-    device, pool, states = context.device, context.pool, context.states
+    device, pool, states = services.device, services.pool, services.states
     running = current.compiled if current is not None else None
     claimed = keep_memory(plan, current.compiled.plan, current.memory) if current is not None else GraphMemory({})
     there = states.kept(plan) | claimed.by_owner.keys()
     require_memory(plan, device, pool, there, has_arena=claimed.arena is not None)
-    memory = allocate(plan, device, pool, states, context.frame_memory, claimed)
+    memory = allocate(plan, device, pool, states, services.frame_memory, claimed)
     try:
         resources = Resources(
             memory.by_owner,
-            PlanKernels(plan, context.modules),
-            plan.inlined.all_values(context.values()),
-            context.frame,
+            PlanKernels(plan, services.modules),
+            plan.inlined.all_values(prepared.description.values),
+            services.frame,
             memory.status,
             memory.swapped,
         )
@@ -173,24 +173,23 @@ def _realise(
     prepared.memory = memory
 
 
-def _look_ahead(prepared: Prepared, context: CudaContext) -> None:
+def _look_ahead(prepared: Prepared, services: Services) -> None:
     """Find out what the swap and the frames after it need to know of the new graph."""
     plan, compiled, memory = prepared.plan, prepared.compiled, prepared.memory
     assert plan is not None and memory is not None
     if compiled is not None:
         kernels = compiled.kernels
         _ = compiled.is_still, compiled.uses_frame  # which are found once
-        compiled.upload(context.side)
-        context.side.synchronize()
+        compiled.upload(services.side)
+        services.side.synchronize()
     else:
         assert prepared.adjustment is not None
         kernels = _adjusted_kernels(prepared.adjustment)
-    prepared.launch_warnings = launch_warnings(kernels, context.device.info)
+    prepared.launch_warnings = launch_warnings(kernels, services.device.info)
     prepared.buffers = buffer_reports(plan, memory.by_owner)
     prepared.facts = graph_facts(compiled) if compiled is not None else None
-    described = prepared.inlined.description.by_id.keys() - plan.description.by_id.keys()
-    undescribed = {node for node, placed in context.registry.placed.items() if not placed.description}
-    prepared.left_out = frozenset(described | undescribed)
+    described = prepared.description.inlined.description.by_id.keys() - plan.description.by_id.keys()
+    prepared.left_out = prepared.description.undescribed | described
 
 
 def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:

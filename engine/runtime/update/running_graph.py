@@ -6,6 +6,7 @@ is used no more is given back afterwards, by the worker.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
@@ -15,7 +16,7 @@ from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import GraphMemory, adopt
 from engine.runtime.memory.state_store import move
-from engine.runtime.model.context import CudaContext
+from engine.runtime.model.services import Services
 from engine.runtime.update.kernel_swap import PreparedCode
 from engine.runtime.update.prepare import Prepared
 
@@ -24,18 +25,18 @@ from engine.runtime.update.prepare import Prepared
 class Retired:
     """What an update has put out of use: a graph, memory, and the kernel files that were replaced."""
 
-    context: CudaContext
+    services: Services
     graph: CompiledGraph | None = None
     memory: GraphMemory | None = None
 
     def release(self) -> None:
         """Give it back; DeviceError when the device fails."""
-        self.context.device.activate()
+        self.services.device.activate()
         if self.graph is not None:
             self.graph.destroy()
         if self.memory is not None:
-            self.memory.release(self.context.pool)
-        self.context.modules.unload_replaced()
+            self.memory.release(self.services.pool)
+        self.services.modules.unload_replaced()
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,13 @@ class Refreshed:
 
 
 class RunningGraph:
-    """The graph of one context that is launched, once there is one, and where its buffers lie."""
+    """The graph that is launched, once there is one, and where its buffers lie.
 
-    def __init__(self, context: CudaContext) -> None:
-        self._context = context
+    `values` gives the present parameter values of every node by name.
+    """
+
+    def __init__(self, services: Services, values: Mapping[str, Mapping[str, object]]) -> None:
+        self._services, self._values = services, values
         self.compiled: CompiledGraph | None = None
         self.memory: GraphMemory | None = None
 
@@ -63,13 +67,13 @@ class RunningGraph:
         assert prepared.compiled is not None and prepared.memory is not None
         old, old_memory = self.compiled, self.memory
         self.compiled, self.memory = prepared.compiled, prepared.memory
-        self._context.states.commit(prepared.memory.states, prepared.left_out)
+        self._services.states.commit(prepared.memory.states, prepared.left_out)
         if old is not None:
-            move(self._context.device, self.compiled.follow(old))
+            move(self._services.device, self.compiled.follow(old))
             self.compiled.take_over(old)
         if old_memory is not None:
             prepared.memory.take_over(old_memory)
-        return Retired(self._context, old, old_memory)
+        return Retired(self._services, old, old_memory)
 
     def adjust(self, prepared: Prepared) -> tuple[Retired, dict[tuple[str, str], object]]:
         """Change launches and addresses in place; DeviceError when the device refuses, and then nothing has changed.
@@ -80,10 +84,10 @@ class RunningGraph:
         assert prepared.adjustment is not None and prepared.memory is not None
         given = self._given(prepared.adjustment.plan)
         prepared.adjustment.apply()
-        self._context.states.commit(prepared.memory.states, prepared.left_out)
+        self._services.states.commit(prepared.memory.states, prepared.left_out)
         prepared.memory.take_over(self.memory)
         old_memory, self.memory = self.memory, prepared.memory
-        return Retired(self._context, memory=old_memory), given
+        return Retired(self._services, memory=old_memory), given
 
     def refresh(self, plan: Plan) -> Refreshed:
         """Follow a plan of the same graph: upload contents anew, use other arrays of the user's own."""
@@ -98,7 +102,7 @@ class RunningGraph:
                 continue
             for name, contents in now.contents.items():
                 if then.contents[name] is not contents:
-                    self._context.device.write(self.compiled.memory[PortRef(node.id, name)], contents)
+                    self._services.device.write(self.compiled.memory[PortRef(node.id, name)], contents)
                     changed = True
             for name, array in now.externals.items():
                 if then.externals[name] is not array:
@@ -117,18 +121,18 @@ class RunningGraph:
         """Give kernel nodes other functions; DeviceError when the device refuses one."""
         assert self.compiled is not None
         self.compiled.swap_kernels(prepared.kernels)
-        return Retired(self._context)
+        return Retired(self._services)
 
     def give_up(self) -> Retired:
         """Run nothing any more."""
         old, self.compiled = self.compiled, None
         memory, self.memory = self.memory, None
-        return Retired(self._context, old, memory)
+        return Retired(self._services, old, memory)
 
     def _given(self, plan: Plan) -> dict[tuple[str, str], object]:
         """Return the numbers that the graph has to be told to follow a plan, as they are now, by (node, name)."""
         assert self.compiled is not None
-        return changed_values(self.compiled.plan.inlined, plan.inlined, self._context.values())
+        return changed_values(self.compiled.plan.inlined, plan.inlined, self._values)
 
     def _rebind(self, plan: Plan, owner: PortRef) -> bool:
         """Let a buffer be the array that its block names now; False when only a rebuild does that.
@@ -136,7 +140,7 @@ class RunningGraph:
         GraphValidationError when the array can't be used.
         """
         assert self.compiled is not None and self.memory is not None
-        memory = adopt(plan, self._context.device, owner)
+        memory = adopt(plan, self._services.device, owner)
         try:
             is_bound = self.compiled.rebind(owner, memory)
         except DeviceError:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
-from engine.blocktypes.block import Block, describe
+from engine.blocktypes.block import Block
 from engine.blocktypes.description import BlockDescription
-from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.executable.adjust import would_adjust
-from engine.compiler.inlining import inline
 from engine.compiler.plan import Plan, plan_what_can_run
-from engine.diagnostics import Diagnostic, Severity, error
+from engine.diagnostics import Severity, error
 from engine.patch.changes import Change, Connection, Node, PortRef
 from engine.patch.contents import apply_change
 from engine.patch.document import Patch
 from engine.patch.rules import is_value_connection
 from engine.protocol.messages import UpdateLevel
-from engine.runtime.model.dangling_connections import without_dangling
+from engine.runtime.model.block_instantiation import PlacedNode, look_up
+from engine.runtime.model.describe_patch import PatchSnapshot, describe_patch
+from engine.runtime.model.parameters import fit
 from engine.runtime.update.prepare import same_structure
 
 #: Planning more blocks than this takes longer than somebody who only asks should wait: up to 20 us for each.
@@ -58,8 +59,7 @@ class _Tried:
 
     def __init__(self, patch: Patch, plan: Plan, *, blocked: bool) -> None:
         self._patch, self._plan, self._blocked = patch, plan, blocked
-        self._nodes: list[BlockNode] = []
-        self._problems: list[Diagnostic] = []
+        self._nodes: list[PlacedNode] = []
 
     def place(self, node: Node) -> bool:
         """Describe a block; False when that would take long."""
@@ -68,16 +68,13 @@ class _Tried:
             return True
         known = self._plan.description.by_id.get(node.id)
         if known is not None and not self._blocked and self._is_as_before(node, block_type):
-            is_there = known.region == node.region
-            self._nodes.append(known if is_there else BlockNode(node.id, known.description, node.region, known.group))
+            self._nodes.append(PlacedNode(node.id, node.type, known.region, block=known).in_region(node.region))
             return True
         if any(spec.files.startswith("open") for spec in block_type.parameters.values()):
             return False
-        try:
-            given = {n: v for n, v in node.parameters.items() if n in block_type.parameters and v is not None}
-            self._nodes.append(BlockNode(node.id, describe(block_type(node.id, given)), node.region))
-        except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
-            self._problems.append(error(str(problem), node=node.id))
+        placed = look_up(node.id, node.type, node.region, self._patch.catalogue, self._patch.folder)
+        values, _ = fit(node.id, placed.specs, node.parameters, self._patch.folder)
+        self._nodes.append(replace(placed, values=values))
         return True
 
     def outcome(self, by_target: dict[PortRef, Connection], nodes: dict[str, Node]) -> Outcome:
@@ -86,17 +83,12 @@ class _Tried:
         def type_of(node: str) -> type[Block] | None:
             return self._patch.catalogue.get(nodes[node].type) if node in nodes else None
 
-        described = {node.id: node for node in self._nodes}
         wires = tuple(
             c for c in by_target.values() if not is_value_connection(c, type_of(c.source.node), type_of(c.target.node))
         )
-        kept, _ = without_dangling(described, wires)
-        plan = self._plan
+        described, plan = describe_patch(PatchSnapshot(tuple(self._nodes), wires)), self._plan
         partial = plan_what_can_run(
-            inline(GraphDescription(tuple(self._nodes), kept)),
-            self._problems,
-            frozenset(plan.description.by_id),
-            previous=plan,
+            described.inlined, described.problems, frozenset(plan.description.by_id), previous=plan
         )
         if partial.plan is None:
             errors = [item for item in partial.diagnostics if item.severity is Severity.ERROR]

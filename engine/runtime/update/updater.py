@@ -10,10 +10,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from statistics import median_low
 
 from engine.blocktypes.value_blocks import Moment
 from engine.compiler.executable.compiled_graph import CompiledGraph
-from engine.compiler.inlining import owner
+from engine.compiler.inlining import Place, owner
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, PortRef, nodes_of
@@ -26,10 +27,11 @@ from engine.runtime.report.node_reports import GraphFacts
 from engine.runtime.update.cost import Published
 from engine.runtime.update.kernel_swap import PreparedCode, prepare_code
 from engine.runtime.update.prepare import Current, Prepared, prepare
-from engine.runtime.update.records import Records
 from engine.runtime.update.running_graph import RunningGraph
 from engine.runtime.update.worker import Applied, Finish, Worker
 
+#: An estimate follows the last updates: the patch grows, and the first build compiles what later ones need not.
+_REMEMBERED = 9
 _NOTHING: Applied = UpdateLevel.NONE, None
 
 
@@ -39,7 +41,7 @@ class Updates:
     def __init__(self, context: CudaContext, profiling: ProfilingLevel) -> None:
         self.context = context
         self.profiling = profiling
-        self._running = RunningGraph(context)
+        self._running = RunningGraph(context.services, context.parameters.values)
         self._findings = Findings(context)
         self._records = Records()
         #: What every output port of the running graph holds, by "node.port".
@@ -50,10 +52,10 @@ class Updates:
         self.published = Published()
         self._rebuild = False
         self._blocked = False  # the graph runs on as it is, because of a mistake
-        self._worker = Worker(context)
+        self._worker = Worker(context.services.modules)
         self._deferred: deque[tuple[Change, Source]] = deque()
         self._waiting: set[str] = set()  # the nodes that deferred changes concern
-        self._parameters_since_job: dict[tuple[str, str], object] = {}
+        self._changed_since_job: dict[Place, object] = {}
 
     @property
     def compiled(self) -> CompiledGraph | None:
@@ -78,8 +80,7 @@ class Updates:
     @property
     def pending(self) -> bool:
         """True while something has changed that no frame has followed yet."""
-        dirty = self.context.dirty
-        return bool(self.preparing or dirty.structure or dirty.parameters or dirty.kernel_files)
+        return self.preparing or self.context.is_dirty
 
     def set_profiling(self, profiling: ProfilingLevel) -> None:
         """Measure at another level from the next rebuild on, which this asks for."""
@@ -90,7 +91,7 @@ class Updates:
     def rebuild(self, cause: str, source: Source = "engine") -> None:
         """Build anew although the patch's structure is as it was."""
         self._rebuild = True
-        self.context.hot.forget()  # another value may be what the build has to be tried again with
+        self.context.parameters.forget_learned()  # another value may be what the build has to be tried again with
         self.context.dirty.mark_structure(cause, source)
 
     def apply(self, change: Change, source: Source = "edit") -> None:
@@ -103,7 +104,7 @@ class Updates:
             return
         self._follow(change, source)
         if not isinstance(change, ParameterChanged):
-            self.context.hot.forget()
+            self.context.parameters.forget_learned()
 
     def run(self, frame: int, *, wait: bool) -> UpdateLevel:
         """Bring the graph up to date, as far as that is possible without waiting, or wholly with `wait`.
@@ -125,12 +126,12 @@ class Updates:
         """Wait for the job under way, and follow the changes that waited for it; return the level that it applied."""
         return self._finish(frame, wait=True)
 
-    def write_hot(self) -> UpdateLevel:
+    def write_parameters(self) -> UpdateLevel:
         """Tell the device of the live parameters that were written, which is all that most edits need."""
-        compiled, hot = self._running.compiled, self.context.hot
-        hot.is_written = False
+        compiled, parameters = self._running.compiled, self.context.parameters
+        parameters.is_written = False
         count = compiled.live.refresh() if compiled is not None else 0
-        refused, hot.refused = hot.refused, None
+        refused, parameters.refused = parameters.refused, None
         if refused is not None:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
         return UpdateLevel.HOT if count else UpdateLevel.NONE
@@ -170,37 +171,39 @@ class Updates:
             self.context.dirty.source = "edit"
 
     def _begin(self, wait: bool) -> None:
-        dirty, context, running = self.context.dirty, self.context, self._running
+        dirty, services, running = self.context.dirty, self.context.services, self._running
         job: Callable[[], Finish]
         if dirty.kernel_files:
             files = dirty.take_kernel_files()
             cause = Cause(", ".join(sorted(path.name for path in files)) + " saved", "kernel file")
-            compiled, inlined = self.compiled, self._findings.inlined
+            plan = running.compiled.plan if running.compiled is not None else None
+            kernels = tuple(running.compiled.kernels) if running.compiled is not None else ()
+            inlined = self._findings.inlined
 
             def job() -> Finish:
-                prepared = prepare_code(context, compiled, inlined, files)
+                prepared = prepare_code(services, plan, kernels, inlined, files)
                 return lambda: self._swap_code(prepared, cause.text)
 
         elif dirty.structure:
             cause = dirty.take_structure()
             current = Current(running.compiled, running.memory) if running.compiled and running.memory else None
             profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
+            patch = self.context.snapshot()
 
             def job() -> Finish:
-                prepared = prepare(context, current, profiling, rebuild=rebuild)
+                prepared = prepare(services, patch, current, profiling, rebuild=rebuild)
                 return lambda: self._swap_graph(prepared, cause.text, rebuild)
 
         else:
             return
-        self._parameters_since_job.clear()
-        self.context.hot.forget()
+        self._changed_since_job.clear()
+        self.context.parameters.forget_learned()
         self._worker.begin(cause, job, wait=wait)
 
     def _finish(self, frame: int, wait: bool) -> UpdateLevel:
         job = self._worker.take()
         begun_ns = time.perf_counter_ns()
         level, retired = job.finish()
-        self.context.settle()  # blocks whose newer version took over while they were described
         self._findings.tell()
         now_ns = time.perf_counter_ns()
         if level > UpdateLevel.HOT:
@@ -216,8 +219,9 @@ class Updates:
         return level
 
     def _swap_graph(self, prepared: Prepared, cause: str, rebuild: bool) -> Applied:
-        findings = self._findings
-        findings.blocks, findings.stale, findings.inlined = prepared.diagnostics, prepared.stale, prepared.inlined
+        findings, description = self._findings, prepared.description
+        self.context.adopt(description.nodes)
+        findings.blocks, findings.stale, findings.inlined = prepared.diagnostics, prepared.stale, description.inlined
         self._blocked = prepared.plan is None
         if prepared.same_graph is not None:
             return self._refresh(prepared)
@@ -226,12 +230,12 @@ class Updates:
             return _NOTHING
         if prepared.compiled is not None:
             level, retired = UpdateLevel.COLD, self._running.replace(prepared)
-            self._set_parameters(self._parameters_since_job)
+            self._set_parameters(self._changed_since_job)
         else:
             try:
                 level, (retired, given) = UpdateLevel.WARM, self._running.adjust(prepared)
             except DeviceError:  # a device that can't be used any more refuses the rebuild as well
-                prepared.abandon(self.context)
+                prepared.abandon(self.context.services)
                 self.rebuild(f"{cause}, which the device does not take in place")
                 return _NOTHING
             self._set_parameters(given)
@@ -267,23 +271,23 @@ class Updates:
         return UpdateLevel.CODE, retired
 
     def _update_parameters(self) -> UpdateLevel:
-        changed = self.context.dirty.take_parameters()
+        parameters = self.context.parameters
+        changed = parameters.take_changed()
         if self.preparing:
-            self._parameters_since_job |= changed
+            self._changed_since_job |= changed
         if changed and self._rebuild and not self.preparing and self._may_mend(changed):
             self.context.dirty.mark_structure("another value")  # it may be the one that kept the graph from being built
         level = self._set_parameters(changed)
         if self.compiled is not None and not self.preparing and not self._rebuild:
-            context = self.context
-            context.hot.learn(changed, self.compiled, context.registry.placed, context.value_graph.is_driven)
+            parameters.learn(changed, self.compiled)
         return level
 
-    def _may_mend(self, changed: Iterable[tuple[str, str]]) -> bool:
+    def _may_mend(self, changed: Iterable[Place]) -> bool:
         """True unless all of these are driven, as in every frame, and belong to blocks that nothing is wrong with."""
         wrong = {owner(item.node) for item in self._findings.blocks if item.node}
-        return any(node in wrong or not self.context.value_graph.is_driven(node, name) for node, name in changed)
+        return any(node in wrong or not self.context.parameters.is_driven(node, name) for node, name in changed)
 
-    def _set_parameters(self, values: Mapping[tuple[str, str], object]) -> UpdateLevel:
+    def _set_parameters(self, values: Mapping[Place, object]) -> UpdateLevel:
         if not values or self.compiled is None:
             return UpdateLevel.NONE
         try:
@@ -292,3 +296,28 @@ class Updates:
         except ArgumentError:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
             return UpdateLevel.NONE
+
+
+class Records:
+    """The updates above HOT: those nobody has taken yet, and the median cost of the last ones of each level."""
+
+    def __init__(self) -> None:
+        self._new: list[UpdateRecord] = []
+        self._costs: dict[UpdateLevel, deque[int]] = {}
+        #: Nanoseconds by level; another object after each record, so that any thread may read it.
+        self.estimates: Mapping[UpdateLevel, int] = {}
+
+    def add(self, record: UpdateRecord) -> None:
+        """Take note of an update."""
+        self._new.append(record)
+        costs = self._costs.setdefault(record.level, deque(maxlen=_REMEMBERED))
+        costs.append(record.cost_ns)
+        self.estimates = {**self.estimates, record.level: median_low(costs)}
+
+    def take(self) -> tuple[UpdateRecord, ...]:
+        """Return the updates since the last call."""
+        if not self._new:
+            return ()
+        taken = tuple(self._new)
+        self._new.clear()
+        return taken

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.protocol.messages import UpdateLevel
-from engine.runtime.model.context import CudaContext
 from engine.runtime.model.dirty_tracker import Cause
+from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.update.running_graph import Retired
 
 #: What an update has applied, and what it has put out of use.
@@ -33,8 +33,8 @@ class Done:
 class Worker:
     """Does one job at a time; only the engine's thread calls it."""
 
-    def __init__(self, context: CudaContext) -> None:
-        self._context = context
+    def __init__(self, modules: ModuleCache) -> None:
+        self._modules = modules
         self._thread = ThreadPoolExecutor(1, "warploom-prepare")
         self._job: Future[Done] | None = None
         self._retiring: Future[None] | None = None
@@ -51,7 +51,7 @@ class Worker:
 
     def begin(self, cause: Cause, job: Callable[[], Finish], *, wait: bool) -> None:
         """Begin a job, which must not touch what runs; with `wait`, return when it is done."""
-        start_ns, modules = time.perf_counter_ns(), self._context.modules
+        start_ns, modules = time.perf_counter_ns(), self._modules
 
         def timed() -> Done:
             begun_ns = time.perf_counter_ns()

@@ -1,0 +1,248 @@
+"""The parameter store: what the patch says of each parameter, what drives it, and what the running graph was told."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.blocktypes.parameters import ParameterSpec
+from engine.compiler.executable.compiled_graph import Write, together
+from engine.compiler.inlining import Place
+from engine.device.arguments import ArgumentError
+from engine.diagnostics import Diagnostic, PatchError, error
+from engine.patch.changes import ParameterChanged
+
+if TYPE_CHECKING:
+    from engine.compiler.executable.compiled_graph import CompiledGraph
+    from engine.protocol.messages import Message
+
+Specs = Mapping[str, ParameterSpec]
+
+
+@dataclass(slots=True)
+class _Node:
+    """What is known of one node's parameters; `reaches_kernels` is False for value blocks."""
+
+    specs: Specs
+    said: dict[str, object]
+    reaches_kernels: bool
+    driven: set[str] = field(default_factory=set)
+
+
+class ParameterStore:
+    """The parameter values of every node. It belongs to the engine's thread, and nothing else writes them.
+
+    `values` is what blocks and kernels compute with, by node and name: what drives a parameter, else what the patch
+    says, else the default. What the patch says of a driven parameter is kept and returns when the connection goes.
+
+    A changed live parameter is in `changed` until `take_changed`. The parameters of the running graph that `learn` was
+    given take a shorter way: a new value is written straight into the arguments of their kernels. `is_written` says
+    that the device has not been told of such values yet, and `refused` why a kernel could not take one.
+    """
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        """`folder` tells where the relative paths of a patch start."""
+        self.values: dict[str, dict[str, Any]] = {}
+        self.changed: dict[Place, None] = {}
+        #: What the patch says and a type does not take: its default stands in.
+        self.misfits: dict[Place, Diagnostic] = {}
+        self.is_written = False
+        self.refused: ArgumentError | None = None
+        self._folder = folder
+        self._nodes: dict[str, _Node] = {}
+        #: What the running graph was told of nodes that are gone: it may still run when they return.
+        self._told: dict[str, dict[str, Any]] = {}
+        #: For learned parameters: where values are kept, and what writes them into the graph.
+        self._learned: dict[Place, tuple[dict[str, Any], dict[str, object], str, Write]] = {}
+        self._learned_driven: dict[Place, Write] = {}
+
+    # What the patch says
+
+    def place(
+        self, node_id: str, specs: Specs, said: Mapping[str, object] | None = None, *, reaches_kernels: bool
+    ) -> dict[str, Any]:
+        """Take in a node, or one whose type declares other parameters now, and return its values.
+
+        `said` is None for a node that is known. No parameter of the node is driven until `drive`.
+        """
+        known, before = self._nodes.get(node_id), self.values.get(node_id)
+        if known is None:
+            before = self._told.pop(node_id, None)
+        kept = dict(said) if said is not None else known.said if known is not None else {}
+        self._forget_misfits(node_id)
+        values, misfits = fit(node_id, specs, kept, self._folder())
+        self.misfits.update({(node_id, name): misfit for name, misfit in misfits.items()})
+        self._nodes[node_id], self.values[node_id] = _Node(specs, kept, reaches_kernels), values
+        if before is not None and reaches_kernels:
+            for name, spec in specs.items():
+                if not spec.structural and (name not in before or before[name] != values[name]):
+                    self.changed[node_id, name] = None
+        return values
+
+    def remove(self, node_id: str) -> None:
+        """Let a node go."""
+        del self._nodes[node_id]
+        self._forget_misfits(node_id)
+        changed, values = self.changed, self.values.pop(node_id)
+        self._told[node_id] = {name: value for name, value in values.items() if (node_id, name) not in changed}
+        for name in values:
+            changed.pop((node_id, name), None)
+
+    def set(self, node_id: str, name: str, value: object) -> bool:
+        """Follow what the patch says of a parameter, None for nothing; return whether its misfit is another now."""
+        node, place = self._nodes[node_id], (node_id, name)
+        if value is None:
+            node.said.pop(name, None)
+        else:
+            node.said[name] = value
+        spec = node.specs.get(name)
+        if spec is None:
+            return False  # kept for a version of the type that takes it
+        values, misfits = fit(node_id, {name: spec}, node.said, self._folder())
+        before, after = self.misfits.pop(place, None), misfits.get(name)
+        if after is not None:
+            self.misfits[place] = after
+        self._learned.pop(place, None)
+        if name not in node.driven:
+            self._put(node, place, values[name])
+        return before != after
+
+    def spec(self, node_id: str, name: str) -> ParameterSpec | None:
+        """Return the declaration of a parameter; None when the node's type has none of this name."""
+        return self._nodes[node_id].specs.get(name)
+
+    def said(self, node_id: str) -> Mapping[str, object]:
+        """Return what the patch says of a node's parameters, by name."""
+        return self._nodes[node_id].said
+
+    # What drives a parameter
+
+    def drive(self, node_id: str, name: str) -> Write:
+        """Let a connection drive a parameter; return what gives the parameter a value that fits it."""
+        node, values, place = self._nodes[node_id], self.values[node_id], (node_id, name)
+        node.driven.add(name)
+        if not node.reaches_kernels:
+            return partial(values.__setitem__, name)
+        learned = self._learned_driven
+
+        def put(value: object) -> None:
+            values[name] = value
+            write = learned.get(place)
+            if write is None:
+                self.changed[place] = None
+                return
+            self.is_written = True
+            try:
+                write(value)
+            except ArgumentError as problem:
+                self.refused = problem
+
+        return put
+
+    def release(self, node_id: str, name: str) -> None:
+        """Give a parameter that is driven no more the value that the patch says."""
+        node = self._nodes.get(node_id)
+        if node is None or name not in node.driven:
+            return  # the node has gone, or its type is another
+        node.driven.discard(name)
+        values, _ = fit(node_id, {name: node.specs[name]}, node.said, self._folder())
+        if self.values[node_id][name] != values[name]:
+            self._put(node, (node_id, name), values[name])
+
+    def is_driven(self, node_id: str, name: str) -> bool:
+        """True while a connection drives a parameter."""
+        node = self._nodes.get(node_id)
+        return node is not None and name in node.driven
+
+    # What the running graph was told
+
+    def snapshot(self) -> dict[str, dict[str, Any]]:
+        """Return a copy of the values of every node that may have kernels."""
+        return {node_id: dict(self.values[node_id]) for node_id, node in self._nodes.items() if node.reaches_kernels}
+
+    def take_changed(self) -> dict[Place, object]:
+        """Return the live parameters that changed, with their present values, and count them as told."""
+        values = self.values
+        taken = {place: values[place[0]][place[1]] for place in self.changed if place[1] in values[place[0]]}
+        self.changed.clear()
+        return taken
+
+    def learn(self, places: Iterable[Place], compiled: CompiledGraph) -> None:
+        """Have the next values of some parameters go straight into the graph that runs."""
+        for place in places:
+            node_id, name = place
+            node = self._nodes.get(node_id)
+            if node is None or place in self.misfits:
+                continue
+            inner = compiled.plan.inlined.set_places({place: None})
+            write = together([compiled.live.find(found) for found in inner])
+            if name in node.driven:
+                self._learned_driven[place] = write
+            else:
+                self._learned[place] = self.values[node_id], node.said, name, write
+
+    def forget_learned(self) -> None:
+        """Let new values take the long way again: blocks, connections or the graph are others."""
+        self._learned.clear()
+        self._learned_driven.clear()
+
+    def read(self, inbox: deque[Message]) -> Message | None:
+        """Take in the values of learned parameters at the front of an inbox; return the next other message, or None.
+
+        A frame may bring a thousand such values, so this calls nothing but what writes them.
+        """
+        learned, take = self._learned, inbox.popleft
+        while inbox:
+            message = take()
+            if type(message) is not ParameterChanged:
+                return message
+            key, value = (message.node, message.parameter), message.value
+            found = learned.get(key)
+            if found is None:
+                return message
+            if value is None:  # stands for the default, which has to be looked up
+                del learned[key]
+                return message
+            values, said, name, write = found
+            values[name] = said[name] = value
+            self.is_written = True
+            try:
+                write(value)
+            except ArgumentError as problem:
+                self.refused = problem
+        return None
+
+    def _put(self, node: _Node, place: Place, value: object) -> None:
+        node_id, name = place
+        self.values[node_id][name] = value
+        if node.reaches_kernels and not node.specs[name].structural:
+            self.changed[place] = None
+
+    def _forget_misfits(self, node_id: str) -> None:
+        for place in [place for place in self.misfits if place[0] == node_id]:
+            del self.misfits[place]
+
+
+def fit(
+    node_id: str, specs: Specs, said: Mapping[str, object], folder: Path
+) -> tuple[dict[str, Any], dict[str, Diagnostic]]:
+    """Return the values of parameters as their types take them, and an error for each value that a type refuses.
+
+    A default stands in for what is not said or is refused. Paths of files that are read start at `folder`.
+    """
+    values, misfits = {}, {}
+    for name, spec in specs.items():
+        value = said.get(name, spec.default)
+        if spec.files.startswith("open") and isinstance(value, str) and value:
+            value = str(folder / value)
+        try:
+            values[name] = spec.coerce(value)
+        except PatchError as problem:
+            values[name] = spec.default
+            text = f"{problem}; its default {spec.default!r} stands in"
+            misfits[name] = error(text, node=node_id, remedy=f"set {name} again")
+    return values, misfits
