@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from engine.device.graph import Graph
 from engine.device.occupancy import MultiprocessorLimits
-from engine.device.protocol import Event, Graph, LoadedKernel, Memory, Module, PinnedArray, Stream
+from engine.device.protocol import Event, LoadedKernel, Memory, Module, PinnedArray, Stream
 from engine.diagnostics import DeviceError
 
 

@@ -6,7 +6,7 @@ are ordered by explicit dependencies, an executable is an instantiated graph who
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NewType, Protocol
@@ -50,15 +50,6 @@ class ConditionalKind(Enum):
     IF = "IF"  #: one body, which runs once unless the condition is 0
     IF_ELSE = "IF_ELSE"  #: two bodies: the first runs unless the condition is 0, else the second
     WHILE = "WHILE"  #: one body, which runs again and again until the condition is 0; it is looked at before each turn
-
-
-@dataclass(frozen=True)
-class UpdateResult:
-    """What became of an update: when it was not `applied`, why not, and the node of the new graph where they part."""
-
-    applied: bool
-    reason: str = ""
-    node: GraphNode | None = None
 
 
 class LoopStopped(DeviceError):
@@ -196,98 +187,6 @@ class Executable(Protocol):
 
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Pass on what was written into the argument blocks of kernel nodes; takes effect at the next launch."""
-        ...
-
-    def update_from(self, graph: Graph) -> UpdateResult:
-        """Give every node what its twin in `graph` does; nothing changes when the two are not built alike.
-
-        They are when nodes of the same kinds were added in the same order with the same dependencies. Kernels may
-        have other functions, launches and arguments; fills and copies other places and sizes; events and defaults of
-        conditions may be others. Nodes keep their numbers. The conditions are those of `graph` from then on.
-        """
-        ...
-
-    def destroy(self) -> None: ...
-
-
-class Graph(Protocol):
-    """A graph under construction, or a body of a conditional node in one.
-
-    `after` lists the nodes that must finish first, which are of the same graph or body. A graph can be changed after
-    an executable was made of it; that one stays as it is. A body is instantiated and
-    destroyed with its graph.
-    """
-
-    def add_kernel(
-        self, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[GraphNode]
-    ) -> GraphNode: ...
-    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[GraphNode]) -> GraphNode:
-        """Set `size_bytes` bytes of `target` to `value` (0 to 255)."""
-        ...
-
-    def add_copy(
-        self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[GraphNode]
-    ) -> GraphNode: ...
-    def add_event_record(self, event: Event, after: Sequence[GraphNode]) -> GraphNode:
-        """Record an event at every launch; DeviceError in a body, where CUDA allows none."""
-        ...
-
-    def add_child(self, child: Graph, after: Sequence[GraphNode]) -> GraphNode:
-        """Add all nodes of another graph, as they are now, as one node; DeviceError when there are conditions in it.
-
-        Node `i` of `child` is node `added + 1 + i` of this graph, where `added` is the node that is returned.
-        """
-        ...
-
-    def create_condition(self, default: int) -> Condition:
-        """Make a condition for one conditional node of this graph or of a body in it.
-
-        Each launch of the whole graph sets it to `default` (0 to 2^32 - 1), and nothing but kernels does after that.
-        In a WHILE, a kernel must therefore set the condition of an inner one anew at each turn.
-        """
-        ...
-
-    def add_conditional(
-        self, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
-    ) -> tuple[GraphNode, tuple[Graph, ...]]:
-        """Add a conditional node; its bodies are empty graphs, to be filled before the whole is instantiated."""
-        ...
-
-    def clone(self) -> Graph:
-        """Return a whole graph with the same nodes and numbers; both can be changed, and used, apart from each other.
-
-        The argument blocks are the same objects. DeviceError when there are conditions, which CUDA cannot clone, or for
-        a body.
-        """
-        ...
-
-    def remove(self, node: GraphNode) -> None:
-        """Take a node out, with what is in it where it is a child graph; whoever waited for it does not any more.
-
-        Its number is not used again. DeviceError for a conditional node, and when the graph was instantiated: then
-        remove it from a clone.
-        """
-        ...
-
-    def set_after(self, node: GraphNode, after: Sequence[GraphNode]) -> None:
-        """Have a node wait for these nodes instead of those before; they may have been added after it."""
-        ...
-
-    def set_kernel(
-        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
-    ) -> None:
-        """Give a kernel node another function, launch or arguments; executables made before keep theirs."""
-        ...
-
-    def instantiate(self) -> Executable:
-        """Make an executable, which begins with what the argument blocks hold now.
-
-        DeviceError when a condition has no conditional node, or when nodes wait for each other in a circle.
-        """
-        ...
-
-    def dot(self) -> str:
-        """Return the graph in the language of Graphviz."""
         ...
 
     def destroy(self) -> None: ...

@@ -36,6 +36,8 @@ class GraphTree:
         self.owners: list[GraphNode | None] = [None]
         self._is_body: list[bool] = [False]  # or inside one
         self._conditions: dict[Condition, int] = {}  # the graph it was made in
+        #: False from when the graph was destroyed.
+        self.is_live = True
         self._has_executable = False
         self._used: dict[Condition, GraphNode] = {}
         #: Who waits for each node; made when a node is removed for the first time.
@@ -122,8 +124,8 @@ class GraphTree:
         twin._is_reordered, twin._has_gaps = self._is_reordered, self._has_gaps
         return twin
 
-    def remove(self, graph: int, node: GraphNode) -> range:
-        """Take a node out, and return its number with those of the nodes in it; DeviceError when it must stay."""
+    def remove(self, graph: int, node: GraphNode) -> dict[GraphNode, Work]:
+        """Take a node out with the nodes in it, and return what they did; DeviceError when it must stay."""
         record = self.record(graph, node, "removed node")
         if isinstance(record.work, ConditionalWork):
             raise DeviceError(f"removed node must not be conditional, got node {node}; build the graph again")
@@ -140,11 +142,13 @@ class GraphTree:
         for before in record.after:
             self._followers[before].discard(node)
         followers.clear()
-        gone = self.inside(node)
+        works: dict[GraphNode, Work] = {}
         self._has_gaps = True
-        for index in gone:
-            self.nodes[index] = NodeRecord(_NO_WORK, self.nodes[index].graph, ())
-        return gone
+        for index in self._inside(node):
+            gone = self.nodes[index]
+            works[GraphNode(index)] = gone.work
+            self.nodes[index] = NodeRecord(_NO_WORK, gone.graph, ())
+        return works
 
     def set_after(
         self, graph: int, node: GraphNode, after: Sequence[GraphNode]
@@ -179,7 +183,7 @@ class GraphTree:
         """Have a node do something else."""
         self.nodes[node] = replace(self.nodes[node], work=work)
 
-    def inside(self, node: GraphNode) -> range:
+    def _inside(self, node: GraphNode) -> range:
         """Return the number of a node and those of the nodes of a child graph, which follow it."""
         work = self.nodes[node].work
         if not isinstance(work, ChildWork):

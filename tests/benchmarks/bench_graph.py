@@ -16,8 +16,9 @@ import numpy as np
 
 from engine.device.arguments import KernelArguments
 from engine.device.device import Buffer, Device
+from engine.device.graph import Graph
 from engine.device.open import open_device
-from engine.device.protocol import Graph, GraphNode, LaunchConfig, LoadedKernel
+from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel
 
 PTX = """.version 7.5
 .target sm_75

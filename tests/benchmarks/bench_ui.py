@@ -34,9 +34,8 @@ from app.documents.dialogs import Answer
 from app.qt.faults import install_fault_handler
 from app.window.main_window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
-from engine.device.host.graph.executable import HostExecutable
-from engine.device.nodes import EventWork
-from engine.device.protocol import Stream
+from engine.device.host.events import HostEvent
+from engine.device.host.graph.executable import Runner
 from engine.diagnostics import WarploomError
 from engine.profiling.statistics import percentile
 from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
@@ -99,14 +98,13 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
 def stand_in_for_launches(time_s: float) -> None:
     """Have each launch of a graph on the host sleep, and stamp its events."""
 
-    def launch(executable: HostExecutable, _: Stream) -> None:
+    def run(runner: Runner) -> None:
         time.sleep(time_s)
-        now_ns = time.perf_counter_ns()
-        for record in executable._nodes:
-            if type(record.work) is EventWork:
-                record.work.event.time_ns = now_ns  # type: ignore[attr-defined]  # it is a HostEvent
+        for action in runner.program.actions.values():
+            if isinstance(getattr(action, "__self__", None), HostEvent):
+                action()
 
-    HostExecutable.launch = launch  # type: ignore[method-assign]  # what this option is for
+    Runner.run = run  # type: ignore[method-assign]  # what this option is for
 
 
 def wait(time_ms: int) -> None:

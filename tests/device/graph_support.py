@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.device.arguments import KernelArguments
 from engine.device.device import Buffer, Device
-from engine.device.protocol import Executable, Graph, GraphNode, LaunchConfig
+from engine.device.graph import Graph
+from engine.device.protocol import Executable, GraphNode, LaunchConfig
 from engine.kernel_sources.nvrtc import compile_cuda
 
 SOURCE = """

@@ -391,3 +391,8 @@ def test_nothing_can_be_allocated_that_has_no_bytes(device: Device) -> None:
     """The driver has no such allocation either."""
     with pytest.raises(DeviceError, match="at least 1 byte, got 0"):
         device.allocate(0)
+
+
+def test_free_memory_is_part_of_all_memory(device: Device) -> None:
+    """So a person can be told what is needed and what there is."""
+    assert 0 < device.memory_free_bytes <= device.info.memory_bytes

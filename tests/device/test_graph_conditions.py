@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from engine.device.device import Device
-from engine.device.protocol import Condition, ConditionalKind, Graph, GraphNode, LaunchConfig
+from engine.device.graph import Graph
+from engine.device.protocol import Condition, ConditionalKind, GraphNode, LaunchConfig
 from engine.diagnostics import DeviceError
 from tests.device.graph_support import Kernels
 

@@ -197,9 +197,9 @@ def test_a_cubin_for_another_gpu_says_so(device: Device) -> None:
 
 def test_long_fills_and_copies_go_in_pieces(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last piece is shorter; what follows waits for all of them."""
-    from engine.device.cuda import nodes
+    from engine.device.cuda import native_nodes
 
-    monkeypatch.setattr(nodes, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(native_nodes, "PIECE_BYTES", 1000)
     source, target = device.allocate(4321), device.pinned(np.zeros(4321, np.uint8))
     graph, stream = device.create_graph(), device.create_stream()
     fill = graph.add_memset(source, 7, 4321, [])
@@ -239,26 +239,6 @@ def test_two_executables_of_one_graph_are_updated_apart(device: Device, cubin: b
     first.launch(stream)
     stream.synchronize()
     assert buffer.download()[0] == 10
-
-
-def test_what_only_the_driver_refuses_is_told_with_its_reason(
-    device: Device, cubin: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A fill that takes more of the driver's nodes than before; the executable goes on as it was."""
-    from engine.device.cuda import nodes
-
-    monkeypatch.setattr(nodes, "PIECE_BYTES", 1000)
-    buffer, stream = device.upload(np.zeros(4000, np.uint8)), device.create_stream()
-    graphs = [device.create_graph(), device.create_graph()]
-    for graph, size in zip(graphs, (500, 4000), strict=True):
-        graph.add_memset(buffer.memory, 7, size, [])
-    executable = graphs[0].instantiate()
-    result = executable.update_from(graphs[1])
-    assert not result.applied
-    assert result.reason.startswith("CUDA cannot update")
-    executable.launch(stream)
-    stream.synchronize()
-    assert int((buffer.download() == 7).sum()) == 500
 
 
 def test_a_graph_with_conditions_has_one_executable(device: Device) -> None:

@@ -14,7 +14,8 @@ from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.operations import Operation, RegionEntry, Scope
 from engine.compiler.plan import Plan
 from engine.device.device import Device
-from engine.device.protocol import Condition, ConditionalKind, Event, Graph, GraphNode, Memory
+from engine.device.graph import Graph
+from engine.device.protocol import Condition, ConditionalKind, Event, GraphNode, Memory
 from engine.patch.changes import PortRef
 
 # Grouping: which operations become one child graph, as a composite may ask for its blocks.

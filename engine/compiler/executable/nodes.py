@@ -12,7 +12,8 @@ from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatu
 from engine.compiler.plan import Plan
 from engine.device.arguments import KernelArguments
 from engine.device.device import Device
-from engine.device.protocol import Condition, Graph, GraphNode, LaunchConfig, Memory, MemoryPart
+from engine.device.graph import Graph
+from engine.device.protocol import Condition, GraphNode, LaunchConfig, Memory, MemoryPart
 from engine.diagnostics import DeviceError, GraphValidationError, error
 from engine.patch.changes import PortRef
 

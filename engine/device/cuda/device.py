@@ -11,7 +11,7 @@ from cuda.bindings import driver
 
 from engine.device.arguments import KernelArguments
 from engine.device.cuda.errors import DeviceFault, check
-from engine.device.cuda.graph import CudaGraph
+from engine.device.cuda.graph import CudaGraphBackend
 from engine.device.cuda.launch import argument_pointers, check_launch
 from engine.device.cuda.memory import CudaAdoptedMemory, CudaMemory, CudaPinnedArray
 from engine.device.cuda.module import CudaModule, own_kernel
@@ -20,6 +20,7 @@ from engine.device.cuda.probe import describe, start_driver, why_unusable
 from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
 from engine.device.device import Buffer, upload
 from engine.device.external import described
+from engine.device.graph import Graph
 from engine.device.protocol import Dim3, LaunchConfig, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError
 
@@ -42,7 +43,7 @@ class CudaDevice:
         self._ordinal = ordinal
         self._handle = check(driver.cuDeviceGet(ordinal), "cuDeviceGet")
         self._context = check(driver.cuDevicePrimaryCtxRetain(self._handle), f"opening device cuda:{ordinal}")
-        self._resources = DriverObjects()
+        self._objects = DriverObjects()
         self._closed = False
         self.activate()
         self._stream = self.create_stream()
@@ -59,12 +60,12 @@ class CudaDevice:
 
     def allocate(self, size_bytes: int) -> CudaMemory:
         """Allocate at least one byte; DeviceError that names the size asked for and the size free."""
-        return CudaMemory(self._resources, size_bytes)
+        return CudaMemory(self._objects, size_bytes)
 
     def adopt(self, array: object) -> CudaAdoptedMemory:
         """Return the memory of an array on this GPU, to be used in place; `free` only lets go of it."""
         with described(array) as external:
-            return CudaAdoptedMemory(self._resources, external, self._ordinal)
+            return CudaAdoptedMemory(self._objects, external, self._ordinal)
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
@@ -72,7 +73,7 @@ class CudaDevice:
 
     def pinned(self, array: np.ndarray[Any, Any]) -> CudaPinnedArray:
         """Make a page-locked copy of `array` for copy nodes."""
-        return CudaPinnedArray(self._resources, array)
+        return CudaPinnedArray(self._objects, array)
 
     def write(self, target: Memory, array: np.ndarray[Any, Any]) -> None:
         """Copy a host array to the start of `target` and wait."""
@@ -111,7 +112,7 @@ class CudaDevice:
         A CUBIN does not say its parameters' types: arguments for its kernels are better made from the signatures of
         the PTX that was compiled with it.
         """
-        return CudaModule(self._resources, image)
+        return CudaModule(self._objects, image)
 
     def launch(
         self,
@@ -142,15 +143,15 @@ class CudaDevice:
 
     def create_stream(self) -> CudaStream:
         """Make a stream."""
-        return CudaStream(self._resources)
+        return CudaStream(self._objects)
 
     def create_event(self) -> CudaEvent:
         """Make an event."""
-        return CudaEvent(self._resources)
+        return CudaEvent(self._objects)
 
-    def create_graph(self) -> CudaGraph:
+    def create_graph(self) -> Graph:
         """Make an empty graph."""
-        return CudaGraph.create(self._resources, self._context)
+        return Graph(CudaGraphBackend(self._objects, self._context))
 
     def close(self) -> None:
         """Wait for the work, give everything back and let go of the context. A second call does nothing."""
@@ -160,7 +161,7 @@ class CudaDevice:
         try:
             self.activate()
             self.synchronize()
-            self._resources.release_all()
+            self._objects.release_all()
             check(driver.cuDevicePrimaryCtxRelease(self._handle), "cuDevicePrimaryCtxRelease")
         except DeviceFault as fault:
             # Nothing can be given back after a fault; the process's end does it.

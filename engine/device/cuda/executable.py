@@ -8,15 +8,14 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device.arguments import KernelArguments
-from engine.device.cuda.assembly import Assembly, own_assembly
 from engine.device.cuda.errors import check
 from engine.device.cuda.launch import NativeLaunch
 from engine.device.cuda.module import own_kernel
+from engine.device.cuda.native_graph import NativeGraph
+from engine.device.cuda.ownership import DriverObjects, Holds
 from engine.device.cuda.stream import own_stream
-from engine.device.difference import difference
-from engine.device.nodes import KernelWork
-from engine.device.protocol import Graph, GraphNode, LaunchConfig, LoadedKernel, Stream, UpdateResult
-from engine.device.tree import ROOT
+from engine.device.nodes import KernelWork, NodeRecord
+from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel, Stream
 from engine.diagnostics import DeviceError
 
 _launch, _set_params = driver.cuGraphLaunch, driver.cuGraphExecKernelNodeSetParams
@@ -25,17 +24,19 @@ _launch, _set_params = driver.cuGraphLaunch, driver.cuGraphExecKernelNodeSetPara
 class CudaExecutable:
     """An instantiated graph, with prepared launch parameters for each kernel node that was updated once."""
 
-    def __init__(self, handle: Any, assembly: Assembly) -> None:
+    def __init__(
+        self, objects: DriverObjects, handle: Any, native: NativeGraph, records: tuple[NodeRecord, ...], images: Holds
+    ) -> None:
         # The driver names the nodes of an executable by those of the graph it came from, which so must outlive it.
-        assembly.native.shared.hold()
-        self._native = assembly.native
+        native.shared.hold()
+        self._native = native
         self._handle = handle
-        self._resources = assembly.resources
-        self._token = self._resources.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
-        self._records = tuple(assembly.tree.nodes)
+        self._objects = objects
+        self._token = objects.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
+        self._records = records
         #: The driver's name of a kernel node, its launch, and what the driver reads of that.
         self._prepared: dict[GraphNode, tuple[Any, NativeLaunch, Any]] = {}
-        self._images = assembly.images.copy()
+        self._images = images
         self._destroyed = False
 
     def launch(self, stream: Stream) -> None:
@@ -83,33 +84,11 @@ class CudaExecutable:
             if result[0]:
                 check(result, "updating a kernel node")
 
-    def update_from(self, graph: Graph) -> UpdateResult:
-        """Give every node what its twin in `graph` does, or say why not; the graph is not needed afterwards."""
-        if self._destroyed:
-            raise DeviceError("executable must be updated before it is destroyed")
-        assembly = own_assembly(graph, "graph to update from")
-        if found := difference(self._records, assembly.tree.nodes):
-            return found
-        assembly.tree.check_conditions()
-        assembly.tree.check_order()
-        assembly.refresh()
-        code, info = driver.cuGraphExecUpdate(self._handle, assembly.native.graph(ROOT))
-        if code == driver.CUresult.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE:
-            # Which node, and why, the driver tells in a structure that cuda-bindings gives only without an error.
-            return UpdateResult(False, "CUDA cannot update the graph: some node needs other nodes of the driver")
-        check((code, info), "updating a graph")
-        images, self._images = self._images, assembly.images.copy()
-        images.clear()
-        # The driver's names for the nodes stay those of the first graph.
-        self._records = tuple(assembly.tree.nodes)
-        self._prepared.clear()
-        return UpdateResult(True)
-
     def destroy(self) -> None:
         """Give it back; a launch that is running is finished first. A second call does nothing."""
         if not self._destroyed:
             self._destroyed = True
-            self._resources.release(self._token)
+            self._objects.release(self._token)
             self._native.shared.drop()
             self._images.clear()
             self._prepared.clear()

@@ -1,149 +1,173 @@
-"""Graphs under construction."""
+"""Graphs on CUDA: the backend of `engine.device.graph`, which makes the driver's nodes."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cuda.bindings import driver
 
-from engine.device.arguments import KernelArguments
-from engine.device.cuda import nodes
-from engine.device.cuda.assembly import Assembly, own_assembly
+from engine.device.cuda import native_nodes
 from engine.device.cuda.errors import check
 from engine.device.cuda.executable import CudaExecutable
+from engine.device.cuda.launch import NativeLaunch
 from engine.device.cuda.module import own_kernel
-from engine.device.cuda.ownership import DriverObjects
-from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, Work
-from engine.device.protocol import (
-    Condition,
-    ConditionalKind,
-    Event,
-    Graph,
-    GraphNode,
-    LaunchConfig,
-    LoadedKernel,
-    Memory,
-    PinnedArray,
+from engine.device.cuda.native_graph import NativeGraph
+from engine.device.cuda.ownership import DriverObjects, Holds
+from engine.device.nodes import (
+    ChildWork,
+    ConditionalWork,
+    CopyWork,
+    EventWork,
+    KernelWork,
+    MemsetWork,
+    NodeRecord,
+    Work,
 )
-from engine.device.tree import ROOT
-from engine.diagnostics import DeviceError
-
-_DOT_FLAGS = int(driver.CUgraphDebugDot_flags.CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS)
+from engine.device.protocol import Condition, GraphNode
+from engine.device.tree import ROOT, GraphTree
 
 
-class CudaGraph:
-    """A CUDA graph, or a body of a conditional node in one."""
+class CudaGraphBackend:
+    """A graph of the driver with every body and child graph in it; each of our nodes is one or more of the driver's."""
 
-    def __init__(self, assembly: Assembly, number: int) -> None:
-        self._assembly = assembly
-        self._number = number
+    def __init__(self, objects: DriverObjects, context: Any, origin: CudaGraphBackend | None = None) -> None:
+        self._objects = objects
+        self._context = context
+        if origin is None:
+            self.tree, self._images = GraphTree(), Holds()
+            self._native = NativeGraph(objects, self.tree, check(driver.cuGraphCreate(0), "cuGraphCreate"))
+            self._versions: dict[GraphNode, int] = {}
+        else:
+            self.tree = origin.tree.clone()
+            self._native = origin._native.clone(self.tree)
+            #: The modules of its kernels.
+            self._images = origin._images.copy()
+            #: For each kernel node, the version of the argument block that the driver has copied.
+            self._versions = origin._versions.copy()
+        self._launch = NativeLaunch()
 
-    @classmethod
-    def create(cls, resources: DriverObjects, context: Any) -> CudaGraph:
-        """Make an empty graph."""
-        return cls(Assembly(resources, context), ROOT)
+    def clone(self) -> CudaGraphBackend:
+        """Return a clone with the same numbers of nodes; DeviceError where the driver makes none."""
+        return CudaGraphBackend(self._objects, self._context, self)
 
-    def add_kernel(
-        self, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments, after: Sequence[GraphNode]
-    ) -> GraphNode:
-        """Add a kernel launch; DeviceError when the launch or the arguments do not fit the kernel."""
-        return self._alive().add_kernel(self._number, KernelWork(own_kernel(kernel), config, arguments), after)
+    def create_condition(self, graph: int, default: int) -> Condition:
+        """Make a condition in a graph of the tree."""
+        handle = self._native.graph(graph)
+        return Condition(native_nodes.create_condition(handle, self._context, default))
 
-    def add_memset(self, target: Memory, value: int, size_bytes: int, after: Sequence[GraphNode]) -> GraphNode:
-        """Add a fill of the first `size_bytes` of `target`; DeviceError when they are more than it has."""
-        return self._add(MemsetWork(target, value, size_bytes), after)
+    def make(self, node: GraphNode, record: NodeRecord) -> None:
+        """Make the driver's nodes for one of ours; DeviceError, and no change, when they don't fit."""
+        native, work = self._native, record.work
+        nodes = native.nodes
+        before: list[Any] = []
+        for other in record.after:
+            before += nodes[other] or native.nodes_of(other)
+        graph = native.graphs[record.graph]
+        if graph is None:
+            graph = native.graph(record.graph)
+        if type(work) is KernelWork:
+            kernel, arguments = own_kernel(work.kernel), work.arguments
+            parameters = self._launch.copy(kernel, work.config, arguments)
+            result = driver.cuGraphAddKernelNode(graph, before, len(before), parameters)
+            if result[0]:
+                check(result, f"adding kernel {kernel.name} to a graph")
+            self._images.hold(kernel.image)
+            self._versions[node] = arguments.version
+            nodes.append([result[1]])
+        else:
+            nodes.append(self._make_other(work, graph, before))
 
-    def add_copy(
-        self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int, after: Sequence[GraphNode]
-    ) -> GraphNode:
-        """Add a copy between device memory and pinned arrays; DeviceError when either end is too small."""
-        return self._add(CopyWork(target, source, size_bytes), after)
+    def unmake(self, first: GraphNode) -> None:
+        """Undo `make` for the nodes from `first` on: a child graph or a conditional node with the nodes in it."""
+        native, nodes = self._native, self._native.nodes
+        if len(nodes) > first:  # the nodes in it go with it
+            for handle in nodes[first] or []:
+                check(driver.cuGraphDestroyNode(handle), "cuGraphDestroyNode")
+        for index in range(first, len(nodes)):
+            self._drop_kernel(GraphNode(index), self.tree.nodes[index].work)
+        del nodes[first:]
+        del native.graphs[sum(owner is None or owner < first for owner in self.tree.owners) :]
 
-    def add_event_record(self, event: Event, after: Sequence[GraphNode]) -> GraphNode:
-        """Add the recording of an event, which each launch of the graph does anew; DeviceError in a body."""
-        return self._add(EventWork(event), after)
+    def remove(self, works: Mapping[GraphNode, Work]) -> None:
+        """Remove a node, with the nodes in it."""
+        native = self._native
+        handles = native.nodes_of(next(iter(works)))
+        native.find_in_clones(works)
+        for handle in handles:
+            check(driver.cuGraphDestroyNode(handle), "removing a node from a graph")
+        for node, work in works.items():
+            native.nodes[node] = []
+            self._drop_kernel(node, work)
 
-    def add_child(self, child: Graph, after: Sequence[GraphNode]) -> GraphNode:
-        """Add all nodes of another graph as one; node `i` of it becomes node `added + 1 + i` of this graph."""
-        own = own_assembly(child, "child graph")
-        assembly = self._alive()
-        node = assembly.tree.add_child(self._number, own.tree, after)
-        assembly.make(node)
-        return node
+    def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
+        """Let a node no longer wait for the nodes `gone`, and wait for the nodes `added`."""
+        self._depend(node, gone, remove=True)
+        self._depend(node, added, remove=False)
 
-    def create_condition(self, default: int) -> Condition:
-        """Make a condition, which each launch of the whole graph sets to `default`."""
-        assembly = self._alive()
-        condition = Condition(nodes.create_condition(assembly.native.graph(self._number), assembly.context, default))
-        assembly.tree.add_condition(self._number, condition)
-        return condition
-
-    def add_conditional(
-        self, kind: ConditionalKind, condition: Condition, after: Sequence[GraphNode]
-    ) -> tuple[GraphNode, tuple[CudaGraph, ...]]:
-        """Add a conditional node and return it with its empty bodies."""
-        assembly = self._alive()
-        node, bodies = assembly.tree.add_conditional(self._number, kind, condition, after)
-        assembly.make(node)
-        return node, tuple(CudaGraph(assembly, body) for body in bodies)
-
-    def clone(self) -> CudaGraph:
-        """Return a graph with the same nodes, to be changed apart from this one; DeviceError when it has conditions."""
-        return CudaGraph(self.assembly.clone(), ROOT)
-
-    def remove(self, node: GraphNode) -> None:
-        """Take a node out of the graph; its number is not used again."""
-        self._alive().remove(self._number, node)
-
-    def set_after(self, node: GraphNode, after: Sequence[GraphNode]) -> None:
-        """Have a node wait for these nodes instead of those before."""
-        self._alive().set_after(self._number, node, after)
-
-    def set_kernel(
-        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
-    ) -> None:
-        """Give a kernel node another function, launch or arguments; executables made before keep theirs."""
-        self._alive().set_kernel(self._number, node, KernelWork(own_kernel(kernel), config, arguments))
+    def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
+        """Give a kernel node another launch."""
+        kernel = own_kernel(new.kernel)
+        parameters = self._launch.copy(kernel, new.config, new.arguments)
+        (handle,) = self._native.nodes_of(node)
+        check(driver.cuGraphKernelNodeSetParams(handle, parameters), f"giving a node of a graph kernel {kernel.name}")
+        self._versions[node] = new.arguments.version
+        self._images.hold(kernel.image)
+        self._images.drop(own_kernel(old.kernel).image)
 
     def instantiate(self) -> CudaExecutable:
         """Make an executable; it keeps the graph and its kernels as long as it needs them."""
-        assembly = self.assembly
-        assembly.tree.take_executable()
-        assembly.refresh()
-        handle = check(driver.cuGraphInstantiate(assembly.native.graph(ROOT), 0), "instantiating a graph")
-        return CudaExecutable(handle, assembly)
-
-    def dot(self) -> str:
-        """Return CUDA's own description of the graph for Graphviz."""
-        handle = self._alive().native.graph(self._number)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "graph.dot"
-            check(driver.cuGraphDebugDotPrint(handle, str(path).encode(), _DOT_FLAGS), "describing a graph")
-            return path.read_text(errors="replace")
+        self._refresh()
+        handle = check(driver.cuGraphInstantiate(self._native.graph(ROOT), 0), "instantiating a graph")
+        return CudaExecutable(self._objects, handle, self._native, tuple(self.tree.nodes), self._images.copy())
 
     def destroy(self) -> None:
-        """Let go of the graph; executables made from it stay valid. A second call does nothing."""
-        if self._number != ROOT:
-            raise DeviceError("body must be destroyed with its graph, got it alone")
-        self._assembly.destroy()
+        """Let go of the graph and of its kernels; executables go on."""
+        self._native.shared.drop()
+        self._images.clear()
 
-    @property
-    def assembly(self) -> Assembly:
-        """The graph with everything in it; DeviceError for a body."""
-        if self._number != ROOT:
-            raise DeviceError("graph must be a whole one, got a body of a conditional node")
-        return self._alive()
+    def _refresh(self) -> None:
+        """Have the driver copy the argument blocks that were written since it did: an executable begins with them."""
+        records = self.tree.nodes
+        for node, version in self._versions.items():
+            work = records[node].work
+            assert isinstance(work, KernelWork)
+            if work.arguments.version != version:
+                parameters = self._launch.copy(own_kernel(work.kernel), work.config, work.arguments)
+                (handle,) = self._native.nodes_of(node)
+                check(driver.cuGraphKernelNodeSetParams(handle, parameters), "giving a node of a graph new arguments")
+                self._versions[node] = work.arguments.version
 
-    def _add(self, work: Work, after: Sequence[GraphNode]) -> GraphNode:
-        assembly = self._alive()
-        node = assembly.tree.add(self._number, work, after)
-        assembly.make(node)
-        return node
+    def _make_other(self, work: Work, graph: Any, before: list[Any]) -> list[Any]:
+        match work:
+            case MemsetWork():
+                return native_nodes.add_memset(graph, self._context, work, before)
+            case CopyWork():
+                return native_nodes.add_copy(graph, self._context, work, before)
+            case EventWork():
+                return [native_nodes.add_event(graph, work, before)]
+            case ChildWork():
+                handle, inside = native_nodes.add_child(graph, before)
+                self._native.graphs.append(inside)
+                return [handle]
+            case ConditionalWork():
+                handle, bodies = native_nodes.add_conditional(graph, self._context, work, before)
+                self._native.graphs.extend(bodies)
+                return [handle]
+            case _:  # a node that was removed from a child graph
+                return []
 
-    def _alive(self) -> Assembly:
-        if self._assembly.is_destroyed:
-            raise DeviceError("graph must be used before it is destroyed")
-        return self._assembly
+    def _depend(self, node: GraphNode, others: Sequence[GraphNode], *, remove: bool) -> None:
+        """Add dependencies of a node, or remove them."""
+        own = self._native.nodes_of(node)
+        pairs = [(before, after) for other in others for before in self._native.nodes_of(other) for after in own]
+        if pairs:
+            graph = self._native.graph(self.tree.nodes[node].graph)
+            change = driver.cuGraphRemoveDependencies if remove else driver.cuGraphAddDependencies
+            befores, afters = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+            check(change(graph, befores, afters, None, len(pairs)), f"changing what node {node} waits for")
+
+    def _drop_kernel(self, node: GraphNode, work: Work) -> None:
+        if self._versions.pop(node, None) is not None:
+            assert isinstance(work, KernelWork)
+            self._images.drop(own_kernel(work.kernel).image)

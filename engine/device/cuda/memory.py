@@ -20,9 +20,9 @@ _Attribute = driver.CUpointer_attribute
 class CudaMemory:
     """One allocation on the GPU."""
 
-    __slots__ = ("_pointer", "_resources", "_token", "size_bytes")
+    __slots__ = ("_objects", "_pointer", "_token", "size_bytes")
 
-    def __init__(self, resources: DriverObjects, size_bytes: int) -> None:
+    def __init__(self, objects: DriverObjects, size_bytes: int) -> None:
         if size_bytes < 1:
             raise DeviceError(f"allocation must be at least 1 byte, got {size_bytes}")
         result = driver.cuMemAlloc(size_bytes)
@@ -35,8 +35,8 @@ class CudaMemory:
         handle = check(result, f"allocation of {size_bytes} bytes")
         self._pointer = int(handle)
         self.size_bytes = size_bytes
-        self._resources = resources
-        self._token = resources.add(lambda: check(driver.cuMemFree(handle), "cuMemFree"))
+        self._objects = objects
+        self._token = objects.add(lambda: check(driver.cuMemFree(handle), "cuMemFree"))
 
     @property
     def pointer(self) -> int:
@@ -50,23 +50,23 @@ class CudaMemory:
         if not self._pointer:
             raise DeviceError("memory must be freed once, got a second time")
         self._pointer = 0
-        self._resources.release(self._token)
+        self._objects.release(self._token)
 
 
 class CudaAdoptedMemory:
     """GPU memory that somebody else owns; what its producer said must be done before has been waited for."""
 
-    __slots__ = ("_pointer", "_resources", "_token", "size_bytes")
+    __slots__ = ("_objects", "_pointer", "_token", "size_bytes")
 
-    def __init__(self, resources: DriverObjects, external: ExternalArray, ordinal: int) -> None:
+    def __init__(self, objects: DriverObjects, external: ExternalArray, ordinal: int) -> None:
         self.size_bytes = writable_bytes(external, f"cuda:{ordinal}")
         _check_place(external.pointer, ordinal)
         if external.stream is not None:
             check(driver.cuStreamSynchronize(driver.CUstream(external.stream)), "waiting for an external array")
         self._pointer = external.pointer
-        self._resources = resources
+        self._objects = objects
         held = [external]  # given back to its owner when nobody else holds its description
-        self._token = resources.add(held.clear)
+        self._token = objects.add(held.clear)
 
     @property
     def pointer(self) -> int:
@@ -80,7 +80,7 @@ class CudaAdoptedMemory:
         if not self._pointer:
             raise DeviceError("memory must be freed once, got a second time")
         self._pointer = 0
-        self._resources.release(self._token)
+        self._objects.release(self._token)
 
 
 def _check_place(pointer: int, ordinal: int) -> None:
@@ -108,21 +108,21 @@ def _check_place(pointer: int, ordinal: int) -> None:
 class CudaPinnedArray:
     """A numpy array in page-locked memory; `array` must not be used after `free`."""
 
-    __slots__ = ("_resources", "_token", "address", "array")
+    __slots__ = ("_objects", "_token", "address", "array")
 
-    def __init__(self, resources: DriverObjects, content: np.ndarray[Any, Any]) -> None:
+    def __init__(self, objects: DriverObjects, content: np.ndarray[Any, Any]) -> None:
         size = max(content.nbytes, 1)
         handle = check(driver.cuMemAllocHost(size), f"allocation of {size} page-locked bytes")
         self.address = int(handle)
         bytes_there = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(self.address))
         self.array: np.ndarray[Any, Any] = bytes_there[: content.nbytes].view(content.dtype).reshape(content.shape)
         self.array[...] = content
-        self._resources = resources
-        self._token = resources.add(lambda: check(driver.cuMemFreeHost(handle), "cuMemFreeHost"))
+        self._objects = objects
+        self._token = objects.add(lambda: check(driver.cuMemFreeHost(handle), "cuMemFreeHost"))
 
     def free(self) -> None:
         """Give it back; a second call does nothing."""
-        self._resources.release(self._token)
+        self._objects.release(self._token)
 
 
 def copy_address(end: Memory | PinnedArray, size_bytes: int, role: str) -> int:

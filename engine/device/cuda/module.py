@@ -82,7 +82,7 @@ class CudaKernel:
 class CudaModule:
     """Loaded code; `unload` lets go of it, and the last graph that runs one of its kernels takes it away."""
 
-    def __init__(self, resources: DriverObjects, image: str | bytes) -> None:
+    def __init__(self, objects: DriverObjects, image: str | bytes) -> None:
         handle = _load(image)
 
         def unload() -> None:
@@ -90,7 +90,7 @@ class CudaModule:
             check(driver.cuCtxSynchronize(), "waiting to unload a module")
             check(driver.cuModuleUnload(handle), "cuModuleUnload")
 
-        self._image = Shared(resources, unload)
+        self._image = Shared(objects, unload)
         self._loaded = True
         count = check(driver.cuModuleGetFunctionCount(handle), "cuModuleGetFunctionCount")
         functions = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from cuda.bindings import driver
@@ -24,12 +25,12 @@ class NativeGraph:
     cloned from has to stay.
     """
 
-    def __init__(self, resources: DriverObjects, tree: GraphTree, handle: Any) -> None:
-        self.shared = Shared(resources, self._release)
+    def __init__(self, objects: DriverObjects, tree: GraphTree, handle: Any) -> None:
+        self.shared = Shared(objects, self._release)
         #: The driver's graph for each graph of the tree, and its nodes for each node; None is not looked up yet.
         self.graphs: list[Any] = [handle]
         self.nodes: list[list[Any] | None] = []
-        self._resources, self._tree = resources, tree
+        self._objects, self._tree = objects, tree
         self._origin: NativeGraph | None = None
         self._generation = 0
         self._clones: weakref.WeakSet[NativeGraph] = weakref.WeakSet()
@@ -39,7 +40,7 @@ class NativeGraph:
         if self._generation == _MOST_ORIGINS:
             self._find_all()
         handle = check(driver.cuGraphClone(self.graphs[ROOT]), "cloning a graph")
-        twin = NativeGraph(self._resources, tree, handle)
+        twin = NativeGraph(self._objects, tree, handle)
         twin.graphs += [None] * (len(self.graphs) - 1)
         twin.nodes = [[] if isinstance(record.work, NoWork) else None for record in tree.nodes]
         twin._origin, twin._generation = self, self._generation + 1
@@ -70,12 +71,12 @@ class NativeGraph:
             self.graphs[number] = handle
         return handle
 
-    def find_in_clones(self, nodes: range) -> None:
+    def find_in_clones(self, nodes: Iterable[GraphNode]) -> None:
         """Have the clones look up nodes that this graph is about to lose."""
         for twin in self._clones:
             for node in nodes:
                 if node < len(twin.nodes):
-                    twin.nodes_of(GraphNode(node))
+                    twin.nodes_of(node)
 
     def _find_all(self) -> None:
         """Look up everything, so that the graph this one was cloned from is not needed any more."""

@@ -39,11 +39,11 @@ class Shared:
     The one who makes it is its first holder; it is released when the last one drops it.
     """
 
-    __slots__ = ("_holders", "_resources", "_token")
+    __slots__ = ("_holders", "_objects", "_token")
 
-    def __init__(self, resources: DriverObjects, release: Release) -> None:
-        self._resources = resources
-        self._token = resources.add(release)
+    def __init__(self, objects: DriverObjects, release: Release) -> None:
+        self._objects = objects
+        self._token = objects.add(release)
         self._holders = 1
 
     @property
@@ -59,7 +59,7 @@ class Shared:
         """Let go of it."""
         self._holders -= 1
         if self._holders == 0:
-            self._resources.release(self._token)
+            self._objects.release(self._token)
 
 
 class Holds:

@@ -16,13 +16,13 @@ _synchronize = driver.cuStreamSynchronize
 class CudaEvent:
     """A CUDA event with a time stamp (resolution about 0.5 us)."""
 
-    __slots__ = ("_resources", "_token", "handle")
+    __slots__ = ("_objects", "_token", "handle")
 
-    def __init__(self, resources: DriverObjects) -> None:
+    def __init__(self, objects: DriverObjects) -> None:
         handle = check(driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DEFAULT), "cuEventCreate")
         self.handle = handle
-        self._resources = resources
-        self._token = resources.add(lambda: check(driver.cuEventDestroy(handle), "cuEventDestroy"))
+        self._objects = objects
+        self._token = objects.add(lambda: check(driver.cuEventDestroy(handle), "cuEventDestroy"))
 
     def elapsed_ns(self, since: Event) -> int:
         """Nanoseconds from `since` to this event; DeviceError unless both were recorded and reached."""
@@ -48,19 +48,19 @@ class CudaEvent:
 
     def destroy(self) -> None:
         """Give it back; no graph that records it may be launched afterwards."""
-        self._resources.release(self._token)
+        self._objects.release(self._token)
 
 
 class CudaStream:
     """A stream that does not wait for the default stream."""
 
-    __slots__ = ("_resources", "_token", "handle")
+    __slots__ = ("_objects", "_token", "handle")
 
-    def __init__(self, resources: DriverObjects) -> None:
+    def __init__(self, objects: DriverObjects) -> None:
         handle = check(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING), "cuStreamCreate")
         self.handle = handle
-        self._resources = resources
-        self._token = resources.add(lambda: check(driver.cuStreamDestroy(handle), "cuStreamDestroy"))
+        self._objects = objects
+        self._token = objects.add(lambda: check(driver.cuStreamDestroy(handle), "cuStreamDestroy"))
 
     def record(self, event: Event) -> None:
         """Record `event` after the work given so far."""
@@ -84,7 +84,7 @@ class CudaStream:
 
     def destroy(self) -> None:
         """Give it back; work given before is still done."""
-        self._resources.release(self._token)
+        self._objects.release(self._token)
 
 
 def own_stream(stream: Stream) -> CudaStream:

@@ -15,8 +15,9 @@ import numpy as np
 from engine.device.arguments import KernelArguments
 from engine.device.device import Buffer, DeviceInfo, upload
 from engine.device.external import described
+from engine.device.graph import Graph
 from engine.device.host.events import HostEvent, HostStream
-from engine.device.host.graph.graph import HostGraph
+from engine.device.host.graph.backend import HostGraphBackend
 from engine.device.host.launch import Launch
 from engine.device.host.memory import (
     AdoptedMemory,
@@ -156,10 +157,10 @@ class HostDevice:
         """Return an event."""
         return HostEvent()
 
-    def create_graph(self) -> HostGraph:
+    def create_graph(self) -> Graph:
         """Return an empty graph."""
         self._check_open()
-        return HostGraph.create(self)
+        return Graph(HostGraphBackend(self.pool, self.table))
 
     def close(self) -> None:
         """Stop what still runs, free what is allocated and end the worker threads."""

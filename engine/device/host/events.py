@@ -21,10 +21,10 @@ class HostEvent:
 
     def elapsed_ns(self, since: Event) -> int:
         """Nanoseconds since another event; DeviceError when either has not been recorded."""
-        assert isinstance(since, HostEvent)
-        if self.time_ns is None or since.time_ns is None:
+        before_ns = own_event(since).time_ns
+        if self.time_ns is None or before_ns is None:
             raise DeviceError("host: event must be recorded before its time is read")
-        return self.time_ns - since.time_ns
+        return self.time_ns - before_ns
 
     @property
     def is_reached(self) -> bool:
@@ -44,12 +44,11 @@ class HostStream:
 
     def record(self, event: Event) -> None:
         """Take the event's time now."""
-        assert isinstance(event, HostEvent)
-        event.reach()
+        own_event(event).reach()
 
     def wait(self, event: Event) -> None:
         """Return at once: what an event stands for is done."""
-        assert isinstance(event, HostEvent)
+        own_event(event)
 
     def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
         """Copy the first bytes now; DeviceError when either has fewer."""
@@ -60,3 +59,10 @@ class HostStream:
 
     def destroy(self) -> None:
         """Nothing is held."""
+
+
+def own_event(event: Event) -> HostEvent:
+    """Return the event as the host's; DeviceError when it is another device's."""
+    if not isinstance(event, HostEvent):
+        raise DeviceError(f"host: event must be the host device's, got {type(event).__name__}")
+    return event

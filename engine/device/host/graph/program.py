@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from engine.device.host.events import HostEvent
 from engine.device.host.graph import stepper
-from engine.device.host.graph.assembly import HostAssembly
 from engine.device.host.graph.instructions import instructions
 from engine.device.host.launch import Launch
-from engine.device.host.memory import bytes_of, copy
+from engine.device.host.memory import AllocationTable, bytes_of, copy
+from engine.device.host.pool import Pool
 from engine.device.host.translate import abi
-from engine.device.nodes import CopyWork, EventWork, MemsetWork, Work
-from engine.device.protocol import GraphNode
+from engine.device.nodes import CopyWork, EventWork, MemsetWork, NodeRecord, Work
+from engine.device.protocol import Condition, GraphNode
+from engine.diagnostics import DeviceError
 
 #: Longer fills and copies are called from Python: beside them a microsecond is nothing.
 MOST_BYTES = 1 << 20
@@ -37,18 +38,24 @@ _LAUNCH = struct.Struct(f"<{stepper.FIELDS - 2}q")
 class Program:
     """The instructions of one executable; the index of an instruction is called its place."""
 
-    def __init__(self, assembly: HostAssembly) -> None:
-        device = assembly.device
-        self.pool, self.table = device.pool, device.table
-        defaults = {handle: condition.default for handle, condition in assembly.conditions.items()}
-        done = instructions(assembly.tree.nodes, defaults)
+    def __init__(
+        self,
+        nodes: Sequence[NodeRecord],
+        launches: Mapping[GraphNode, Launch],
+        defaults: Mapping[Condition, int],
+        pool: Pool,
+        table: AllocationTable,
+    ) -> None:
+        self.pool, self.table = pool, table
+        done = instructions(nodes, defaults)
         self.end = len(done)
         self.code = np.zeros((self.end + 1, stepper.FIELDS), np.int64)
         #: By place: whether Python does it. Native code stops there.
         self.by_hand = [False] * self.end + [True]
         self._operations = [operation for operation, *_ in done]
         self.launches: dict[int, Launch] = {}
-        self._actions: dict[int, Callable[[], None]] = {}
+        #: By place: what Python calls for fills, copies and events that it has to do.
+        self.actions: dict[int, Callable[[], None]] = {}
         self._moves: dict[int, MemsetWork | CopyWork] = {}
         self._places: dict[GraphNode, int] = {}
         #: Places of kernels that call Python, which prints for one kernel at a time.
@@ -65,10 +72,10 @@ class Program:
         for place, (operation, node, _, _) in enumerate(done):
             if operation == stepper.KERNEL and node is not None:
                 self._places[node] = place
-                self.launches[place] = assembly.launches[node]
+                self.launches[place] = launches[node]
             elif operation in (stepper.FILL, stepper.COPY, stepper.PYTHON) and node is not None:
-                self._take(place, assembly.tree.nodes[node].work)
-        self._common = device.watchdog.address, self.pool.services.address
+                self._take(place, nodes[node].work)
+        self._common = pool.watchdog.address, self.pool.services.address
         self._rows = {place: row for row, place in enumerate(self.launches)}
         self._records = np.zeros((max(1, len(self.launches)), abi.LAUNCH_FIELDS), np.int64)
         self._records_address = int(self._records.ctypes.data)
@@ -78,31 +85,41 @@ class Program:
         for place in self.launches:
             self._enter(place)
 
-    def launch_of(self, node: GraphNode) -> Launch | None:
-        """Return what a kernel node launches; None for other nodes."""
+    def launch_of(self, node: GraphNode) -> Launch:
+        """Return what a kernel node launches; DeviceError for other nodes."""
         place = self._places.get(node)
-        return None if place is None else self.launches[place]
+        if place is None:
+            raise _no_kernel(node)
+        return self.launches[place]
 
-    def revalue(self, node: GraphNode) -> None:
-        """Follow other values in the argument block of a kernel node.
+    def revalue(self, nodes: Iterable[GraphNode]) -> None:
+        """Take notice that other values were written into the argument blocks of kernel nodes.
 
         They are read where they are; but the kernel may run longer with them. Values that are dragged change in every
         frame, and most make no difference, so the time is taken again only now and then, of one kernel.
         """
-        now_ns = time.perf_counter_ns()
-        if now_ns >= self._measure_ns:
-            self._measure_ns = now_ns + REMEASURE_NS
-            self.measure(self._places[node])
+        places = self._places
+        for node in nodes:
+            place = places.get(node)
+            if place is None:
+                raise _no_kernel(node)
+            if time.perf_counter_ns() >= self._measure_ns:
+                self._remeasure(place)
 
     def replace(self, node: GraphNode, launch: Launch) -> None:
         """Give a kernel node another launch, or the same one with other arguments."""
         place = self._places[node]
         if self.launches[place] is launch:
-            self.revalue(node)
+            if time.perf_counter_ns() >= self._measure_ns:
+                self._remeasure(place)
             return
         self.launches[place] = launch
         self._callers.discard(place)
         self._enter(place)
+
+    def _remeasure(self, place: int) -> None:
+        self._measure_ns = time.perf_counter_ns() + REMEASURE_NS
+        self.measure(place)
 
     def measure(self, *places: int) -> None:
         """Run kernels from Python the next time: how long they take may have changed."""
@@ -113,7 +130,7 @@ class Program:
         """Do what an instruction says that Python has to do."""
         launch = self.launches.get(place)
         if launch is None:
-            self._actions[place]()
+            self.actions[place]()
             return
         served = self.pool.services.served
         before = int(served[0])
@@ -147,14 +164,14 @@ class Program:
     def _take(self, place: int, work: Work) -> None:
         match work:
             case EventWork(event=HostEvent() as event):
-                self._actions[place] = event.reach
+                self.actions[place] = event.reach
             case MemsetWork() | CopyWork() if work.size_bytes <= MOST_BYTES:
                 self._moves[place] = work
                 return
             case MemsetWork(target=target, value=value, size_bytes=size):
-                self._actions[place] = lambda: bytes_of(target, size, "memset target").fill(value)
+                self.actions[place] = lambda: bytes_of(target, size, "memset target").fill(value)
             case CopyWork():
-                self._actions[place] = lambda: copy(*_ends(work))
+                self.actions[place] = lambda: copy(*_ends(work))
         self._give(place, by_hand=True)
 
     def _enter(self, place: int) -> None:
@@ -199,3 +216,7 @@ class Program:
 def _ends(work: CopyWork) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the bytes to copy to and those to copy from; DeviceError when they were freed."""
     return bytes_of(work.target, work.size_bytes, "copy target"), bytes_of(work.source, work.size_bytes, "copy source")
+
+
+def _no_kernel(node: GraphNode) -> DeviceError:
+    return DeviceError(f"host: updated node must be a kernel node of this graph, got {node}")

@@ -1,0 +1,95 @@
+"""Graphs on the host: the backend of `engine.device.graph`, which prepares the launches of kernel nodes."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from engine.device.host.events import own_event
+from engine.device.host.graph.executable import HostExecutable
+from engine.device.host.graph.program import Program
+from engine.device.host.launch import Launch
+from engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
+from engine.device.host.modules.module import own_kernel
+from engine.device.host.pool import Pool
+from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord, Work
+from engine.device.protocol import Condition, GraphNode
+from engine.device.tree import GraphTree
+
+
+class HostCondition:
+    """The value of a condition; kernels may use its address, which is its handle, as long as this object lives."""
+
+    def __init__(self, table: AllocationTable, default: int) -> None:
+        self.default = default
+        self._value = np.zeros(2 * ALIGNMENT, np.uint8)  # with room behind, as for every allocation
+        self.handle = Condition(int(self._value.ctypes.data))
+        table.add(self.handle, 4)
+        weakref.finalize(self, table.remove, self.handle)
+
+
+class HostGraphBackend:
+    """The launches of a graph's kernel nodes, and its conditions."""
+
+    def __init__(self, pool: Pool, table: AllocationTable) -> None:
+        self.tree = GraphTree()
+        self._pool, self._table = pool, table
+        self._launches: dict[GraphNode, Launch] = {}
+        self._conditions: list[HostCondition] = []
+        # Executables of one graph and of its clones share conditions and launches, so one runs at a time.
+        self._lock = threading.Lock()
+
+    def clone(self) -> HostGraphBackend:
+        """Return one with the same launches; there are no conditions."""
+        twin = HostGraphBackend(self._pool, self._table)
+        twin.tree = self.tree.clone()
+        twin._launches = self._launches.copy()
+        twin._lock = self._lock
+        return twin
+
+    def create_condition(self, graph: int, default: int) -> Condition:
+        """Make a condition; its handle is the address of its value."""
+        condition = HostCondition(self._table, default)
+        self._conditions.append(condition)
+        return condition.handle
+
+    def make(self, node: GraphNode, record: NodeRecord) -> None:
+        """Check what a node does and prepare its launch when it is a kernel."""
+        work = record.work
+        if type(work) is KernelWork:
+            self._launches[node] = Launch(own_kernel(work.kernel), work.config, work.arguments)
+        elif type(work) is MemsetWork:
+            bytes_of(work.target, work.size_bytes, "memset target")
+        elif type(work) is CopyWork:
+            bytes_of(work.target, work.size_bytes, "copy target")
+            bytes_of(work.source, work.size_bytes, "copy source")
+        elif type(work) is EventWork:
+            own_event(work.event)
+
+    def unmake(self, first: GraphNode) -> None:
+        """Forget the launches of the nodes from `first` on."""
+        self._launches = {node: launch for node, launch in self._launches.items() if node < first}
+
+    def remove(self, works: Mapping[GraphNode, Work]) -> None:
+        """Forget the launches of nodes."""
+        for node in works:
+            self._launches.pop(node, None)
+
+    def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
+        """Do nothing: a program takes the order from the tree."""
+
+    def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
+        """Prepare another launch for a kernel node."""
+        self._launches[node] = Launch(own_kernel(new.kernel), new.config, new.arguments)
+
+    def instantiate(self) -> HostExecutable:
+        """Make an executable, which keeps the conditions and kernels that it needs."""
+        defaults = {condition.handle: condition.default for condition in self._conditions}
+        program = Program(self.tree.nodes, self._launches, defaults, self._pool, self._table)
+        return HostExecutable(program, self._lock, tuple(self._conditions))
+
+    def destroy(self) -> None:
+        """Do nothing: what executables don't keep goes with this object."""
