@@ -65,7 +65,9 @@ class Engine(Client):
     ) -> None:
         local = LocalEngine(patch, device, profiling=profiling, time_step_s=time_step_s)
         self.device = local.device
-        self._local, self._engine = local, local.engine
+        self._local = local
+        #: What runs the frames, for tests and benchmarks that run them one by one.
+        self.core = local.engine
         super().__init__(patch, local)
 
     def between_frames(self) -> AbstractContextManager[object]:

@@ -52,8 +52,8 @@ def bench_chain(device: Device, length: int) -> None:
     with Engine(patch, device, profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         first = (time.perf_counter() - start) * 1e3
-        compiled = engine._engine.updates.compiled
-        stream = engine._engine._stream
+        compiled = engine.core.updates.compiled
+        stream = engine.core.stream
         assert compiled is not None
 
         def bare() -> None:

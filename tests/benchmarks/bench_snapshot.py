@@ -32,7 +32,7 @@ class Before:
     """The way before: while a frame is done, whole pictures are read and waited for, when the last ones were taken."""
 
     def __init__(self, engine: Engine, nodes: list[str]) -> None:
-        self._engine, self._nodes = engine._engine, nodes
+        self._engine, self._nodes = engine.core, nodes
         self.pictures: dict[str, object] = {}
 
     def take_all(self) -> int:
@@ -74,7 +74,7 @@ def measure(patch: Patch, device: Device, nodes: list[str], viewing: Viewing | N
             engine.post(Observe(dict.fromkeys(nodes, viewing)))
         for _ in range(20):
             engine.step()
-        core, times = engine._engine, []
+        core, times = engine.core, []
 
         def take() -> int:
             return before.take_all() + sum(engine.take_preview(node) is not None for node in nodes)

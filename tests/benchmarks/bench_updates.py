@@ -73,10 +73,10 @@ class Bare:
     """The calls that a frame and an update can't do without, for the graph that an engine runs."""
 
     def __init__(self, engine: Engine) -> None:
-        compiled = engine._engine.updates.compiled
+        compiled = engine.core.updates.compiled
         assert compiled is not None
         executable: Any = compiled.variants[0].executable
-        stream: Any = engine._engine._stream
+        stream: Any = engine.core.stream
         handles = [kernel.handle for kernel in compiled.kernels]
         if engine.device.info.name == "host":
             self.launch = lambda: (executable.launch(stream), stream.synchronize())
@@ -159,7 +159,7 @@ class Watch:
         self.frames: list[tuple[int, int]] = []  # when a frame was done, and how long it took, in ns
         self.records: list[tuple[int, UpdateRecord]] = []
         self._lock = threading.Condition()
-        outbox = engine._engine.outbox
+        outbox = engine.core.outbox
         put_report, put_event = outbox.put_report, outbox.put_event
 
         def report(item: FrameReport) -> None:

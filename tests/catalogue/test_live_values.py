@@ -103,7 +103,7 @@ ANEW = """build.launch(
 def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
     """By hand and beside the frames: the first launch of the new graph has what drives it, not what the patch says."""
     assert driven.out() == 20
-    engine, port = driven.engine._engine, driven.scale["out"]
+    engine, port = driven.engine.core, driven.scale["out"]
     driven.save("scale.py", block_text(describe=ANEW))
     assert driven.engine.step().update_level is UpdateLevel.COLD
     assert driven.engine.read(port)[0] == 20

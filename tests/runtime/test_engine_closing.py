@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from engine import Engine, Patch
 from engine.device.protocol import Event
 from engine.diagnostics import DeviceError
 from engine.protocol.messages import Observe, Preview, SaveOutputs, Viewing
+from engine.runtime.preview import outputs
 from engine.runtime.preview.picture_slot import PictureSlot
 from tests.runtime.conftest import Kernels
 from tests.runtime.snapshot_support import LateDevice, LoggedStream, picture_patch
@@ -93,7 +95,7 @@ def fails_on_its_thread(engine: Engine, device: FailingDevice) -> None:
 def fails_while_preparing(engine: Engine, device: FailingDevice) -> None:
     """Have a frame fail while the next graph is being made."""
     engine.patch.add("test_run.count")
-    engine._engine.frame(free_running=True)
+    engine.core.frame(free_running=True)
     fails_by_hand(engine, device)
 
 
@@ -137,8 +139,8 @@ def test_pictures_that_are_under_way_do_not_hold_closing_up(
     monkeypatch.setattr(PictureSlot, "close", lambda slot: (free.append(slot.is_free), close(slot)))
     engine = Engine(patch, device)
     engine.step()
-    core = engine._engine
-    core.previews._reducer.load(wait=True)
+    core = engine.core
+    core.previews.downscaler.load(wait=True)
     engine.post(Observe({"show": Viewing((8, 8))}))
     if state != "reserving":
         engine.step()
@@ -146,42 +148,56 @@ def test_pictures_that_are_under_way_do_not_hold_closing_up(
         engine.take_preview("show")
         device.is_late = True
     core.frame(free_running=True)
-    assert bool(core.previews._flying) == (state == "flying")
+    assert core.previews.has_work or state != "flying"
     engine.close()
     assert free == [True]
     assert engine.take_preview("show") is None
     assert device.is_empty
 
 
-def test_a_picture_that_is_just_being_taken_is_whole(patch: Patch, device: FailingDevice) -> None:
+def test_a_picture_that_is_just_being_taken_is_whole(
+    patch: Patch, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Closing waits for the reader."""
+    take, is_taking, may_take = PictureSlot.take, threading.Event(), threading.Event()
+
+    def slowly(slot: PictureSlot) -> Preview | None:
+        is_taking.set()
+        assert may_take.wait(10)
+        return take(slot)
+
+    monkeypatch.setattr(PictureSlot, "take", slowly)
     engine = Engine(patch, device)
     engine.post(Observe({"show": Viewing((8, 8))}))
     engine.step()
-    make = engine._engine.outbox._previews.pop("show")
-    closing = threading.Thread(target=engine.close)
-    closing.start()
-    closing.join(0.05)
-    assert closing.is_alive()
-    preview = make()
+    with ThreadPoolExecutor(1) as reader:
+        taken = reader.submit(engine.take_preview, "show")
+        assert is_taking.wait(10)
+        closing = threading.Thread(target=engine.close)
+        closing.start()
+        closing.join(0.05)
+        assert closing.is_alive()
+        may_take.set()
+        preview = taken.result(10)
     closing.join(10)
     assert isinstance(preview, Preview)
     assert preview.pixels.shape == (4, 8, 4)
     assert device.is_empty
 
 
-def test_files_that_are_being_written_are_written(kernels: Kernels, tmp_path: Path, device: FailingDevice) -> None:
+def test_files_that_are_being_written_are_written(
+    kernels: Kernels, tmp_path: Path, device: FailingDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Closing waits for what was asked for in a frame before."""
     patch = Patch()
     data = patch.add("io.array", data=np.arange(3, dtype=np.float32))
     patch.connect(data["out"], patch.add("test_run.save", node_id="save", file=tmp_path / "numbers.npy")["x"])
     engine = Engine(patch, device)
     engine.step()
-    may_write, saver = threading.Event(), engine._engine._saver
-    write = saver._write
-    saver._write = lambda *a: (may_write.wait(10), write(*a))  # type: ignore[method-assign,assignment,func-returns-value]
+    may_write, write = threading.Event(), outputs.write_atomically
+    monkeypatch.setattr(outputs, "write_atomically", lambda *a: may_write.wait(10) and write(*a))
     engine.post(SaveOutputs())
-    engine._engine.frame(free_running=True)
+    engine.core.frame(free_running=True)
     closing = threading.Thread(target=engine.close)
     closing.start()
     closing.join(0.05)

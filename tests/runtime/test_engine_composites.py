@@ -147,14 +147,14 @@ def test_a_live_value_set_while_a_structure_is_looked_at_stays(
     out = thrice(patch)
     with Engine(patch, device="host") as engine:
         engine.step()
-        updates = engine._engine.updates
+        updates = engine.core.updates
         patch.set("thrice", a=4.0)
         patch.set("thrice", power=power)
-        engine._engine.frame(free_running=True)
+        engine.core.frame(free_running=True)
         assert updates.preparing
         patch.set("thrice", a=6.0)
         while updates.pending:
-            engine._engine.frame(free_running=True)
+            engine.core.frame(free_running=True)
         assert np.array_equal(engine.read(out), numbers(3, 6, 9) * np.float32(10**power * 10))
 
 

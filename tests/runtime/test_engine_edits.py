@@ -121,7 +121,7 @@ def test_edits_in_a_row_give_what_a_fresh_engine_gives(
             while report.diagnostics:  # the last good graph has run on
                 editor.patch.undo()
                 report = engine.step()
-            updates = engine._engine.updates
+            updates = engine.core.updates
             assert updates.compiled is not None
             amended += report.update_level is UpdateLevel.COLD and updates.compiled.plan.amendment is not None
             if number % STEPS:
@@ -130,7 +130,7 @@ def test_edits_in_a_row_give_what_a_fresh_engine_gives(
             engine.step()
             with Engine(editor.patch, device=device, profiling=profiling) as fresh:
                 fresh.step()
-                other = fresh._engine.updates
+                other = fresh.core.updates
                 assert other.compiled is not None
                 assert contents(engine, editor.patch) == contents(fresh, editor.patch)
                 assert updates.compiled.span_times().keys() == other.compiled.span_times().keys()
@@ -153,7 +153,7 @@ def test_a_swapped_kernel_stays_through_an_edit(kernels: Kernels, device: Device
         for _ in range(3):
             patch.connect(scale["out"], patch.add("test_run.scale")["x"])
             assert engine.step().update_level is UpdateLevel.COLD
-            assert engine._engine.updates.compiled.plan.amendment is not None
+            assert engine.core.updates.compiled.plan.amendment is not None
             assert engine.read(scale["out"]).tolist() == [103, 106]
         patch.set("scale", factor=4.0)
         assert engine.step().update_level is UpdateLevel.HOT
@@ -177,7 +177,7 @@ def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: D
             engine.step()
             patch.remove(extra)
             report = engine.step()
-            assert engine._engine.updates.compiled.plan.amendment is not None
+            assert engine.core.updates.compiled.plan.amendment is not None
             assert report.statistics.pool_used_bytes == used
-        pool = engine._engine.context.services.pool
+        pool = engine.core.context.services.pool
     assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)

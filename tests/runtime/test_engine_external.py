@@ -176,10 +176,10 @@ def test_an_array_that_takes_the_place_of_contents_is_looked_at_in_every_frame()
         for theirs in (True, False, True):
             patch.set(source, theirs=theirs)
             assert not engine.step().diagnostics
-            compiled = engine._engine.updates.compiled
+            compiled = engine.core.updates.compiled
             assert compiled is not None and compiled.is_still is not theirs
         mine[:] = 7
-        engine._engine.frame(free_running=True)
+        engine.core.frame(free_running=True)
         assert engine.read(scaled["out"]).tolist() == [14, 14]
 
 
@@ -325,7 +325,7 @@ def child_graphs(engine: Engine) -> int:
     """How many groups of operations the running graph has as one node."""
     from engine.compiler.executable.build import units
 
-    compiled = engine._engine.updates.compiled
+    compiled = engine.core.updates.compiled
     assert compiled is not None
     return sum(
         len(unit) > 1 for unit in units(compiled.plan.operations, compiled.plan.scopes, compiled.plan.description.by_id)

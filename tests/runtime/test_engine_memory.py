@@ -30,7 +30,7 @@ def used_bytes(engine: Engine) -> int:
 
 def share(engine: Engine) -> tuple[int, int]:
     """Bytes of the arena, and what its buffers would need without sharing."""
-    compiled = engine._engine.updates.compiled
+    compiled = engine.core.updates.compiled
     assert compiled is not None
     return compiled.plan.placement.size_bytes, compiled.plan.placement.unshared_bytes
 
@@ -102,11 +102,11 @@ def test_every_port_can_be_read_after_a_frame(seed: int) -> None:
     with Engine(patch, device="host") as engine:
         for _ in range(2):
             assert not [d for d in engine.step().diagnostics if d.severity is Severity.ERROR]
-            before = engine._engine.context.services.pool.used_bytes
+            before = engine.core.context.services.pool.used_bytes
             ports = rng.choices(list(expected), k=2 * len(expected))
             for port in ports:
                 np.testing.assert_array_equal(engine.read(port), expected[port], err_msg=str(port))
-            assert engine._engine.context.services.pool.used_bytes == before
+            assert engine.core.context.services.pool.used_bytes == before
 
 
 def test_a_chain_shares_memory_and_is_read_all_the_same() -> None:
@@ -384,7 +384,7 @@ def test_a_refused_build_leaves_no_memory_behind() -> None:
         patch.connect(wrong["out"], second["x"])
         for _ in range(3):
             assert [d.node for d in engine.step().diagnostics] == [wrong.id]
-            assert engine._engine.context.services.pool.used_bytes == used
+            assert engine.core.context.services.pool.used_bytes == used
             patch.set(source, value=1.0 + patch.value(source, "value"))
         patch.remove(second)
         patch.remove(wrong)
@@ -407,7 +407,7 @@ def test_a_graph_that_cannot_be_brought_to_the_device_is_given_back(
 
     with Engine(patch, device="host", profiling=profiling) as engine:
         assert engine.step().counts == {str(pour["out"]): 200}
-        used = engine._engine.context.services.pool.used_bytes
+        used = engine.core.context.services.pool.used_bytes
         with monkeypatch.context() as refusing:
             refusing.setattr(CompiledGraph, "upload", refuse)
             last = bump(patch, source)
@@ -415,12 +415,12 @@ def test_a_graph_that_cannot_be_brought_to_the_device_is_given_back(
                 report = engine.step()
                 assert any("no room" in problem.message for problem in report.diagnostics)
                 assert report.counts == {str(pour["out"]): 200}
-                assert engine._engine.context.services.pool.used_bytes == used
+                assert engine.core.context.services.pool.used_bytes == used
                 patch.set(pour, least=least)  # which may be what it takes
         patch.set(last, amount=2.0)
         assert not any("no room" in problem.message for problem in engine.step().diagnostics)
         assert engine.read(last["out"]).tolist() == [2.0] * 300
-    pool = engine._engine.context.services.pool
+    pool = engine.core.context.services.pool
     assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)
 
 

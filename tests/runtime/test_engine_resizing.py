@@ -117,7 +117,7 @@ def test_a_resize_in_place_gives_what_a_rebuild_gives(
             if chance.random() < 0.5:
                 scale = next((n for n in patch.nodes if n.startswith("scale")), "size")
                 patch.set(scale, **{"value" if scale == "size" else "factor": chance.random()})
-            rebuilt._engine.updates.rebuild("twin")
+            rebuilt.core.updates.rebuild("twin")
             report = engine.step()
             rebuilt.step()
             assert not any(item.severity is Severity.ERROR for item in report.diagnostics)
@@ -149,7 +149,7 @@ def test_a_dragged_size_gets_other_memory_now_and_then(device: Device) -> None:
             patch.set("size", count=count)
             levels.append(engine.step().update_level)
             assert engine.read(made["out"]).shape == (count,)
-            arenas.append(engine._engine.updates.compiled.plan.placement.size_bytes)  # type: ignore[union-attr]
+            arenas.append(engine.core.updates.compiled.plan.placement.size_bytes)  # type: ignore[union-attr]
     assert set(levels) == {WARM}
     assert sum(a != b for a, b in pairwise(arenas)) <= 7
 
@@ -171,7 +171,7 @@ def test_edits_go_on_from_what_was_changed_in_place(kernels: Kernels, device: De
         assert engine.read(last["out"]).tolist() == [121.0] * 64
         more = then(patch, last, "math.scale_offset", scale=2.0)
         assert engine.step().update_level is COLD
-        assert engine._engine.updates.compiled.plan.amendment is not None  # type: ignore[union-attr]
+        assert engine.core.updates.compiled.plan.amendment is not None  # type: ignore[union-attr]
         assert engine.read(more["out"]).tolist() == [242.0] * 64
         patch.set("size", count=33)
         assert engine.step().update_level is WARM
@@ -232,5 +232,5 @@ def test_memory_is_neither_lost_nor_given_back_twice(kernels: Kernels, device: D
             patch.set("data", data=np.zeros(size, np.float32))
             report = engine.step()
             assert (report.statistics.pool_used_bytes == used) is (size > 64)  # a bucket is a power of two
-        pool = engine._engine.context.services.pool
+        pool = engine.core.context.services.pool
     assert (pool.used_bytes, pool.allocated_bytes) == (0, 0)

@@ -26,7 +26,7 @@ def read(engine: Engine, node: NodeRef, port: str = "out") -> list[Any]:
 
 def copies(engine: Engine) -> int:
     """How many operations of the plan copy."""
-    compiled = engine._engine.updates.compiled
+    compiled = engine.core.updates.compiled
     assert compiled is not None
     return sum(isinstance(operation.entry, CopyEntry) for operation in compiled.plan.operations)
 
@@ -301,7 +301,7 @@ def test_a_paused_engine_shows_edits_without_moving_a_delay_on() -> None:
         engine.post(SetRunning(False))
         for factor in (2.0, 3.0, 5.0):
             patch.set(shown, scale=factor)
-            engine._engine.frame(free_running=True)
+            engine.core.frame(free_running=True)
             assert read(engine, shown) == [2 * factor]
             assert read(engine, more) == [3]
         engine.post(SetRunning(True))
@@ -324,9 +324,9 @@ def test_a_rebuild_of_a_paused_engine_moves_no_delay_on() -> None:
             for _ in range(3):
                 extra = patch.add("math.scale_offset", scale=10.0)
                 patch.connect(more["out"], extra["x"])
-                engine._engine.frame(free_running=True)
-                while engine._engine.updates.preparing:
-                    engine._engine.frame(free_running=True)
+                engine.core.frame(free_running=True)
+                while engine.core.updates.preparing:
+                    engine.core.frame(free_running=True)
                 assert read(engine, delay) == [last]
                 assert read(engine, extra) == [10 * (last + 1)]
             engine.post(SetRunning(True))
@@ -345,7 +345,7 @@ def test_a_reset_of_a_paused_engine_shows_the_first_frame_and_plays_it() -> None
             engine.post(SetRunning(False))
             engine.post(Reset())
             for _ in range(redraws):
-                engine._engine.frame(free_running=True)
+                engine.core.frame(free_running=True)
                 assert (read(engine, delay), read(engine, more)) == ([3], [4])
             engine.post(SetRunning(True))
             for frame in range(3):
@@ -421,7 +421,7 @@ def test_a_paused_engine_moves_no_delay_in_a_loop_on() -> None:
             engine.post(SetRunning(False))
             for scale in (1.5, 2.0, 1.0):
                 patch.set(more, scale=scale)
-                engine._engine.frame(free_running=True)
+                engine.core.frame(free_running=True)
             engine.post(SetRunning(True))
 
 

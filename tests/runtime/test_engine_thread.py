@@ -302,7 +302,7 @@ def test_a_device_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch:
         def fail(*_: object, **__: object) -> None:
             raise DeviceError("the device has gone")
 
-        monkeypatch.setattr(type(engine._engine.updates.compiled), "launch", fail)
+        monkeypatch.setattr(type(engine.core.updates.compiled), "launch", fail)
         engine.start(rate=None)
         until(lambda: "warploom-engine" not in [t.name for t in threading.enumerate()])
         (event,) = engine.take_events()
@@ -318,7 +318,7 @@ def test_any_other_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch
         engine.step()
         engine.take_events()
         with monkeypatch.context() as broken:
-            broken.setattr(type(engine._engine), "_launch", lambda *_, **__: 1 / 0)
+            broken.setattr(type(engine.core), "_launch", lambda *_, **__: 1 / 0)
             engine.start(rate=None)
             until(lambda: "warploom-engine" not in [t.name for t in threading.enumerate()])
         (event,) = engine.take_events()
@@ -347,7 +347,7 @@ def test_edits_during_a_rebuild_reach_the_running_graph_and_the_new_one(
 
     with Engine(patch, device="host") as engine:
         engine.step()
-        frame = engine._engine.frame
+        frame = engine.core.frame
         monkeypatch.setattr(updates, "prepare", slow_prepare)
         more = patch.add("test_run.scale", node_id="more", factor=10.0)
         patch.connect(scale["out"], more["x"])

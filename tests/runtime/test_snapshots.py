@@ -15,7 +15,7 @@ from engine import Engine, Patch
 from engine.diagnostics import Diagnostic, WarploomError
 from engine.protocol.messages import Observe, Reset, SetRunning, Viewing
 from engine.protocol.outbox import Happening
-from engine.runtime.preview import downscale as reducer
+from engine.runtime.preview import downscale
 from engine.runtime.preview.previews import next_due_ns
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
@@ -56,7 +56,7 @@ def test_a_frame_waits_for_no_transfer(patch: Patch, device: LateDevice) -> None
     """The picture is offered by the first frame that finds it there; meanwhile frames run and take no other."""
     with Engine(patch, device) as engine:
         make_ready(engine)
-        core = engine._engine
+        core = engine.core
         engine.post(Observe({"show": Viewing((8, 8))}))
         device.is_late = True
         device.log.clear()
@@ -80,7 +80,7 @@ def test_the_next_launch_waits_on_the_device_until_the_picture_was_read(
     patch.add("test_run.count", node_id="count")  # so that every frame launches
     with Engine(patch, device) as engine:
         make_ready(engine)
-        core = engine._engine
+        core = engine.core
         compiled = core.updates.compiled
         assert compiled is not None
         launch = compiled.launch
@@ -106,7 +106,7 @@ def test_a_rebuild_waits_until_the_memory_was_read(patch: Patch, device: LateDev
     """The buffers of the old graph may go then."""
     with Engine(patch, device) as engine:
         make_ready(engine)
-        core = engine._engine
+        core = engine.core
         device.is_late = True
         engine.post(Observe({"show": Viewing((8, 8))}))
         core.frame(free_running=True)
@@ -122,7 +122,7 @@ def test_a_reset_waits_until_the_memory_was_read(patch: Patch, device: LateDevic
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         make_ready(engine)
-        core = engine._engine
+        core = engine.core
         device.is_late = True
         engine.post(Observe({"show": Viewing((8, 8))}))
         core.frame(free_running=True)
@@ -157,7 +157,7 @@ def test_a_viewer_that_is_closed_gives_nothing_more(patch: Patch, device: LateDe
         engine.post(Observe({}))
         engine.step()
         assert engine.take_preview("show") is None
-        core = engine._engine
+        core = engine.core
         device.is_late = True
         engine.post(Observe({"show": Viewing((8, 8))}))
         core.frame(free_running=True)
@@ -200,10 +200,10 @@ def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch,
         engine.post(Observe({"show": Viewing((8, 8))}))
         next_preview(engine)
         engine.post(SetRunning(False))
-        while engine._engine.running or engine._engine.previews.has_work:
+        while engine.core.running or engine.core.previews.has_work:
             time.sleep(0.002)
             engine.take_preview("show")
-        launches = engine._engine.launches
+        launches = engine.core.launches
         for place in ((16, 16), (12, 12)):
             device.is_late = True
             engine.post(Observe({"show": Viewing(place, rate=30)}))
@@ -211,7 +211,7 @@ def test_a_paused_engine_serves_a_viewer_that_is_opened_or_resized(patch: Patch,
             assert engine.take_preview("show") is None
             device.is_late = False
             assert next_preview(engine).pixels.shape[1] == place[0]
-        assert engine._engine.launches == launches
+        assert engine.core.launches == launches
 
 
 def test_pictures_come_at_the_rate_that_is_asked_for(patch: Patch, device: LateDevice) -> None:
@@ -233,8 +233,8 @@ def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.step()
-        core = engine._engine
-        core.previews._reducer.load(wait=True)
+        core = engine.core
+        core.previews.downscaler.load(wait=True)
 
         def pictures(rate: float) -> int:
             """The pictures of some frames."""
@@ -298,8 +298,8 @@ def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.step()
-        core, may_go = engine._engine, threading.Event()
-        core.previews._reducer.load(wait=True)
+        core, may_go = engine.core, threading.Event()
+        core.previews.downscaler.load(wait=True)
         pinned = device.pinned
         monkeypatch.setattr(device, "pinned", lambda array: may_go.wait(10) and pinned(array))
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -317,7 +317,7 @@ def test_without_the_kernel_whole_pictures_come(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the reason is told."""
-    monkeypatch.setattr(reducer, "_FILE", "missing.cu")
+    monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
         engine.step()
@@ -333,15 +333,15 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
     kernels: Kernels, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also for a picture that nothing else can gather, of which nothing comes."""
-    monkeypatch.setattr(reducer, "_FILE", "missing.cu")
+    monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(gapped_patch(), device) as engine:
         engine.step()
-        may_load, load = threading.Event(), engine._engine.previews._reducer._load
-        engine._engine.previews._reducer._load = lambda: may_load.wait(10) and load()  # type: ignore[method-assign,assignment]
+        may_load, find_kernel = threading.Event(), downscale.find_kernel
+        monkeypatch.setattr(downscale, "find_kernel", lambda *name: may_load.wait(10) and find_kernel(*name))
         engine.post(SetRunning(False))
         engine.post(Observe({"show": Viewing((8, 8))}))
         engine.start()
-        while engine._engine.inbox:
+        while engine.core.inbox:
             time.sleep(0.002)
         time.sleep(0.05)
         engine.take_events()

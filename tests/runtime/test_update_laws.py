@@ -84,7 +84,7 @@ class Pair:
         if report.updates or not errors(report):
             self.sources.follow()  # otherwise it may be code that only a rebuild can take over
         if errors(report):
-            compiled = self.engine._engine.updates.compiled
+            compiled = self.engine.core.updates.compiled
             assert compiled is not None
             running = {node.partition("/")[0] for node in compiled.nodes}
             structural = any(record.level is not UpdateLevel.CODE for record in report.updates)

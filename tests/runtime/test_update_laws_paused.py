@@ -44,10 +44,10 @@ def with_delays() -> Patch:
 def show(engine: Engine) -> FrameReport:
     """Do the frames that the engine's thread does until it has followed all edits, and return the last that did."""
     until = time.monotonic() + PATIENCE_S
-    highest = engine._engine.frame(free_running=True)
-    while engine._engine.updates.pending:
+    highest = engine.core.frame(free_running=True)
+    while engine.core.updates.pending:
         assert time.monotonic() < until, "the engine must come to rest"
-        report = engine._engine.frame(free_running=True)
+        report = engine.core.frame(free_running=True)
         highest = max(highest, report, key=lambda r: r.update_level)
     return highest
 
@@ -129,7 +129,7 @@ def test_pauses_steps_and_edits_in_any_order_end_where_frames_alone_do(
                 message = kernels.write("scale.cu", SCALE.replace("* factor", factor))
                 engine.post(message)
                 other.post(message)
-            elif kind == "show" and not engine._engine.running and not engine._engine.inbox:
+            elif kind == "show" and not engine.core.running and not engine.core.inbox:
                 assert not errors(show(engine))
             elif kind == "frame":
                 report = engine.step()

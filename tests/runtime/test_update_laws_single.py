@@ -227,7 +227,7 @@ def test_a_failed_edit_leaves_the_results_and_is_told_at_once(
 
 
 def test_the_cause_of_an_update_is_its_change(kernels: Kernels, device: Device, arrays: OwnArrays) -> None:
-    """Two saved files and an edit in one frame are two records, each with what it was."""
+    """Two saved files and an edit in one frame are two records, the structure first, each with what it was."""
     patch = of_all_kinds(arrays)
     with Engine(patch, device=device) as engine:
         engine.step()
@@ -236,7 +236,7 @@ def test_the_cause_of_an_update_is_its_change(kernels: Kernels, device: Device, 
         patch.connect(array(patch, 1, 2, 3)["out"], patch["scale0"]["x"])
         report = engine.step()
         check_records(report)
-        assert [record.level for record in report.updates] == [CODE, COLD]
-        assert report.updates[0].cause == "count.cu, scale.cu saved"
-        assert "scale0.x" in report.updates[1].cause
+        assert [record.level for record in report.updates] == [COLD, CODE]
+        assert report.updates[1].cause == "count.cu, scale.cu saved"
+        assert "scale0.x" in report.updates[0].cause
         assert engine.read(PortRef("scale0", "out")).tolist() == [3, 4, 5]

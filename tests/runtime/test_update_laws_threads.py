@@ -54,7 +54,7 @@ def wait_for(engine: Engine, holds: Callable[[FrameReport], bool]) -> FrameRepor
 def settle(engine: Engine) -> FrameReport:
     """Wait until the engine has followed everything, and return a report from then."""
     until = time.monotonic() + PATIENCE_S
-    while engine._engine.inbox or engine._engine.updates.pending:
+    while engine.core.inbox or engine.core.updates.pending:
         assert time.monotonic() < until, "the engine must come to rest"
         time.sleep(0.001)
     engine.take_report()
@@ -64,7 +64,7 @@ def settle(engine: Engine) -> FrameReport:
 def follow(engine: Engine) -> None:
     """Wait until frames have followed everything that was posted, as far as a job under way lets them."""
     until = time.monotonic() + PATIENCE_S
-    while engine._engine.inbox:
+    while engine.core.inbox:
         assert time.monotonic() < until, "the engine must read what was posted"
         time.sleep(0.001)
     engine.take_report()

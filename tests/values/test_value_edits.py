@@ -83,7 +83,7 @@ def test_edits_lead_where_a_fresh_start_does(seed: int) -> None:
         for _ in range(50):
             editor.edit()
             if editor.chance.random() < 0.4:
-                engine._engine.frame(free_running=True)
+                engine.core.frame(free_running=True)
                 continue
             report = engine.step()
             with Engine(editor.patch, device="host") as fresh:

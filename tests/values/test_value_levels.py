@@ -118,7 +118,7 @@ def test_values_are_those_of_the_frame_while_a_graph_is_built_beside() -> None:
     patch.connect(text["value"], saxpy["a"])
     with Engine(patch, device="host") as engine:
         engine.step()
-        cuda = engine._engine
+        cuda = engine.core
         levels = []
         for frame in range(300):
             if frame % 40 == 10:
@@ -157,7 +157,7 @@ def test_driven_values_do_not_try_a_refused_build_in_every_frame(tmp_path: Path)
         patch.set(slider, setting=1.0)
         (told,) = engine.step().diagnostics
         assert told.node == "small" and "must fit in 1 bytes, got 500" in told.message
-        builds = sum(engine._engine.frame(free_running=True).preparing for _ in range(50))
+        builds = sum(engine.core.frame(free_running=True).preparing for _ in range(50))
         assert builds == 0 and engine.read(small["out"])[0] == 50
         patch.set(slider, setting=0.2)
         assert not engine.step().diagnostics

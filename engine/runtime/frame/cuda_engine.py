@@ -77,7 +77,8 @@ class CudaEngine:
         #: When frames of the engine's thread begin.
         self.pacing = Pacing()
         self._uniforms = self.context.services.frame.array.view(np.uint8).data
-        self._stream = device.create_stream()
+        #: What frames are launched on.
+        self.stream = device.create_stream()
         #: Recorded where a measured launch begins, and when that was on the clock of `time.perf_counter_ns`.
         self.graph_start, self.launched_ns = device.create_event(), 0
         self._stop = device.create_event()
@@ -145,7 +146,7 @@ class CudaEngine:
         """Return a copy of what a port of the running graph held in the last frame."""
         assert self.updates.compiled is not None
         values = self.context.parameters.values
-        return read_port(self.updates.compiled, self.context.services, values, self._stream, port)
+        return read_port(self.updates.compiled, self.context.services, values, self.stream, port)
 
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped; the device is not asked for anything."""
@@ -162,11 +163,11 @@ class CudaEngine:
         try:
             with ExitStack() as closing:  # the last first, and each whatever became of those before it
                 closing.callback(self.context.close)
-                for used in (self._stream, self._stop, self.graph_start):
+                for used in (self.stream, self._stop, self.graph_start):
                     closing.callback(used.destroy)
                 for part in (self.updates, self._saver, self.previews):
                     closing.callback(part.close)
-                closing.callback(self._stream.synchronize)
+                closing.callback(self.stream.synchronize)
                 self.device.activate()
         except DeviceError:
             if self.fault is None:
@@ -223,7 +224,7 @@ class CudaEngine:
 
     def _launch(self, compiled: CompiledGraph, level: UpdateLevel, *, advance: bool, by_hand: bool) -> bool:
         """Launch the graph and wait for it; return whether the report was renewed while the device worked."""
-        now, stream, updates, reporter = self.clock.moment, self._stream, self.updates, self._reporter
+        now, stream, updates, reporter = self.clock.moment, self.stream, self.updates, self._reporter
         if compiled.uses_frame:
             pack_frame(self._uniforms, now.frame, now.time_s, now.time_step_s)
         kept: list[tuple[Memory, np.ndarray[Any, Any]]] = []  # what a frame that is shown again must leave as it was
@@ -258,7 +259,7 @@ class CudaEngine:
     def _collect(self, compiled: CompiledGraph | None, *, by_hand: bool) -> None:
         """Take the pictures that are looked at, and save what was asked for."""
         if self.previews.is_watched:
-            self.previews.take(compiled, self._stream, self.launches, self.clock.moment.frame, by_hand=by_hand)
+            self.previews.take(compiled, self.stream, self.launches, self.clock.moment.frame, by_hand=by_hand)
         # What was edited before the request counts: a new file name, a new value.
         while self._saves and not self.updates.pending:
             self._saver.save(compiled, self._saves.popleft(), self.context.folder(), wait=by_hand)

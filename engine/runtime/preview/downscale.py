@@ -15,7 +15,7 @@ _THREAD_BLOCK = (32, 8)
 _MOST_ROWS = (1 << 16) - 1
 
 
-class Reducer:
+class Downscaler:
     """Loads the kernel when it is first wanted; meanwhile, and when that fails, `kernel` is None."""
 
     def __init__(self, device: Device, beside: Executor) -> None:

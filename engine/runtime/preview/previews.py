@@ -22,7 +22,7 @@ from engine.diagnostics import error
 from engine.protocol.messages import Viewing
 from engine.protocol.outbox import Outbox
 from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.preview.downscale import Reducer
+from engine.runtime.preview.downscale import Downscaler
 from engine.runtime.preview.picture_slot import PIXEL_BYTES, PictureSlot, Source, picture_sources
 
 
@@ -64,7 +64,7 @@ class Previews:
         self._ended, self._read, self._done = (device.create_event() for _ in range(3))
         #: What takes long is done there, beside the frames.
         self._beside = ThreadPoolExecutor(1, "warploom-pictures")
-        self._reducer = Reducer(device, self._beside)
+        self.downscaler = Downscaler(device, self._beside)
         self._viewers: dict[str, _Viewer] = {}
         self._spare: list[PictureSlot] = []  # of viewers that nobody looks at any more
         self._flying: list[_Job] = []
@@ -89,7 +89,7 @@ class Previews:
                     viewer.due_ns = 0  # it may have been far off
                 viewer.viewing = viewing
         if viewers and self._device.info.has_own_memory:
-            self._reducer.load(wait=False)
+            self.downscaler.load(wait=False)
 
     @property
     def is_watched(self) -> bool:
@@ -99,7 +99,7 @@ class Previews:
     @property
     def has_work(self) -> bool:
         """True when there is a picture to be offered or to be taken now, or a word to be told, with no launch too."""
-        untold = self._viewers and self._reducer.problem is not None
+        untold = self._viewers and self.downscaler.problem is not None
         return bool(self._flying or untold or self._due(by_hand=False))
 
     def take(self, compiled: CompiledGraph | None, stream: Stream, launch: int, frame: int, *, by_hand: bool) -> None:
@@ -149,7 +149,7 @@ class Previews:
         with ExitStack() as closing:  # the last first
             for used in (self._stream, self._done, self._read, self._ended):
                 closing.callback(used.destroy)
-            closing.callback(self._reducer.close)
+            closing.callback(self.downscaler.close)
             for slot in self._spare:
                 closing.callback(slot.close)
             self._stream.synchronize()
@@ -163,15 +163,15 @@ class Previews:
 
     def _is_ready(self, *, wait: bool) -> bool:
         """False while the kernel is being loaded; the pictures are taken then."""
-        if self._needs_reducer():
-            if not self._reducer.load(wait=wait):
+        if self._needs_downscaler():
+            if not self.downscaler.load(wait=wait):
                 return False
-            problem, self._reducer.problem = self._reducer.problem, None
+            problem, self.downscaler.problem = self.downscaler.problem, None
             if problem is not None:
                 self._outbox.put_event(problem)
         return True
 
-    def _needs_reducer(self) -> bool:
+    def _needs_downscaler(self) -> bool:
         return self._device.info.has_own_memory or any(not source.is_dense for source in self._sources.values())
 
     def _due(self, *, by_hand: bool) -> list[_Job]:
@@ -182,7 +182,7 @@ class Previews:
             source = self._sources.get(node)
             if source is None or not viewer.slot.is_free or not (by_hand or now >= viewer.due_ns):
                 continue
-            if not source.is_dense and self._reducer.kernel is None:
+            if not source.is_dense and self.downscaler.kernel is None:
                 continue  # nothing else can gather it; why there is no kernel has been told
             size = self._size(source, viewer.viewing)
             probe = viewer.viewing.probe if size != source.size else None  # a whole picture has its pixels in it
@@ -195,7 +195,7 @@ class Previews:
 
     def _size(self, source: Source, viewing: Viewing) -> tuple[int, int]:
         # Where nothing is transferred, to copy a picture takes less time than to make it small.
-        if viewing.size is None or not self._device.info.has_own_memory or self._reducer.kernel is None:
+        if viewing.size is None or not self._device.info.has_own_memory or self.downscaler.kernel is None:
             return source.size
         return fitted_size(source.size, viewing.size)
 
@@ -251,7 +251,7 @@ class Previews:
         picture, size_bytes = source.memory(compiled), PIXEL_BYTES * width * height
         if job.size != source.size or not source.is_dense:
             probe = job.probe or (0, 0)
-            self._reducer.reduce(self._stream, picture, source.size, source.strides, slot.memory, job.size, probe)
+            self.downscaler.reduce(self._stream, picture, source.size, source.strides, slot.memory, job.size, probe)
         else:
             self._stream.copy(slot.memory if self._is_staged(job) else slot.pinned, picture, size_bytes)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from statistics import median_low
 
@@ -28,7 +28,7 @@ from engine.runtime.update.cost import Published
 from engine.runtime.update.kernel_swap import PreparedCode, prepare_code
 from engine.runtime.update.prepare import Current, Prepared, prepare
 from engine.runtime.update.running_graph import RunningGraph
-from engine.runtime.update.worker import Applied, Finish, Worker
+from engine.runtime.update.worker import Applied, Finish, Job, Worker
 
 #: An estimate follows the last updates: the patch grows, and the first build compiles what later ones need not.
 _REMEMBERED = 9
@@ -171,34 +171,40 @@ class Updates:
             self.context.dirty.source = "edit"
 
     def _begin(self, wait: bool) -> None:
-        dirty, services, running = self.context.dirty, self.context.services, self._running
-        job: Callable[[], Finish]
-        if dirty.kernel_files:
-            files = dirty.take_kernel_files()
-            cause = Cause(", ".join(sorted(path.name for path in files)) + " saved", "kernel file")
-            plan = running.compiled.plan if running.compiled is not None else None
-            kernels = tuple(running.compiled.kernels) if running.compiled is not None else ()
-            inlined = self._findings.inlined
-
-            def job() -> Finish:
-                prepared = prepare_code(services, plan, kernels, inlined, files)
-                return lambda: self._swap_code(prepared, cause.text)
-
-        elif dirty.structure:
-            cause = dirty.take_structure()
-            current = Current(running.compiled, running.memory) if running.compiled and running.memory else None
-            profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
-            patch = self.context.snapshot()
-
-            def job() -> Finish:
-                prepared = prepare(services, patch, current, profiling, rebuild=rebuild)
-                return lambda: self._swap_graph(prepared, cause.text, rebuild)
-
+        """Begin the job that the patch asks for, if any: structure first, then code."""
+        if self.context.dirty.structure:
+            cause, job = self._structure_job()
+        elif self.context.dirty.kernel_files:
+            cause, job = self._code_job()
         else:
             return
         self._changed_since_job.clear()
         self.context.parameters.forget_learned()
         self._worker.begin(cause, job, wait=wait)
+
+    def _structure_job(self) -> tuple[Cause, Job]:
+        services, patch, running = self.context.services, self.context.snapshot(), self._running
+        cause = self.context.dirty.take_structure()
+        current = Current(running.compiled, running.memory) if running.compiled and running.memory else None
+        profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
+
+        def job() -> Finish:
+            prepared = prepare(services, patch, current, profiling, rebuild=rebuild)
+            return lambda: self._swap_graph(prepared, cause.text, rebuild)
+
+        return cause, job
+
+    def _code_job(self) -> tuple[Cause, Job]:
+        services, inlined, compiled = self.context.services, self._findings.inlined, self.compiled
+        files = self.context.dirty.take_kernel_files()
+        cause = Cause(", ".join(sorted(path.name for path in files)) + " saved", "kernel file")
+        plan, kernels = (compiled.plan, tuple(compiled.kernels)) if compiled is not None else (None, ())
+
+        def job() -> Finish:
+            prepared = prepare_code(services, plan, kernels, inlined, files)
+            return lambda: self._swap_code(prepared, cause.text)
+
+        return cause, job
 
     def _finish(self, frame: int, wait: bool) -> UpdateLevel:
         job = self._worker.take()

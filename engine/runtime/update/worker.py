@@ -17,6 +17,8 @@ from engine.runtime.update.running_graph import Retired
 Applied = tuple[UpdateLevel, Retired | None]
 #: What a job leaves to be done on the engine's thread, between two frames.
 Finish = Callable[[], Applied]
+#: What the worker does: beside the frames, without touching what runs.
+Job = Callable[[], Finish]
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Worker:
         """True when there is a result to be taken."""
         return self._job is not None and self._job.done()
 
-    def begin(self, cause: Cause, job: Callable[[], Finish], *, wait: bool) -> None:
+    def begin(self, cause: Cause, job: Job, *, wait: bool) -> None:
         """Begin a job, which must not touch what runs; with `wait`, return when it is done."""
         start_ns, modules = time.perf_counter_ns(), self._modules
 

@@ -175,9 +175,9 @@ def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: An
     text = lambda: window.transport.bar.text  # noqa: E731 - read again and again below
     qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"), timeout=PATIENCE_MS)
     window.actions_by_id["play"].trigger()
-    qtbot.waitUntil(lambda: not window.session.engine._engine.running, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: not window.session.engine.core.running, timeout=PATIENCE_MS)
     qtbot.wait(50)
-    before = window.session.engine._engine.frame_index
+    before = window.session.engine.core.frame_index
     window.actions_by_id["step"].trigger()
     qtbot.waitUntil(lambda: text().endswith(f"frame {before:,}"), timeout=PATIENCE_MS)
     window.actions_by_id["reset"].trigger()
