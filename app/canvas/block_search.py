@@ -5,10 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.canvas.drawing.node_layout import HEADER, ROW, snapped
+from app.canvas.drawing.node_layout import HEADER, ROW
 from app.canvas.search_popup import SearchPopup
-from app.edits import nodes as editing
-from app.edits.compatible import best_end, end_of, is_exact
+from app.edits import nodes as node_edits
+from app.edits.compatible import best_end, is_exact
+from app.edits.nodes import snapped
 from engine.blocktypes.block import Block
 from engine.blocktypes.ports import PortSpec
 from engine.diagnostics import PatchError
@@ -61,7 +62,7 @@ class BlockSearch(QObject):
             return []
         found = self._patch.catalogue.search(text)
         for ref in _ends_of(self._goal):
-            spec = end_of(self._patch, ref)
+            spec = self._patch.find_end(ref)
             found = _that_fit(found, spec) if spec else []
         return found
 
@@ -72,9 +73,9 @@ class BlockSearch(QObject):
         position = snapped(self._point.x(), self._point.y() - below)
         try:
             if isinstance(self._goal, Connection):
-                placed = editing.insert(self._patch, block_type, position, self._goal, self._scope)
+                placed = node_edits.insert(self._patch, block_type, position, self._goal, self._scope)
             else:
-                placed = editing.place(self._patch, block_type, position, self._goal, self._scope)
+                placed = node_edits.place(self._patch, block_type, position, self._goal, self._scope)
         except PatchError as problem:
             self.refused.emit(str(problem))
         else:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.canvas.block_search import BlockSearch, Goal
-from app.canvas.canvas_keys import CanvasKeys
 from app.canvas.connection_edits import ConnectionEdits
 from app.canvas.gestures.connection_drag import ConnectionDrop
-from app.canvas.gestures.node_drag import NodeDrop
 from app.canvas.gestures.slider_drag import SliderMove
 from app.canvas.graph_view import GraphView, Hit
 from app.canvas.items.scene import GraphScene
@@ -20,8 +18,9 @@ from app.canvas.mirror import Mirror
 from app.canvas.notice import Notice
 from app.canvas.report_display import ReportDisplay, VisiblePart
 from app.canvas.selection_edits import SelectionEdits
-from app.edits import nodes as editing
-from app.edits import regions as region_edits
+from app.edits import nodes as node_edits
+from app.edits import regions
+from app.edits.regions import NodeDrop
 from app.qt.safe_overrides import safe_overrides
 from app.view_models.connection_preview import Costing
 from app.view_models.tooltips import connection_tooltip, node_tooltip, port_tooltip
@@ -29,6 +28,8 @@ from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
+
+_ARROWS = {Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0), Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1)}
 
 
 @safe_overrides
@@ -58,7 +59,7 @@ class Canvas(QWidget):
         self.edits = SelectionEdits(self._scene, self._view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
         self._display = ReportDisplay(self._scene, self._visible_part, self)
-        self._keys = CanvasKeys(self)
+        self._nudges = 0
         self._notice = Notice(self)
         self._search = BlockSearch(self)
         self._search.placed.connect(self._select_placed)
@@ -177,16 +178,16 @@ class Canvas(QWidget):
     def _move(self, drop: NodeDrop) -> None:
         assert self._patch is not None
         try:
-            region_edits.drop(self._patch, drop)
+            regions.drop(self._patch, drop)
         except PatchError as problem:
             self._refuse(str(problem))
 
     def _move_refusal(self, nodes: Sequence[str], scope: str) -> str | None:
-        return region_edits.move_refusal(self._patch, nodes, scope) if self._patch is not None else None
+        return regions.move_refusal(self._patch, nodes, scope) if self._patch is not None else None
 
     def _cut(self, connections: list[Connection]) -> None:
         assert self._patch is not None
-        editing.cut(self._patch, connections)
+        node_edits.cut(self._patch, connections)
 
     # Connecting
 
@@ -274,8 +275,36 @@ class Canvas(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Edit by keyboard; shortcuts of the window come before these."""
-        if not self._keys.press(event):
+        standard = {
+            QKeySequence.StandardKey.Copy: self.edits.copy,
+            QKeySequence.StandardKey.Cut: self.edits.cut,
+            QKeySequence.StandardKey.Paste: self.edits.paste,
+            QKeySequence.StandardKey.SelectAll: self.select_all,
+        }
+        for key, act in standard.items():
+            if event.matches(key):
+                act()
+                return
+        if not self._press_plain(Qt.Key(event.key()), event):
             event.ignore()
+
+    def _press_plain(self, key: Qt.Key, event: QKeyEvent) -> bool:
+        has_control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if key == Qt.Key.Key_Tab:
+            self.open_search()
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.edits.delete()
+        elif key == Qt.Key.Key_D and has_control:
+            self.edits.duplicate()
+        elif key == Qt.Key.Key_F and not has_control:
+            self.fit_selection()
+        elif key in _ARROWS:
+            # A held key is one movement, and one undo step.
+            self._nudges += not event.isAutoRepeat()
+            self.edits.nudge(*_ARROWS[key], gesture=("nudge", id(self), self._nudges))
+        else:
+            return False
+        return True
 
     def changeEvent(self, event: QEvent) -> None:
         """Repaint in another theme's colours."""

@@ -6,12 +6,11 @@ from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.canvas.gestures.connection_drag import ConnectionDrop
-from app.edits import nodes as editing
-from app.edits.compatible import ends, fitting_ports, refusal
-from app.view_models.connection_preview import Costing, cost_text
+from app.edits import nodes as node_edits
+from app.view_models.connection_preview import Costing, preview
 from app.view_models.drive_candidates import DriveCandidate, drive_candidates
 from engine.diagnostics import PatchError
-from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
+from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 
 
@@ -32,7 +31,7 @@ class ConnectionEdits(QObject):
     def fitting(self, start: PortRef) -> set[PortRef]:
         """Return what a connection from a port may end at."""
         self._explained = None
-        return fitting_ports(self.patch, start) if self.patch is not None else set()
+        return self.patch.fitting_ends(start) if self.patch is not None else set()
 
     def candidates(self, start: PortRef, node: str) -> list[DriveCandidate]:
         """Return the parameters that a node offers to a connection from a port."""
@@ -45,8 +44,7 @@ class ConnectionEdits(QObject):
         """
         if self._explained != (start, end, picked_up) and self.patch is not None:
             self._explained = (start, end, picked_up)
-            reason = refusal(self.patch, start, end)
-            self._explanation = (reason, True) if reason else (self._promise(self.patch, start, end, picked_up), False)
+            self._explanation = preview(self.patch, start, end, picked_up, self.cost)
         return self._explanation
 
     def explain_node(self, node: str) -> str:
@@ -68,7 +66,7 @@ class ConnectionEdits(QObject):
     def _connect(self, drop: ConnectionDrop, end: PortRef) -> None:
         assert self.patch is not None
         try:
-            editing.connect(self.patch, drop.start, end, drop.picked_up)
+            node_edits.connect(self.patch, drop.start, end, drop.picked_up)
         except PatchError as problem:
             self.refused.emit(str(problem))
 
@@ -92,18 +90,3 @@ class ConnectionEdits(QObject):
             menu.triggered.connect(lambda action: self._connect(drop, action.data()))
             menu.aboutToHide.connect(menu.deleteLater)
             menu.popup(position)
-
-    def _promise(self, patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None) -> str:
-        connection = Connection(*ends(patch, start, end))
-        text = f"{connection.source} → {connection.target}"
-        cost = self.cost(connecting(patch, connection, picked_up)) if self.cost is not None else None
-        return f"{text}\n{cost_text(cost)}" if cost is not None else text
-
-
-def connecting(patch: Patch, connection: Connection, picked_up: Connection | None = None) -> list[Change]:
-    """Return the changes that making a connection consists of, in place of the one that was picked up."""
-    before = patch.source_of(connection.target)
-    gone = [] if before is None else [Connection(before, connection.target)]
-    gone += [picked_up] if picked_up is not None else []
-    changes: list[Change] = [Disconnected(old) for old in dict.fromkeys(gone) if old != connection]
-    return changes if before == connection.source else [*changes, Connected(connection)]

@@ -22,14 +22,15 @@ from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
 from app.canvas.drawing.background_painter import paint_background, paint_cut, paint_hint
 from app.canvas.gestures.connection_drag import REACH, ConnectionDrop, ConnectionGestures, FindCandidates, Fitting
 from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, left_move, shift_as_control
-from app.canvas.gestures.node_drag import NodeDrag, NodeDrop, Refusal
+from app.canvas.gestures.node_drag import NodeDrag, Refusal
 from app.canvas.gestures.slider_drag import SliderDrag, SliderMove
 from app.canvas.gestures.zoomable_view import EdgeScroll, ZoomableView
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.scene import GraphScene
+from app.edits.regions import NodeDrop
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
-from app.view_models.tooltips import as_html
+from app.widgets.tooltip import as_html
 from engine.patch.changes import Connection, PortRef
 
 #: What lies under the pointer: a port, a connection, or a node's id.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
-from PySide6.QtCore import QObject, QPointF, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QGuiApplication
 
-from app.canvas.drawing.node_layout import STEP, snapped
+from app.canvas.drawing.region_layout import MARGIN
 from app.canvas.items.scene import GraphScene
-from app.edits import nodes as clipboard
-from app.edits import nodes as editing
-from app.edits import regions as region_edits
+from app.edits import nodes as node_edits
+from app.edits import regions
+from app.edits.nodes import STEP, snapped
 from engine.diagnostics import PatchError
 from engine.patch.changes import Position
 from engine.patch.document import Patch
@@ -33,7 +34,7 @@ class SelectionEdits(QObject):
         """Remove the selected nodes and connections."""
         nodes, connections = self._scene.selected_nodes(), self._scene.selected_connections()
         if self.patch is not None and (nodes or connections):
-            editing.delete(self.patch, nodes, connections)
+            node_edits.delete(self.patch, nodes, connections)
 
     def disconnect_all(self) -> None:
         """Take away the selected connections, and all connections of the selected nodes."""
@@ -42,13 +43,13 @@ class SelectionEdits(QObject):
         nodes, chosen = set(self._scene.selected_nodes()), set(self._scene.selected_connections())
         found = [c for c in self.patch.connections if c in chosen or {c.source.node, c.target.node} & nodes]
         if found:
-            editing.cut(self.patch, found, "Disconnect")
+            node_edits.cut(self.patch, found, "Disconnect")
 
     def copy(self) -> None:
         """Put the selected nodes on the clipboard, as text."""
         nodes = self._scene.selected_nodes()
         if self.patch is not None and nodes:
-            QGuiApplication.clipboard().setText(clipboard.copied(self.patch, nodes))
+            QGuiApplication.clipboard().setText(node_edits.copied(self.patch, nodes))
 
     def cut(self) -> None:
         """Put the selected nodes on the clipboard and remove them."""
@@ -65,8 +66,8 @@ class SelectionEdits(QObject):
         """Add copies of the selected nodes and of the connections between them, and select the copies."""
         nodes = self._scene.selected_nodes()
         if self.patch is not None and nodes:
-            scope = region_edits.common_scope(self.patch, region_edits.outermost(self.patch, nodes))
-            self._paste(clipboard.copied(self.patch, nodes), None, "Duplicate", scope)
+            scope = regions.common_scope(self.patch, regions.outermost(self.patch, nodes))
+            self._paste(node_edits.copied(self.patch, nodes), None, "Duplicate", scope)
 
     def nudge(self, dx: int, dy: int, gesture: object) -> None:
         """Move the selected nodes, and what lies in selected regions, by steps of the canvas grid.
@@ -78,7 +79,7 @@ class SelectionEdits(QObject):
             nodes = list(dict.fromkeys([*nodes, *self._scene.regions.contents(nodes)]))
             places = {node: self.patch.nodes[node].position for node in nodes}
             moved = {node: (x + dx * STEP, y + dy * STEP) for node, (x, y) in places.items()}
-            editing.move(self.patch, moved, gesture=gesture)
+            node_edits.move(self.patch, moved, gesture=gesture)
 
     def wrap(self, type_id: str) -> None:
         """Put the selected nodes into a new region block of this type, and select it."""
@@ -87,21 +88,31 @@ class SelectionEdits(QObject):
             block_type = self.patch.catalogue.require(type_id)
             area = self._scene.rect_of(nodes)
             with self._saying_refusals():
-                self._scene.select([region_edits.wrap(self.patch, nodes, block_type, area, self._scene.is_free)])
+                self._scene.select([regions.wrap(self.patch, nodes, block_type, partial(self._place_beside, area))])
+
+    def _place_beside(self, area: QRectF, node_id: str) -> Position:
+        """Return a place for a node above an area, or to its left or below where no other node is in the way."""
+        view = self._scene.nodes[node_id]
+        size = view.layout.body
+        above = size.translated(*snapped(area.left(), area.top() - size.height() - MARGIN))
+        left = size.translated(*snapped(area.left() - size.width() - MARGIN, area.top()))
+        below = size.translated(*snapped(area.left(), area.bottom() + MARGIN))
+        place = next((rect for rect in (above, left, below) if self._scene.is_free(rect, node_id)), above)
+        return place.x(), place.y()
 
     def move_into(self, scope: str) -> None:
         """Put the selected nodes into a region."""
         nodes = self._scene.selected_nodes()
         if self.patch is not None and nodes:
             with self._saying_refusals():
-                region_edits.move_into(self.patch, nodes, scope)
+                regions.move_into(self.patch, nodes, scope)
 
     def take_out(self) -> None:
         """Put the selected nodes into what lies around their regions."""
         nodes = self._scene.selected_nodes()
         if self.patch is not None and self.has_members():
             with self._saying_refusals():
-                region_edits.take_out(self.patch, nodes)
+                regions.take_out(self.patch, nodes)
 
     def has_members(self) -> bool:
         """Return whether any of the selected nodes lies in a region."""
@@ -112,12 +123,12 @@ class SelectionEdits(QObject):
         nodes = self._scene.selected_nodes()
         if self.patch is None or not nodes:
             return {}
-        return region_edits.scope_titles(self.patch, region_edits.scopes_to_enter(self.patch, nodes))
+        return regions.scope_titles(self.patch, regions.scopes_to_enter(self.patch, nodes))
 
     def _paste(self, text: str, at: Position | None, name: str, scope: str) -> None:
         if self.patch is not None:
             with self._saying_refusals():
-                self._scene.select(clipboard.paste(self.patch, text, at, name, scope))
+                self._scene.select(node_edits.paste(self.patch, text, at, name, scope))
 
     @contextmanager
     def _saying_refusals(self) -> Iterator[None]:

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTree
 
 from app.theme import colours
 from app.theme.icons import icon
-from app.view_models.tooltips import as_html
 from app.widgets.empty_state import EmptyState
+from app.widgets.tooltip import as_html
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Change, NodeRenamed
 from engine.patch.document import Patch

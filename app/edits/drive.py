@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from app.canvas.drawing.node_layout import STEP, layout, snapped
-from app.edits.compatible import best_end
-from app.view_models.drive_candidates import source_title
-from app.view_models.node_view_model import node_view_model
+from app.edits.compatible import best_end, spanning
+from app.edits.nodes import STEP, snapped
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
-from engine.blocktypes.value_blocks import ValueBlock
 from engine.figures import plural
 from engine.patch.changes import PortRef, Position
 from engine.patch.document import Patch
 
-
-def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:
-    """Return what to set on a new value block that is to drive a parameter, so that it goes over the parameter's range.
-
-    A parameter without bounds is taken to go from 0 to twice its value, or one to either side of 0.
-    """
-    if not issubclass(block_type, ValueBlock):
-        return {}
-    reach = abs(value) or 1.0
-    low = float(value) - reach if parameter.minimum is None else parameter.minimum
-    high = float(value) + reach if parameter.maximum is None else parameter.maximum
-    if parameter.type == "bool":
-        low, high = 0.0, 1.0
-    found = block_type.spanning(low, high, float(value))
-    return {name: _within(block_type.parameter(name), number) for name, number in found.items()}
-
-
-def _within(spec: ParameterSpec, number: float) -> float:
-    number = number if spec.minimum is None else max(number, spec.minimum)
-    return number if spec.maximum is None else min(number, spec.maximum)
-
+#: Returns width and height of a node of a patch, as the canvas shows it.
+NodeSize = Callable[[Patch, str], tuple[float, float]]
 
 #: Between a new value block and the node that it drives, and between two value blocks.
 _GAP, _SPACING = 6 * STEP, 2 * STEP
@@ -49,7 +26,7 @@ def drive(patch: Patch, targets: Sequence[PortRef], source: PortRef) -> None:
             patch.connect(source, target)
 
 
-def drive_with_new(patch: Patch, targets: Sequence[PortRef], block_type: type[Block]) -> str:
+def drive_with_new(patch: Patch, targets: Sequence[PortRef], block_type: type[Block], size: NodeSize) -> str:
     """Add a value block left of the first target's node, let it drive the targets, and return its id."""
     first = targets[0]
     spec = _spec(patch, first)
@@ -58,7 +35,7 @@ def drive_with_new(patch: Patch, targets: Sequence[PortRef], block_type: type[Bl
     with patch.edit(f"Drive {_named(patch, targets)} with a new {block_type.title}"):
         values = spanning(block_type, spec, patch.value(first.node, first.port))
         new = patch.add(block_type.id, region=patch.nodes[first.node].region, **values)
-        patch.move(new.id, _free_place(patch, new.id, first.node))
+        patch.move(new.id, _free_place(patch, new.id, first.node, size))
         for target in targets:
             patch.connect(PortRef(new.id, output.name), target)
     return new.id
@@ -88,17 +65,24 @@ def _named(patch: Patch, targets: Sequence[PortRef]) -> str:
     return f"{targets[0].port} of {patch.title(targets[0].node) if one else plural(len(targets), 'block')}"
 
 
-def _free_place(patch: Patch, new: str, node: str) -> Position:
+def _free_place(patch: Patch, new: str, node: str, size: NodeSize) -> Position:
     """Return a place left of a node, below what lies there already."""
-    size = layout(node_view_model(patch, new))
+    width, height = size(patch, new)
     x, y = patch.nodes[node].position
-    left, top = x - size.width - _GAP, y
+    left, top = x - width - _GAP, y
     others = sorted(
-        (other.position[1], other.position[1] + layout(node_view_model(patch, other.id)).height)
+        (other.position[1], other.position[1] + size(patch, other.id)[1])
         for other in patch.nodes.values()
-        if other.id != new and left - 240 < other.position[0] < left + size.width
+        if other.id != new and left - 240 < other.position[0] < left + width
     )
     for above, below in others:
-        if above < top + size.height + _SPACING and below + _SPACING > top:
+        if above < top + height + _SPACING and below + _SPACING > top:
             top = below + _SPACING
     return snapped(left, top)
+
+
+def source_title(patch: Patch, source: PortRef) -> str:
+    """Return what drives a parameter in few words: the node's title, and the output when it has several."""
+    block_type = patch.block_type(source.node)
+    title = patch.title(source.node)
+    return title if block_type is not None and len(block_type.values_out) == 1 else f"{title} · {source.port}"

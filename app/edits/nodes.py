@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from app.edits.compatible import best_end, end_of, ends
-from app.edits.drive import spanning
+from app.edits.compatible import best_end, ends, spanning
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
@@ -15,6 +14,14 @@ from engine.patch.changes import Connection, PortRef, Position
 from engine.patch.document import Patch
 from engine.patch.files import dump_patch, parse_patch
 from engine.patch.regions import TOP
+
+#: Positions are multiples of this, so that nodes line up.
+STEP = 8
+
+
+def snapped(x: float, y: float) -> Position:
+    """Return the nearest position on the canvas grid."""
+    return round(x / STEP) * STEP, round(y / STEP) * STEP
 
 
 def delete(patch: Patch, node_ids: Collection[str], connections: Collection[Connection]) -> None:
@@ -49,7 +56,7 @@ def place(
 ) -> str:
     """Add a block to a scope, connect it to `start` when given, and return the new node's id."""
     with patch.edit(f"Add {block_type.title}"):
-        spec = end_of(patch, start) if start else None
+        spec = patch.find_end(start) if start else None
         node = patch.add(block_type.id, position=position, region=scope)
         fitting = best_end(block_type, spec) if spec else None
         if start is not None and fitting is not None:
@@ -62,13 +69,10 @@ def insert(patch: Patch, block_type: type[Block], position: Position, connection
 
     It lies in `scope` when one of the ends does or lies deeper; else in the innermost scope around both.
     """
-    scopes = patch.scopes
-    source_chain, target_chain = (
-        scopes.chain(patch.nodes[ref.node].region) for ref in (connection.source, connection.target)
-    )
-    if scope not in (*source_chain, *target_chain):
-        scope = next((s for s in reversed(source_chain) if s in target_chain), TOP)
-    source, target = end_of(patch, connection.source), end_of(patch, connection.target)
+    regions = [patch.nodes[ref.node].region for ref in (connection.source, connection.target)]
+    if not any(scope in patch.scopes.chain(region) for region in regions):
+        scope = patch.scopes.common(regions)
+    source, target = patch.find_end(connection.source), patch.find_end(connection.target)
     entry = best_end(block_type, source) if source else None
     exit_ = best_end(block_type, target) if target else None
     values: dict[str, Any] = {}

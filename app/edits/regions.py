@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF
-
-from app.canvas.drawing.node_layout import layout, snapped
-from app.canvas.drawing.region_layout import MARGIN
-from app.canvas.gestures.node_drag import NodeDrop
-from app.view_models.node_view_model import branch_title, node_view_model
 from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.figures import plural
+from engine.patch.changes import Position
 from engine.patch.document import Patch
-from engine.patch.regions import TOP, branch_of, region_of, scope_text
+from engine.patch.regions import branch_of, region_of, scope_text
+
+
+@dataclass(frozen=True)
+class NodeDrop:
+    """Where dragged nodes were let go; `scope` is what `nodes` are put into, None when they stay in their regions."""
+
+    positions: dict[str, Position]
+    nodes: tuple[str, ...] = ()
+    scope: str | None = None
 
 
 def drop(patch: Patch, dropped: NodeDrop) -> None:
@@ -56,25 +61,22 @@ def take_out(patch: Patch, nodes: Collection[str]) -> None:
             patch.move_into(members, patch.nodes[region_of(scope)].region)
 
 
-def wrap(
-    patch: Patch, nodes: Collection[str], block_type: type[Block], area: QRectF, is_free: Callable[[QRectF, str], bool]
-) -> str:
-    """Add a region block beside `area`, where `nodes` lie, put them into it, and return its id.
+def wrap(patch: Patch, nodes: Collection[str], block_type: type[Block], place: Callable[[str], Position]) -> str:
+    """Add a region block, put nodes into it, and return its id; `place` returns where the new block is to lie.
 
-    It lies in the innermost region that all of them lie in: above them, or to their left or below where no other node
-    than itself is in the way (`is_free`). PatchError says why the nodes can't be put into it.
+    It lies in the innermost region that all of the nodes lie in. PatchError says why they can't be put into it.
     """
     inside = outermost(patch, nodes)
     with patch.edit(f"Wrap {plural(len(nodes), 'node')} in {block_type.title}"):
         region = patch.add(block_type.id, region=common_scope(patch, inside))
-        size = layout(node_view_model(patch, region.id)).body
-        above = size.translated(*snapped(area.left(), area.top() - size.height() - MARGIN))
-        left = size.translated(*snapped(area.left() - size.width() - MARGIN, area.top()))
-        below = size.translated(*snapped(area.left(), area.bottom() + MARGIN))
-        place = next((rect for rect in (above, left, below) if is_free(rect, region.id)), above)
-        patch.move(region, (place.x(), place.y()))
+        patch.move(region, place(region.id))
         patch.move_into(inside, region)
     return region.id
+
+
+def common_scope(patch: Patch, nodes: Iterable[str]) -> str:
+    """Return the innermost scope that all of some nodes lie in."""
+    return patch.scopes.common(patch.nodes[node].region for node in nodes)
 
 
 def outermost(patch: Patch, nodes: Collection[str]) -> list[str]:
@@ -85,18 +87,6 @@ def outermost(patch: Patch, nodes: Collection[str]) -> list[str]:
         for node in nodes
         if not any(region_of(scope) in chosen for scope in scopes.chain(patch.nodes[node].region))
     ]
-
-
-def common_scope(patch: Patch, nodes: Iterable[str]) -> str:
-    """Return the innermost scope that some nodes have in common."""
-    scopes = patch.scopes
-    chains = [scopes.chain(patch.nodes[node].region) for node in nodes]
-    shared = TOP
-    for level in zip(*chains, strict=False):
-        if len(set(level)) > 1:
-            break
-        shared = level[0]
-    return shared
 
 
 def scopes_to_enter(patch: Patch, nodes: Collection[str]) -> list[str]:
@@ -126,3 +116,8 @@ def scope_titles(patch: Patch, scopes: Iterable[str]) -> dict[str, str]:
     titles = {scope: scope_title(patch, scope) for scope in scopes}
     count = Counter(titles.values())
     return {scope: f"{title} ({region_of(scope)})" if count[title] > 1 else title for scope, title in titles.items()}
+
+
+def branch_title(branch: str) -> str:
+    """Return what a branch of a region with two is called."""
+    return branch.capitalize() if branch else "Then"

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.edits.drive import NodeSize
 from app.inspector.node_info import NodeHeader, NodeStatus
 from app.inspector.parameter_drives import ParameterDrives
 from app.inspector.parameter_editors import ParameterEditor, align_numbers, make_editor
@@ -41,7 +42,7 @@ class Inspector(EmptyState):
     #: The person wants to see a node: it drives a parameter that is shown.
     node_followed = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, node_size: NodeSize, parent: QWidget | None = None) -> None:
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -55,7 +56,7 @@ class Inspector(EmptyState):
         self._header: NodeHeader | None = None
         self._status: NodeStatus | None = None
         self._report: FrameReport | None = None
-        self._drives = ParameterDrives(self)
+        self._drives = ParameterDrives(node_size, self)
         self._drives.refused.connect(self.refused)
         self._drives.followed.connect(self.node_followed)
         self._gesture: object | None = None

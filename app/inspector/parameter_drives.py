@@ -6,62 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from app.edits import drive as driving
+from app.edits import drive
+from app.edits.drive import NodeSize
 from app.inspector.parameter_row import ParameterRow
 from app.qt.throttle import Throttle
 from app.theme.icons import icon
-from app.view_models.drive_candidates import source_title, value_sources
+from app.view_models.drive_candidates import value_sources
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import value_text
-from engine.blocktypes.block import Block
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
-
-
-def fill_drive_menu(
-    menu: QMenu,
-    patch: Patch,
-    targets: Sequence[PortRef],
-    *,
-    with_new: Callable[[type[Block]], None],
-    with_source: Callable[[PortRef], None],
-    release: Callable[[], None],
-    follow: Callable[[], None],
-) -> None:
-    """Fill the menu for one parameter of one node, or of several of one type; it calls back what is chosen."""
-    menu.clear()
-    for inner in menu.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly):
-        inner.deleteLater()  # which clearing the menu does not do
-    sources = {source for target in targets if (source := patch.source_of(target)) is not None}
-    new = menu.addMenu(icon("add"), "Drive with a new")
-    new.setToolTipsVisible(True)
-    for block_type in driving.drivers(patch, targets[0]):
-        action = new.addAction(_plain(block_type.title))
-        action.setToolTip(block_type.summary)
-        action.triggered.connect(lambda _=False, chosen=block_type: with_new(chosen))
-    new.setEnabled(not new.isEmpty())
-    present = menu.addMenu("Drive with")
-    for source in value_sources(patch, targets[0]):
-        action = present.addAction(f"{_plain(source_title(patch, source))}\t{source.node}")
-        action.setCheckable(True)
-        action.setChecked(sources == {source})
-        action.triggered.connect(lambda _=False, chosen=source: with_source(chosen))
-    present.setEnabled(not present.isEmpty())
-    if sources:
-        menu.addSeparator()
-        if len(sources) == 1:
-            menu.addAction(f"Go to {_plain(source_title(patch, min(sources, key=str)))}", follow)
-        menu.addAction(icon("close"), "Disconnect", release)
-
-
-def _plain(text: str) -> str:
-    """Return a text for a menu, where "&" would mark a key."""
-    return text.replace("&", "&&")
-
 
 _INTERVAL_MS = 100
 
@@ -72,8 +31,9 @@ class ParameterDrives(QObject):
     refused = Signal(str)  # why a parameter is not driven
     followed = Signal(str)  # the person wants to see this node, which drives a parameter
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, node_size: NodeSize, parent: QObject) -> None:
         super().__init__(parent)
+        self._node_size = node_size
         self._patch: Patch | None = None
         self._nodes: Sequence[str] = ()
         self._rows: Mapping[str, ParameterRow] = {}
@@ -109,7 +69,7 @@ class ParameterDrives(QObject):
         stored = value_text(patch.value(self._nodes[0], name))
         tooltip = f"Driven by {source}: click to go there.\nDisconnected, it is {stored} again."
         live = LiveValue(f"{self._nodes[0]}.{name}", row.editor.spec.type)
-        row.show_driven(source_title(patch, source), tooltip, live)
+        row.show_driven(drive.source_title(patch, source), tooltip, live)
         row.driven.show_values(self._values)
 
     def refresh_all(self) -> None:
@@ -127,17 +87,37 @@ class ParameterDrives(QObject):
         return [PortRef(node, name) for node in self._nodes]
 
     def _fill(self, row: ParameterRow, name: str) -> None:
+        """Fill the menu at a parameter: what may drive it, what does, and how to take that away."""
         assert self._patch is not None
-        patch, targets = self._patch, self._targets(name)
-        fill_drive_menu(
-            row.menu,
-            patch,
-            targets,
-            with_new=lambda block_type: self._do(lambda: driving.drive_with_new(patch, targets, block_type)),
-            with_source=lambda source: self._do(lambda: driving.drive(patch, targets, source)),
-            release=lambda: self._do(lambda: driving.release(patch, targets)),
-            follow=lambda: self._follow(name),
-        )
+        patch, targets, menu = self._patch, self._targets(name), row.menu
+        menu.clear()
+        for inner in menu.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            inner.deleteLater()  # which clearing the menu does not do
+        sources = {source for target in targets if (source := patch.source_of(target)) is not None}
+        new = menu.addMenu(icon("add"), "Drive with a new")
+        new.setToolTipsVisible(True)
+        for block_type in drive.drivers(patch, targets[0]):
+            action = new.addAction(_plain(block_type.title))
+            action.setToolTip(block_type.summary)
+            self._on(action, partial(drive.drive_with_new, patch, targets, block_type, self._node_size))
+        new.setEnabled(not new.isEmpty())
+        present = menu.addMenu("Drive with")
+        for source in value_sources(patch, targets[0]):
+            action = present.addAction(f"{_plain(drive.source_title(patch, source))}\t{source.node}")
+            action.setCheckable(True)
+            action.setChecked(sources == {source})
+            self._on(action, partial(drive.drive, patch, targets, source))
+        present.setEnabled(not present.isEmpty())
+        if sources:
+            menu.addSeparator()
+            if len(sources) == 1:
+                title = _plain(drive.source_title(patch, min(sources, key=str)))
+                menu.addAction(f"Go to {title}", partial(self._follow, name))
+            self._on(menu.addAction(icon("close"), "Disconnect"), partial(drive.release, patch, targets))
+
+    def _on(self, action: QAction, edit: Callable[[], object]) -> None:
+        """Make an edit when the action is chosen."""
+        action.triggered.connect(lambda: self._do(edit))
 
     def _follow(self, name: str) -> None:
         assert self._patch is not None
@@ -150,3 +130,8 @@ class ParameterDrives(QObject):
             edit()
         except PatchError as problem:
             self.refused.emit(str(problem))
+
+
+def _plain(text: str) -> str:
+    """Return a text for a menu, where "&" would mark a key."""
+    return text.replace("&", "&&")

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
-from app.edits.compatible import is_drivable
 from app.inspector.parameter_editors import ParameterEditor
 from app.theme import colours
 from app.theme.icons import icon
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
 from engine.blocktypes.parameters import ParameterSpec
+from engine.patch.rules import is_drivable
 
 
 class DrivenView(QWidget):

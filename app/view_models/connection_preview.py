@@ -1,11 +1,13 @@
-"""What an edit would cost the running engine, in a few words."""
+"""What is said while a connection is dragged: what a drop would cost the running engine, or why it is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from app.edits.compatible import ends, refusal
 from engine.figures import format_time
-from engine.patch.changes import Change
+from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
+from engine.patch.document import Patch
 from engine.protocol.messages import EditCost, UpdateLevel
 
 #: Returns what changes of the shown patch would cost, or None when no engine runs.
@@ -19,6 +21,31 @@ _WORDS = {
     UpdateLevel.CODE: "function swap",
     UpdateLevel.COLD: "rebuild",
 }
+
+
+def preview(
+    patch: Patch, start: PortRef, end: PortRef, picked_up: Connection | None, cost: Costing | None
+) -> tuple[str, bool]:
+    """Return what a drop at `end` would do and cost, or why it is refused; and whether it is.
+
+    `picked_up` is the connection whose end is being dragged, which a drop removes.
+    """
+    reason = refusal(patch, start, end)
+    if reason is not None:
+        return reason, True
+    connection = Connection(*ends(patch, start, end))
+    text = f"{connection.source} → {connection.target}"
+    found = cost(changes_of(patch, connection, picked_up)) if cost is not None else None
+    return (f"{text}\n{cost_text(found)}" if found is not None else text), False
+
+
+def changes_of(patch: Patch, connection: Connection, picked_up: Connection | None = None) -> list[Change]:
+    """Return the changes that making a connection consists of, in place of the one that was picked up."""
+    before = patch.source_of(connection.target)
+    gone = [] if before is None else [Connection(before, connection.target)]
+    gone += [picked_up] if picked_up is not None else []
+    changes: list[Change] = [Disconnected(old) for old in dict.fromkeys(gone) if old != connection]
+    return changes if before == connection.source else [*changes, Connected(connection)]
 
 
 def cost_text(cost: EditCost) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.edits.compatible import end_of, refusal
+from app.edits.compatible import refusal
+from app.edits.drive import source_title
 from app.theme.port_style import PortKind, kind_of_value
 from app.view_models.parameter_text import value_text
 from engine.blocktypes.ports import ValueSpec
@@ -30,7 +31,7 @@ def drive_candidates(patch: Patch, start: PortRef, node: str) -> list[DriveCandi
     Nothing is offered to anything but a value.
     """
     block_type = patch.block_type(node)
-    if block_type is None or node == start.node or not isinstance(end_of(patch, start), ValueSpec):
+    if block_type is None or node == start.node or not isinstance(patch.find_end(start), ValueSpec):
         return []
     candidates = [
         DriveCandidate(
@@ -54,13 +55,6 @@ def parameter_state(patch: Patch, ref: PortRef) -> str:
         return f"← {source_title(patch, source)}"
     spec = patch.catalogue.require(patch.nodes[ref.node].type).parameter(ref.port)
     return f"{value_text(patch.value(ref.node, ref.port))} {spec.unit}".rstrip()
-
-
-def source_title(patch: Patch, source: PortRef) -> str:
-    """Return what drives a parameter in few words: the node's title, and the output when it has several."""
-    block_type = patch.block_type(source.node)
-    title = patch.title(source.node)
-    return title if block_type is not None and len(block_type.values_out) == 1 else f"{title} · {source.port}"
 
 
 def value_sources(patch: Patch, ref: PortRef) -> list[PortRef]:

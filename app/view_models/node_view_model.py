@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from app.edits.compatible import is_drivable
 from app.theme.port_style import PortKind, kind_of_port, kind_of_value
 from app.view_models.live_values import LiveValue
 from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import ValueBlock
 from engine.patch.changes import Connection
 from engine.patch.document import Patch
+from engine.patch.rules import is_drivable
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,3 @@ def region_view_model(patch: Patch, node_id: str) -> RegionViewModel | None:
     if not block_type.regions:
         return None
     return RegionViewModel(patch.title(node_id), kind, block_type.title, block_type.regions)
-
-
-def branch_title(branch: str) -> str:
-    """Return what a branch of a region with two is called."""
-    return branch.capitalize() if branch else "Then"

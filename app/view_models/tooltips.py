@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from html import escape
 
-from app.edits.compatible import end_of
-from app.theme.fonts import code_font
-from app.view_models.drive_candidates import source_title
+from app.edits.drive import source_title
 from app.view_models.live_values import LiveValue
 from app.view_models.parameter_text import parameter_facts, value_text
 from engine.blocktypes.parameters import ParameterSpec
@@ -105,7 +102,7 @@ def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
 
 def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
     """Return a port's name, type, rule and help, and what it holds or receives as last reported."""
-    spec = end_of(patch, ref)
+    spec = patch.find_end(ref)
     if isinstance(spec, ValueSpec):
         return _joined(output_lines(spec, ref, report))
     if isinstance(spec, ParameterSpec):
@@ -163,14 +160,6 @@ def port_facts(spec: PortSpec) -> str:
     if spec.rank is not None:
         facts.append(plural(spec.rank, "dimension"))
     return ", ".join(facts)
-
-
-def as_html(text: str) -> str:
-    """Return a tooltip for Qt: the first line stands out, and quoted code keeps its columns."""
-    first, *rest = (escape(line, quote=False) for line in text.splitlines())
-    code = f"<span style=\"font-family: '{code_font().family()}'\">{{}}</span>"
-    lines = [f"<b>{first}</b>", *(code.format(line) if line.startswith(" ") else line for line in rest)]
-    return "<p style='white-space: pre; margin: 0'>" + "<br>".join(lines) + "</p>"
 
 
 def _joined(lines: list[str]) -> str:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QCloseEvent, QDesktopServices
 from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget
 
 from app.canvas.canvas import Canvas
+from app.canvas.drawing.node_layout import node_size
 from app.commands.actions import Actions
 from app.commands.commands import make_commands
 from app.commands.help_dialogs import make_shortcut_list, show_about
@@ -61,7 +62,7 @@ class MainWindow(QMainWindow):
         self.canvas = Canvas()
         self.inputs = InputEvents(self.session.post, self.canvas.surface, self)
         self.welcome = Welcome(find_examples())
-        self.inspector, self.help, self.problems, self.log = Inspector(), Help(), Problems(), Log()
+        self.inspector, self.help, self.problems, self.log = Inspector(node_size), Help(), Problems(), Log()
         self.updates = Updates()
         self.viewers = ViewerDocks(self)
         self.messages = Messages(self.statusBar(), self.log)

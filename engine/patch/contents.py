@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.ports import PortSpec
 from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch import rules
@@ -164,6 +165,50 @@ class PatchContents:
             rules.check_acyclic(connection, lambda node: self._index.following(node, counts), scopes)
         return connection
 
+    def find_end(self, ref: PortRef) -> rules.End | None:
+        """Return the declaration of a port, value output or parameter, or None when the node's type has none."""
+        return rules.find_end(self.block_type(ref.node), ref.port)
+
+    def fitting_ends(self, start: PortRef) -> set[PortRef]:
+        """Return every end that a connection with `start` at its other end may have.
+
+        The same as asking `check_connection` for each, with one walk along the connections for all of them.
+        """
+        spec = self.find_end(start)
+        if spec is None:
+            return set()
+        is_buffer = isinstance(spec, PortSpec)
+        before_start = self._before(start.node, backwards=not rules.is_target(spec), values=not is_buffer)
+        by_type: dict[type[Block], list[rules.End]] = {}
+        found = set()
+        for node in self.nodes:
+            block_type = self.block_type(node)
+            if block_type is None:
+                continue
+            if block_type not in by_type:  # many nodes share a type
+                by_type[block_type] = [end for end in rules.ends_of(block_type) if rules.fits(spec, end)]
+            if is_buffer:
+                a, b = self.scopes.lift(start.node, node)
+                closes = a not in (start.node, node) or start.node == node if a == b else b in before_start
+            else:
+                closes = node in before_start
+            for end in by_type[block_type]:
+                target = end if rules.is_target(end) else spec
+                if not closes or (isinstance(target, PortSpec) and target.delayed):
+                    found.add(PortRef(node, end.name))
+        return found
+
+    def _before(self, start: str, *, backwards: bool, values: bool) -> Collection[str]:
+        """Return `start` and what it depends on (backwards) or what depends on it, through values or through buffers.
+
+        A region stands for what lies in it, seen from outside.
+        """
+        if values:
+            return rules.reached(partial(self._values_feed, backwards=backwards), [start])
+        around = map(region_of, self.scopes.chain(self.nodes[start].region))
+        following = partial(self._index.following, counts=self._orders, backwards=backwards)
+        return rules.reached(following, [start, *around])
+
     def _take(self, change: Change) -> None:
         """Apply a change."""
         apply_change(self.nodes, self._by_target, change)
@@ -187,13 +232,14 @@ class PatchContents:
         spec = block_type.ports.get(connection.target.port) if block_type else None
         return spec is None or not spec.delayed
 
-    def _values_feed(self, node_id: str, replaced: PortRef) -> Iterator[str]:
-        """Yield the blocks that the outputs of a value block lead to, apart from the connection into `replaced`."""
-        block_type = self._type_of(node_id)
-        if block_type is not None and block_type.is_value:
-            for connection in self._index.touching(node_id):
-                if connection.source.node == node_id and connection.target != replaced:
-                    yield connection.target.node
+    def _values_feed(self, node_id: str, replaced: PortRef | None = None, *, backwards: bool = False) -> Iterator[str]:
+        """Yield the blocks that values of a block lead to, or come from, apart from the connection into `replaced`."""
+        for connection in self._index.touching(node_id):
+            near, far = connection.source.node, connection.target.node
+            if backwards:
+                near, far = far, near
+            if near == node_id and connection.target != replaced and self.is_value_connection(connection):
+                yield far
 
     def _require(self, node_id: str) -> Node:
         try:
@@ -274,18 +320,23 @@ class PatchIndex:
         """Return the nodes that lie directly in a region block, in any of its branches."""
         return self._members.get(region, ())
 
-    def following(self, node_id: str, counts: Callable[[Connection], bool]) -> Iterator[str]:
-        """Yield what comes right after a block, or after a region as a whole, along the connections that count."""
+    def following(
+        self, node_id: str, counts: Callable[[Connection], bool], *, backwards: bool = False
+    ) -> Iterator[str]:
+        """Yield what comes right after a block or whole region, or right before it, along the connections that count."""
         scopes = self.scopes
         waiting = [node_id]
         while waiting:
             inner = waiting.pop()
             waiting += self.members(inner)
             for connection in self._touching.get(inner, ()):
-                if connection.source.node == inner and counts(connection):
-                    source, target = scopes.lift(inner, connection.target.node)
-                    if source == node_id != target:
-                        yield target
+                near, far = connection.source.node, connection.target.node
+                if backwards:
+                    near, far = far, near
+                if near == inner and counts(connection):
+                    here, there = scopes.lift(inner, far)
+                    if here == node_id != there:
+                        yield there
 
     def _lies_in(self, node_id: str, scope: str) -> None:
         before = self._scope_of.pop(node_id, "")

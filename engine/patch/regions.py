@@ -72,11 +72,17 @@ class Scopes:
         if scope_a == scope_b:
             return source, target
         a, b = self.chain(scope_a), self.chain(scope_b)
-        shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        shared = _shared(a, b)
         return (
             region_of(a[shared]) if shared < len(a) else source,
             region_of(b[shared]) if shared < len(b) else target,
         )
+
+    def common(self, scopes: Iterable[str]) -> str:
+        """Return the innermost scope that lies around all of these, or is one of them; `TOP` for none."""
+        chains = [self.chain(scope) for scope in scopes]
+        around = chains[0][: min(_shared(chains[0], chain) for chain in chains)] if chains else ()
+        return around[-1] if around else TOP
 
     def lifted(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         """Return the pairs of blocks that are ordered, each lifted to the scope that it orders in."""
@@ -84,6 +90,11 @@ class Scopes:
             a, b = self.lift(source, target)
             if a != b or source == target:
                 yield a, b
+
+
+def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    """Return how many scopes two chains begin with in common."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def check_region(node: str, region: str, block_type: type[Block] | None, branch: str) -> None:

@@ -8,7 +8,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec, ValueSpec
 from engine.diagnostics import PatchError
-from engine.patch.changes import Connection
+from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import Scopes
 
 #: Gives the nodes that come right after a node.
@@ -55,13 +55,47 @@ def check_node_id(node_id: str) -> None:
         raise PatchError(f"node id must not hold a slash, which leads to a block in a composite, got {node_id!r}")
 
 
+def find_end(block_type: type[Block] | None, name: str) -> End | None:
+    """Return the declaration of a port, value output or parameter, or None; an unknown type has none."""
+    if block_type is None:
+        return None
+    return block_type.ports.get(name) or block_type.values_out.get(name) or block_type.parameters.get(name)
+
+
 def require_end(node: str, block_type: type[Block], name: str) -> End:
     """Return the declaration of a port, value output or parameter; UnknownPort that lists what there is instead."""
-    spec = block_type.ports.get(name) or block_type.values_out.get(name) or block_type.parameters.get(name)
+    spec = find_end(block_type, name)
     if spec is None:
         known = ", ".join((*block_type.ports, *block_type.values_out))
         raise UnknownPort(f"port of {node} must be one of {known}, got {name!r}")
     return spec
+
+
+def ends_of(block_type: type[Block]) -> tuple[End, ...]:
+    """Return everything of a block type that a connection may lead to or from, or is refused with a reason."""
+    return (*block_type.ports.values(), *block_type.values_out.values(), *block_type.parameters.values())
+
+
+def is_target(end: End) -> bool:
+    """Return whether connections lead to this end, not from it."""
+    return isinstance(end, ParameterSpec) or (isinstance(end, PortSpec) and end.is_input)
+
+
+def is_drivable(spec: ParameterSpec) -> bool:
+    """Return whether a value may drive a parameter."""
+    return spec.type in DRIVABLE and not spec.structural
+
+
+def fits(one: End, other: End) -> bool:
+    """Return whether the two are a source and a target of types that go together."""
+    if is_target(one) == is_target(other):
+        return False
+    source, target = (other, one) if is_target(one) else (one, other)
+    try:
+        check_types(Connection(PortRef("", source.name), PortRef("", target.name)), source, target)
+    except ConnectionRefused:
+        return False
+    return True
 
 
 def check_types(connection: Connection, source: End, target: End) -> None:
@@ -110,20 +144,26 @@ def is_value_connection(connection: Connection, source: type[Block] | None, targ
 
 def find_way(following: Following, start: str, goal: str) -> list[str] | None:
     """Return the nodes on a way from `start` to `goal`, both included, or None."""
-    came_from: dict[str, str | None] = {start: None}
-    waiting = [start]
-    while waiting:
+    came_from = reached(following, [start], goal)
+    if goal not in came_from:
+        return None
+    path = [goal]
+    while (previous := came_from[path[-1]]) is not None:
+        path.append(previous)
+    return path[::-1]
+
+
+def reached(following: Following, starts: Iterable[str], goal: str | None = None) -> dict[str, str | None]:
+    """Return the nodes that can be reached, `starts` included, each with the one before it; stop at `goal`."""
+    came_from: dict[str, str | None] = dict.fromkeys(starts)
+    waiting = list(came_from)
+    while waiting and goal not in came_from:
         node = waiting.pop()
-        if node == goal:
-            path = [node]
-            while (previous := came_from[path[-1]]) is not None:
-                path.append(previous)
-            return path[::-1]
-        for following_node in following(node):
-            if following_node not in came_from:
-                came_from[following_node] = node
-                waiting.append(following_node)
-    return None
+        for next_node in following(node):
+            if next_node not in came_from:
+                came_from[next_node] = node
+                waiting.append(next_node)
+    return came_from
 
 
 def find_cycle(pairs: Iterable[tuple[str, str]]) -> list[str] | None:

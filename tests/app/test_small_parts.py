@@ -18,6 +18,8 @@ from app.window.welcome import ExampleCard, Welcome
 from engine.diagnostics import PatchError
 from engine.patch.document import Patch
 
+ROOT = Path(__file__).parents[2]
+
 
 def test_a_fault_is_shown_and_its_details_are_written(tmp_path: Path) -> None:
     """An exception that nobody handled becomes one line for a person, and a traceback in a file."""
@@ -54,10 +56,12 @@ def test_a_missing_qt_library_is_told_with_its_remedy() -> None:
 
 
 def test_qt_is_not_loaded_before_it_is_needed() -> None:
-    """The command line can tell of a missing library because its modules load without Qt."""
-    modules = "app.qt.qt_check, app.documents.gallery, app.documents.editor_state"
-    code = f"import {modules}, sys; sys.exit(any(m.startswith('PySide6') for m in sys.modules))"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+    """The command line can tell of a missing library, and edits and view models need no window."""
+    rooms = [path for room in ("edits", "view_models") for path in sorted((ROOT / "app" / room).glob("[!_]*.py"))]
+    modules = ["app.qt.qt_check", "app.documents.gallery", "app.documents.editor_state"]
+    modules += [f"app.{path.parent.name}.{path.stem}" for path in rooms]
+    code = f"import {', '.join(modules)}, sys; sys.exit(any(m.startswith('PySide6') for m in sys.modules))"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def test_examples_are_read_from_their_files(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from functools import lru_cache
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFontMetricsF
 
+from app.edits.nodes import STEP
 from app.theme.fonts import BODY, SMALL, ui_font
 from app.view_models.live_values import WIDEST
-from app.view_models.node_view_model import NodeViewModel, PortViewModel
+from app.view_models.node_view_model import NodeViewModel, PortViewModel, node_view_model
+from engine.patch.document import Patch
 
-#: Positions and sizes are multiples of this, so that nodes line up.
-STEP = 8
 HEADER = 24
 #: Of a node that has no time to show.
 SLIM_HEADER = 20
@@ -96,9 +96,10 @@ def value_width() -> float:
     return _text_width(WIDEST, SMALL, False)
 
 
-def snapped(x: float, y: float) -> tuple[float, float]:
-    """Return the nearest position on the canvas grid."""
-    return round(x / STEP) * STEP, round(y / STEP) * STEP
+def node_size(patch: Patch, node_id: str) -> tuple[float, float]:
+    """Return width and height of a node."""
+    placed = layout(node_view_model(patch, node_id))
+    return placed.width, placed.height
 
 
 def _port_width(port: PortViewModel) -> float:

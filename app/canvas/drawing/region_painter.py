@@ -10,9 +10,10 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 from app.canvas.drawing.node_painter import NEAR
 from app.canvas.drawing.region_layout import GAP, INNER_MARGIN, STRIP, RegionLayout, Slot
 from app.canvas.drawing.shapes import qcolor
+from app.edits.regions import branch_title
 from app.theme.colours import Colours, RegionColours, region_colours
 from app.theme.fonts import BODY, SMALL, ui_font
-from app.view_models.node_view_model import RegionViewModel, branch_title
+from app.view_models.node_view_model import RegionViewModel
 
 _RADIUS = 6.0
 #: Titles keep this height on the screen when the view is zoomed out, up to a height on the canvas.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF
 
-from app.canvas.drawing.node_layout import snapped
 from app.canvas.items.region_boxes import scope_at
 from app.canvas.items.scene import GraphScene
-from engine.patch.changes import Position
+from app.edits.nodes import snapped
+from app.edits.regions import NodeDrop
 from engine.patch.regions import branch_of, region_of
 
 #: Says why blocks can't be put into a scope, or None when they can.
@@ -77,15 +76,6 @@ class RegionTarget:
             if slot is not None and slot.rect.intersects(node.place):
                 return self._home
         return scope
-
-
-@dataclass(frozen=True)
-class NodeDrop:
-    """Where dragged nodes were let go; `scope` is what `nodes` are put into, None when they stay in their regions."""
-
-    positions: dict[str, Position]
-    nodes: tuple[str, ...] = ()
-    scope: str | None = None
 
 
 class NodeDrag:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.canvas.drawing.node_layout import layout, snapped
+from app.canvas.drawing.node_layout import layout
+from app.edits.nodes import snapped
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
 

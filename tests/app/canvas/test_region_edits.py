@@ -9,9 +9,9 @@ from PySide6.QtCore import QPointF
 
 from app.canvas.canvas import Canvas
 from app.canvas.search_popup import SearchPopup
-from app.edits import nodes as editing
-from app.edits import regions as region_edits
-from app.edits.compatible import ends, fitting_ports, refusal
+from app.edits import nodes as node_edits
+from app.edits import regions
+from app.edits.compatible import ends, refusal
 from engine.catalogue.catalogue import default_catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import Change, Connection, PortRef
@@ -143,11 +143,11 @@ def test_an_inserted_block_lies_where_the_connection_does(canvas: Canvas, patch:
     inside = patch.connect(patch["inner"]["out"], patch["next"]["x"])
     into = patch.connect(patch["source"]["out"], patch["inner"]["x"])
     scale = patch.catalogue.require("test_canvas.scale")
-    assert patch.nodes[editing.insert(patch, scale, (0, 0), inside)].region == "loop"
-    outside = editing.insert(patch, scale, (0, 0), into)
+    assert patch.nodes[node_edits.insert(patch, scale, (0, 0), inside)].region == "loop"
+    outside = node_edits.insert(patch, scale, (0, 0), into)
     assert patch.nodes[outside].region == ""
     first = Connection(PortRef(outside, "out"), PortRef("inner", "x"))
-    assert patch.nodes[editing.insert(patch, scale, (0, 0), first, "loop")].region == "loop"
+    assert patch.nodes[node_edits.insert(patch, scale, (0, 0), first, "loop")].region == "loop"
 
 
 # Connecting across
@@ -177,7 +177,7 @@ def test_ports_that_fit_across_borders_are_those_that_the_patch_accepts(patch: P
     free = [ref for ref in _ports(patch) if patch.source_of(ref) is None]
     for start in free:
         accepted = {end for end in free if refusal(patch, start, end) is None}
-        assert fitting_ports(patch, start) & set(free) == accepted
+        assert patch.fitting_ends(start) & set(free) == accepted
 
 
 def _ports(patch: Patch) -> list[PortRef]:
@@ -191,8 +191,8 @@ def test_a_copy_of_the_patch_tells_what_a_move_would_say(patch: Patch) -> None:
     patch.connect(patch["inner"]["out"], patch["free"]["x"])
     heard: list[Change] = []
     patch.subscribe(heard.append)
-    assert region_edits.move_refusal(patch, ["free"], "loop") is None
-    reason = region_edits.move_refusal(patch, ["loop"], "loop")
+    assert regions.move_refusal(patch, ["free"], "loop") is None
+    reason = regions.move_refusal(patch, ["loop"], "loop")
     with pytest.raises(PatchError) as told:
         patch.move_into("loop", "loop")
     assert reason == str(told.value)

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.canvas.canvas import Canvas
 from app.theme.apply import apply_theme
 from app.theme.colours import DARK, LIGHT
-from app.view_models.tooltips import as_html
+from app.widgets.tooltip import as_html
 from engine.protocol.messages import BufferReport, NodeState
 from tests.app.canvas.canvas_support import Hand
 from tests.app.sample_blocks import make_node_report, make_report

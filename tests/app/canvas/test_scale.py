@@ -7,7 +7,6 @@ import time
 from pytestqt.qtbot import QtBot
 
 from app.canvas.canvas import Canvas
-from app.edits.compatible import fitting_ports
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
@@ -48,7 +47,7 @@ def test_values_in_a_large_patch_are_offered_and_shown_in_time(hand: Hand, qtbot
             patch.connect(wave["value"], blend["amount"])
     hand.canvas.set_patch(patch)
     start = time.thread_time()
-    found = fitting_ports(patch, PortRef("w0", "value"))
+    found = patch.fitting_ends(PortRef("w0", "value"))
     assert time.thread_time() - start < 0.1
     assert len(found) == 499 * 2 + 500 * 3
     hand.canvas.set_zoom(1.0)

@@ -10,7 +10,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.canvas.connection_edits import connecting
 from app.canvas.drawing.node_layout import layout, value_area
 from app.canvas.drawing.node_painter import NEAR, body_colour
 from app.canvas.items.nodegraph_adapter import NodeView
@@ -19,6 +18,7 @@ from app.canvas.notice import Notice
 from app.canvas.search_popup import SearchPopup
 from app.theme.colours import DARK, LIGHT, Colours, contrast
 from app.theme.port_style import PortKind
+from app.view_models.connection_preview import changes_of
 from app.view_models.node_view_model import node_view_model
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
@@ -353,8 +353,8 @@ def test_what_was_picked_up_belongs_to_the_cost(patch: Patch) -> None:
     """The end of a connection that is dragged elsewhere leaves its input; back in its place nothing changes."""
     picked = patch.connect(PortRef("wave", "value"), STEPS)
     elsewhere = Connection(picked.source, PortRef("blend", "elsewhere"))
-    assert connecting(patch, elsewhere, picked) == [Disconnected(picked), Connected(elsewhere)]
+    assert changes_of(patch, elsewhere, picked) == [Disconnected(picked), Connected(elsewhere)]
     instead = Connection(PortRef("other", "value"), STEPS)
-    assert connecting(patch, instead, picked) == [Disconnected(picked), Connected(instead)]
-    assert connecting(patch, picked, picked) == []
-    assert connecting(patch, picked) == []
+    assert changes_of(patch, instead, picked) == [Disconnected(picked), Connected(instead)]
+    assert changes_of(patch, picked, picked) == []
+    assert changes_of(patch, picked) == []

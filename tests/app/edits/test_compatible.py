@@ -5,11 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.edits.compatible import best_end, ends, ends_of, fitting_ports, refusal
+from app.edits.compatible import best_end, ends, refusal
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
+from engine.patch.rules import ends_of
 from tests.app.sample_blocks import Blend, Count, Scale, Show, Soften, Sparks, Wave
 
 _TYPES = ["source", "scale", "count", "picture", "soften", "sparks", "show", "blend", "wave", "dial"]
@@ -36,7 +37,7 @@ def test_the_fitting_ports_are_those_that_the_patch_accepts(patch: Patch) -> Non
     ports = _ports(patch)
     for start in ports:
         accepted = {end for end in ports if _accepts(patch, start, end)}
-        assert fitting_ports(patch, start) == accepted
+        assert patch.fitting_ends(start) == accepted
 
 
 def test_a_refusal_names_the_types(patch: Patch) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QSlider, QStyle, QStyleOptionSlider
 from pytestqt.qtbot import QtBot
 
+from app.canvas.drawing.node_layout import node_size
 from app.inspector.inspector import Inspector
 from app.inspector.parameter_editors import (
     ArrayEditor,
@@ -33,7 +34,7 @@ TYPE = "test_app.every_parameter"
 def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
     """An inspector that shows one node with every parameter."""
     patch.add(TYPE, node_id="a")
-    inspector = Inspector()
+    inspector = Inspector(node_size)
     qtbot.addWidget(inspector)
     inspector.resize(360, 500)
     inspector.show()
@@ -184,7 +185,7 @@ def test_browsing_sets_a_path_relative_to_the_patch(
     """A file beside the patch is kept relative to it, so that both can move together."""
     patch.path = tmp_path / "here.loom"
     patch.add(TYPE, node_id="a")
-    inspector = Inspector()
+    inspector = Inspector(node_size)
     qtbot.addWidget(inspector)
     inspector.set_patch(patch)
     inspector.show_nodes(["a"])

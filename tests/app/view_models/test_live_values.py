@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.edits.drive import spanning
+from app.edits.compatible import spanning
 from app.view_models.connection_preview import cost_text
 from app.view_models.live_values import NOTHING, WIDEST, LiveValue, number_text
 from app.view_models.tooltips import connection_tooltip, port_tooltip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.view_models.tooltips import as_html, badge_text, buffer_text, connection_tooltip, node_tooltip, port_tooltip
+from app.view_models.tooltips import badge_text, buffer_text, connection_tooltip, node_tooltip, port_tooltip
+from app.widgets.tooltip import as_html
 from engine.patch.changes import Connection, Node, NodeAdded, NodeRegionChanged, PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import BufferReport, NodeReport, NodeState
