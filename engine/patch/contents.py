@@ -323,7 +323,7 @@ class PatchIndex:
     def following(
         self, node_id: str, counts: Callable[[Connection], bool], *, backwards: bool = False
     ) -> Iterator[str]:
-        """Yield what comes right after a block or whole region, or right before it, along the connections that count."""
+        """Yield what comes right after a block or region (backwards: before it), along the connections that count."""
         scopes = self.scopes
         waiting = [node_id]
         while waiting:
