@@ -170,6 +170,14 @@ def kernel(file: Path, write_json: bool) -> None:
     show_kernel(file, write_json)
 
 
+@cli.command("engine")
+def engine_process() -> None:
+    """Run an engine by messages on standard input and output, for --engine COMMAND."""
+    from engine.runtime.serve import serve_standard_streams
+
+    serve_standard_streams()
+
+
 @cli.command()
 @_json
 def devices(as_json: bool) -> None:

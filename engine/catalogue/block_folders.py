@@ -59,6 +59,11 @@ class BlockFolders:
         return list(self._folders)
 
     @property
+    def trusted(self) -> list[Path]:
+        """The person's own folders, which are no packages."""
+        return [folder.path for folder in tuple(self._folders.values()) if not folder.is_installed]
+
+    @property
     def is_running_here(self) -> bool:
         """True in the code of a file that is being run, which must not wait for others."""
         return self._worker.is_current()

@@ -32,10 +32,11 @@ class Asked(msgspec.Struct, frozen=True, tag=True):
     question: AnyQuestion
 
 
-class UseFolder(msgspec.Struct, frozen=True, tag=True):
-    """Relative paths of the patch start at another folder."""
+class UseFiles(msgspec.Struct, frozen=True, tag=True):
+    """Where the patch's file is, if it has one, and the folders whose block files the person trusts."""
 
-    folder: Path
+    patch: Path | None
+    blocks: tuple[Path, ...] = ()
 
 
 class Answered(msgspec.Struct, frozen=True, tag=True):
@@ -59,7 +60,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     diagnostic: Diagnostic
 
 
-ToEngine = Message | Asked | UseFolder
+ToEngine = Message | Asked | UseFiles
 FromEngine = FrameReport | Preview | Saved | UpdateRecord | Failed | Answered | Refused
 
 

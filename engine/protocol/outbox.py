@@ -49,6 +49,10 @@ class Outbox:
         make = self._previews.pop(node, None)
         return None if make is None else make()
 
+    def take_previews(self) -> list[Preview]:
+        """Return the newest picture of every viewer that was not taken yet."""
+        return [preview for node in tuple(self._previews) if (preview := self.take_preview(node)) is not None]
+
     def take_events(self) -> list[Happening]:
         """Return what happened since the last call, oldest first."""
         taken = []

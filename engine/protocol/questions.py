@@ -31,15 +31,11 @@ class Question(msgspec.Struct, Generic[Answer], frozen=True):
 
 
 class Open(Question[DeviceInfo], frozen=True, tag=True):
-    """Start an engine on a device. The first question to an engine in another process, and only there.
-
-    `blocks` are folders of block files that the person trusts.
-    """
+    """Use a device. The first question to an engine in another process, and only there."""
 
     device: str
     profiling: ProfilingLevel
     time_step_s: float
-    blocks: tuple[Path, ...] = ()
 
 
 class Step(Question[FrameReport], frozen=True, tag=True):

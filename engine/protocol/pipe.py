@@ -1,0 +1,228 @@
+"""The transport to an engine in another process: frames of msgpack, each after its length, on its standard streams."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import cache
+from itertools import count
+from queue import SimpleQueue
+from typing import IO, Any
+
+import msgspec
+
+from engine.blocktypes.block import block_types
+from engine.catalogue.block_folders import block_folders
+from engine.device.device import DeviceInfo
+from engine.diagnostics import DeviceError, KernelError, PatchError, WarploomError, error
+from engine.patch.document import Patch
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.client import Client
+from engine.protocol.encoding import Answered, Asked, Failed, FromEngine, Refused, UseFiles, encode, make_decoder
+from engine.protocol.messages import EngineStatistics, FrameReport, Message, Preview, UpdateLevel
+from engine.protocol.outbox import Outbox
+from engine.protocol.questions import Answer, Close, Open, Question
+
+_log = logging.getLogger(__name__)
+#: How long closing waits for the process before it is killed.
+PATIENCE_S = 10.0
+#: The exceptions that a refusal can name; those of other kinds arrive as the nearest of them.
+KINDS: dict[str, type[WarploomError]] = {
+    kind.__name__: kind for kind in (WarploomError, PatchError, KernelError, DeviceError)
+}
+_LENGTH_BYTES = 4
+
+
+def read_frame(source: IO[bytes]) -> bytes | None:
+    """Return the next frame; None when the stream has ended, in the middle of one or before it."""
+    length = source.read(_LENGTH_BYTES)
+    if len(length) < _LENGTH_BYTES:
+        return None
+    size = int.from_bytes(length, "big")
+    frame = source.read(size)
+    return frame if len(frame) == size else None
+
+
+def write_frame(sink: IO[bytes], frame: bytes) -> None:
+    """Write a frame; whoever wants it to arrive now flushes the stream."""
+    sink.write(len(frame).to_bytes(_LENGTH_BYTES, "big"))
+    sink.write(frame)
+
+
+def connect(
+    patch: Patch,
+    command: Sequence[str],
+    device: str = "auto",
+    *,
+    profiling: ProfilingLevel = ProfilingLevel.PER_BLOCK,
+    time_step_s: float = 1 / 60,
+) -> Client:
+    """Run a patch by an engine in a process of its own, which `command` starts (`warploom engine`).
+
+    DeviceError when the process or its device can't be used, and from the client when the process ends.
+    """
+    transport = PipeTransport(patch, command)
+    try:
+        transport.info = transport.ask(Open(device, profiling, time_step_s))
+        return Client(patch, transport)
+    except BaseException:
+        transport.close()
+        raise
+
+
+class PipeTransport:
+    """Messages and questions to a process, and what comes back; one thread writes and one reads.
+
+    `patch` is read for where its file is: relative paths start there.
+    """
+
+    def __init__(self, patch: Patch, command: Sequence[str]) -> None:
+        self.outbox = Outbox()
+        self.info = DeviceInfo("none", "not open", "none", 0, 0)
+        self._patch, self._command = patch, list(command)
+        try:
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as problem:
+            reason = problem.strerror or problem
+            raise DeviceError(f"engine command must be one that runs, got {self._command}: {reason}") from problem
+        self._lock = threading.Lock()
+        self._numbers = count(1)
+        self._waiting: dict[int, Future[bytes]] = {}
+        #: Why the process has ended, once it has.
+        self._failure: DeviceError | None = None
+        self._is_closed = False
+        self._last: FrameReport | None = None
+        self._sent_path = patch.path
+        self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._write_all, name="to the engine", daemon=True),
+            threading.Thread(target=self._read_all, name="from the engine", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+        self._forget_types = block_types.subscribe(lambda _: self._tell_files())
+        self._tell_files()
+
+    def post(self, message: Message, /) -> None:
+        """Leave a message for the next frame.
+
+        An event says so when it can't be encoded. One that the process can't get any more is dropped.
+        """
+        if self._patch.path is not self._sent_path:
+            self._tell_files()
+        try:
+            self._unsent.put(encode(message))
+        except WarploomError as problem:  # not raised: it would reach who edits the patch, in the middle of the edit
+            self.outbox.put_event(error(str(problem), node=getattr(message, "node", None)))
+
+    def ask(self, question: Question[Answer], /) -> Answer:
+        """Return the answer; WarploomError when the engine refuses, DeviceError when its process has ended."""
+        if self._is_closed:
+            raise WarploomError("engine must be open, got one that was closed")
+        answer: Answer = _answer_decoder(type(question)).decode(self._send(question).result())
+        return answer
+
+    def close(self) -> None:
+        """End the process; safe to call again. DeviceError when the device fails only now."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._forget_types()
+        try:
+            if self._failure is None:
+                self._send(Close()).result(PATIENCE_S)
+        except TimeoutError:
+            _log.warning("the engine's process must end when it is closed, and was killed after %g s", PATIENCE_S)
+            self._process.kill()
+        finally:
+            self._unsent.put(None)
+            for thread in self._threads:
+                thread.join()
+
+    def _send(self, question: Question[Any]) -> Future[bytes]:
+        future: Future[bytes] = Future()
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            number = next(self._numbers)
+            self._waiting[number] = future
+        self._unsent.put(encode(Asked(number, question)))  # type: ignore[arg-type]  # each question is one of them
+        return future
+
+    def _tell_files(self) -> None:
+        self._sent_path = self._patch.path
+        path = self._sent_path.resolve() if self._sent_path is not None else None
+        self._unsent.put(encode(UseFiles(path, tuple(block_folders.trusted))))
+
+    def _write_all(self) -> None:
+        sink = self._process.stdin
+        assert sink is not None
+        try:
+            while (frame := self._unsent.get()) is not None:
+                write_frame(sink, frame)
+                if self._unsent.empty():
+                    sink.flush()
+            sink.close()
+        except OSError:
+            pass  # the process has ended, which the other thread sees
+
+    def _read_all(self) -> None:
+        source, decoder, reason = self._process.stdout, make_decoder(FromEngine), ""
+        assert source is not None
+        try:
+            while (frame := read_frame(source)) is not None:
+                self._take(decoder.decode(frame))
+        except msgspec.DecodeError as problem:
+            reason = f"it sent what is no message: {problem}"
+            self._process.kill()
+        status = self._process.wait()
+        source.close()
+        self._end(
+            reason
+            or (f"it was ended by {signal.Signals(-status).name}" if status < 0 else f"it ended with status {status}")
+        )
+
+    def _take(self, message: Any) -> None:
+        match message:
+            case Answered(number, answer):
+                self._waiting.pop(number).set_result(bytes(answer))
+            case Refused(number, kind, text):
+                self._waiting.pop(number).set_exception(KINDS[kind](text))
+            case FrameReport():
+                self._last = message
+                self.outbox.put_report(message)
+            case Preview():
+                self.outbox.put_preview(message.node, lambda: message)
+            case Failed(diagnostic):
+                self.outbox.put_event(diagnostic)
+            case _:
+                self.outbox.put_event(message)
+
+    def _end(self, reason: str) -> None:
+        """Tell everyone who waits, and the next report, that the process is gone."""
+        told = error(
+            f"engine's process must keep running, got its end: {reason}",
+            remedy=f"start the engine again; `{' '.join(self._command)}` ran it",
+        )
+        with self._lock:
+            self._failure = DeviceError(f"{told.message} ({told.remedy})")
+            waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            future.set_exception(self._failure)
+        if self._is_closed:
+            return
+        last = self._last or FrameReport(0, UpdateLevel.NONE, 0, {}, {}, EngineStatistics(self.info.name))
+        diagnostics = (*last.diagnostics, told)
+        self.outbox.put_report(
+            msgspec.structs.replace(last, running=False, preparing=False, failed=True, diagnostics=diagnostics)
+        )
+        self.outbox.put_event(told)
+
+
+@cache
+def _answer_decoder(question: type[Question[Any]]) -> msgspec.msgpack.Decoder[Any]:
+    return make_decoder(question.answer_type())

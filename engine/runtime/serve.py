@@ -1,0 +1,144 @@
+"""`serve`: the engine of another process's patch, which hears and answers by frames on two streams."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import IO, Any
+
+import msgspec
+
+from engine.catalogue.catalogue import forget_blocks, trust_blocks
+from engine.diagnostics import DeviceError, Diagnostic, WarploomError, error
+from engine.patch.changes import Change
+from engine.patch.document import Patch
+from engine.protocol.encoding import Answered, Asked, Failed, Refused, ToEngine, UseFiles, encode, make_decoder
+from engine.protocol.messages import Undone
+from engine.protocol.pipe import KINDS, read_frame, write_frame
+from engine.protocol.questions import Close, Open, Question
+from engine.runtime.engine import LocalEngine
+
+_log = logging.getLogger(__name__)
+#: How often the outbox is looked into. A report is for a display frame, and answers don't wait for it.
+_PERIOD_S = 1 / 120
+
+
+def serve_standard_streams() -> None:
+    """Serve on standard input and output until the input ends; what else the process prints goes to standard error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for who started this process
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as sink:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        serve(source, sink)
+
+
+def serve(source: IO[bytes], sink: IO[bytes]) -> None:
+    """Run the engine of one client until `source` ends; msgspec.DecodeError when what it says is no message."""
+    server = _Server(sink)
+    try:
+        decoder = make_decoder(ToEngine)
+        while (frame := read_frame(source)) is not None:
+            server.take(decoder.decode(frame))
+    finally:
+        server.close()
+
+
+class _Server:
+    """Keeps a copy of the client's patch, which tells what an edit would cost, and the engine that runs it."""
+
+    def __init__(self, sink: IO[bytes]) -> None:
+        self._patch = Patch()
+        self._blocks: tuple[Path, ...] = ()
+        self._engine: LocalEngine | None = None
+        self._unsent: SimpleQueue[bytes | None] = SimpleQueue()
+        self._sender = threading.Thread(target=self._send_all, args=(sink,), name="to the client")
+        self._sender.start()
+
+    def take(self, message: Any) -> None:
+        """Follow one message."""
+        match message:
+            case Asked(number, question):
+                self._unsent.put(encode(self._answer(number, question)))
+            case UseFiles(path, blocks):
+                self._patch.path = path
+                self._trust(blocks)
+            case _:
+                change = message.change if isinstance(message, Undone) else message
+                if isinstance(change, Change):
+                    self._patch.restore([change])
+                if self._engine is not None:
+                    self._engine.post(message)
+
+    def _trust(self, blocks: tuple[Path, ...]) -> None:
+        for folder in set(self._blocks) - set(blocks):
+            forget_blocks(folder)
+        self._blocks = blocks
+        for folder in blocks:
+            try:
+                trust_blocks(folder)
+            except WarploomError as problem:
+                self._unsent.put(encode(Failed(error(str(problem)))))
+
+    def close(self) -> None:
+        """Give everything back and send what is left to be said."""
+        try:
+            if self._engine is not None:
+                self._engine.close()
+        except DeviceError as problem:
+            _log.warning("the engine was closed, and its device said: %s", problem)
+        finally:
+            self._unsent.put(None)
+            self._sender.join()
+
+    def _answer(self, number: int, question: Question[Any]) -> Answered | Refused:
+        answer: Any = None
+        try:
+            if isinstance(question, Close):
+                if self._engine is not None:
+                    self._engine.close()
+            elif isinstance(question, Open):
+                self._engine = LocalEngine(
+                    self._patch, question.device, profiling=question.profiling, time_step_s=question.time_step_s
+                )
+                answer = self._engine.info
+            elif self._engine is None:
+                raise WarploomError(f"engine must be open before it is asked, got {type(question).__name__}")
+            else:
+                answer = self._engine.ask(question)
+            return Answered(number, msgspec.Raw(encode(answer)))
+        except WarploomError as problem:
+            kind = next(kind.__name__ for kind in type(problem).__mro__ if kind.__name__ in KINDS)
+            return Refused(number, kind, str(problem))
+        except Exception as problem:  # noqa: BLE001 - the client waits for an answer, whatever it is
+            _log.exception("a question could not be answered")
+            return Refused(number, "WarploomError", f"engine must answer, got {type(problem).__name__}: {problem}")
+
+    def _send_all(self, sink: IO[bytes]) -> None:
+        try:
+            frame: bytes | None = b""
+            while frame is not None:
+                try:
+                    frame = self._unsent.get(timeout=_PERIOD_S)
+                except Empty:
+                    frame = b""
+                self._send_news(sink)  # before an answer: a step's report is there when the step has been answered
+                if frame:
+                    write_frame(sink, frame)
+                sink.flush()
+        except BrokenPipeError:
+            pass  # the client has gone, and the other stream ends with it
+
+    def _send_news(self, sink: IO[bytes]) -> None:
+        if self._engine is None:
+            return
+        outbox = self._engine.outbox
+        report = outbox.take_report()
+        news: list[Any] = [] if report is None else [report]
+        news += outbox.take_previews()
+        news += [Failed(event) if isinstance(event, Diagnostic) else event for event in outbox.take_events()]
+        for message in news:
+            write_frame(sink, encode(message))

@@ -1,0 +1,290 @@
+"""An engine in another process does what one in this process does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from engine import Engine, Patch, UpdateLevel, forget_blocks, trust_blocks
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
+from engine.patch.changes import Change, NodeRemoved, ParameterChanged, PortRef
+from engine.patch.files import save_patch
+from engine.protocol.client import Client
+from engine.protocol.messages import (
+    EditCost,
+    FrameReport,
+    Observe,
+    Saved,
+    SaveOutputs,
+    SetRunning,
+    UpdateRecord,
+    Viewing,
+)
+from engine.protocol.pipe import connect
+
+COMMAND = [sys.executable, "-m", "app", "engine"]
+PATIENCE_S = 30.0
+Connect = Callable[[Patch], Client]
+
+
+def here(patch: Patch) -> Client:
+    """Run a patch by an engine in this process."""
+    return Engine(patch, "host")
+
+
+def in_a_child(patch: Patch) -> Client:
+    """Run a patch by an engine in a child process."""
+    return connect(patch, COMMAND, "host")
+
+
+def saxpy_patch() -> Patch:
+    """3 x + y over 0..999 and ones."""
+    patch = Patch()
+    x = patch.add("io.array", node_id="x", data=np.arange(1000, dtype=np.float32))
+    y = patch.add("io.array", node_id="y", data=np.ones(1000, np.float32))
+    saxpy = patch.add("math.saxpy", node_id="saxpy", a=3.0)
+    patch.connect(x["out"], saxpy["x"])
+    patch.connect(y["out"], saxpy["y"])
+    return patch
+
+
+def wait_for(client: Client, holds: Callable[[FrameReport], bool]) -> FrameReport:
+    """Return the next report of which something holds; fail when none comes."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        report = client.take_report()
+        if report is not None and holds(report):
+            return report
+        time.sleep(0.002)
+    pytest.fail("a report must come of which this holds")
+
+
+def comparable(report: FrameReport) -> dict[str, Any]:
+    """Return what a report says of a patch, without how long anything took."""
+    return {
+        "frame": report.frame,
+        "level": report.update_level,
+        "nodes": {node: (n.type, n.state, n.message, n.kernels) for node, n in report.nodes.items()},
+        "buffers": report.buffers,
+        "diagnostics": report.diagnostics,
+        "updates": [(u.level, u.cause, u.source, u.nodes) for u in report.updates],
+        "time": report.time_s,
+        "hot": report.hot_updates,
+        "launches": report.launches,
+        "kernels": report.statistics.kernels,
+    }
+
+
+def a_session(client: Client, patch: Patch) -> list[Any]:
+    """Edit a patch in every way, and return everything that the engine said of it."""
+
+    def cost(change: Change) -> EditCost:
+        told = client.cost_of(change)
+        assert told.estimate_ns is None or told.estimate_ns >= 0
+        return replace(told, estimate_ns=None)
+
+    told: list[Any] = [client.info, comparable(client.step()), client.read(patch["saxpy"]["out"]).tolist()]
+    told += [cost(NodeRemoved(patch.nodes["x"])), cost(ParameterChanged("saxpy", "a", 1.0, 3.0))]
+    patch.set("saxpy", a=-2.0)
+    told += [comparable(client.step()), client.read(patch["saxpy"]["out"]).tolist()]
+    with patch.edit("more"):
+        more = patch.add("math.saxpy", node_id="more", a=0.5)
+        patch.connect(patch["saxpy"]["out"], more["x"])
+        patch.connect(patch["y"]["out"], more["y"])
+    told += [comparable(client.step()), client.read(more["out"]).tolist()]
+    patch.set("x", data=np.linspace(0, 1, 7, dtype=np.float32))
+    told += [comparable(client.step())]  # of another size than y
+    patch.set("x", data=np.arange(1000, dtype=np.float32))
+    told += [comparable(client.step())]
+    patch.disconnect(more["y"])
+    told += [comparable(client.step()), cost(NodeRemoved(patch.nodes["more"]))]
+    patch.undo()
+    told += [comparable(client.step()), client.read(more["out"]).tolist()]
+    told += [(s.track, s.name) for s in client.trace(2)]
+    told += [e if isinstance(e, Diagnostic) else (e.level, e.cause, e.source) for e in client.take_events()]
+    return told
+
+
+def test_a_child_process_says_what_an_engine_here_says() -> None:
+    """Reports, arrays, costs, traces and events are equal, edit by edit."""
+    here_patch, child_patch = saxpy_patch(), saxpy_patch()
+    with here(here_patch) as engine:
+        expected = a_session(engine, here_patch)
+    with in_a_child(child_patch) as client:
+        told = a_session(client, child_patch)
+    assert any(item == (-2.0 * np.arange(1000) + 1).tolist() for item in told)
+    assert told == expected
+
+
+@pytest.mark.parametrize("connected", [here, in_a_child])
+def test_a_slider_moves_while_the_engine_plays(connected: Connect) -> None:
+    """It reaches a frame as one parameter write; then the engine pauses, and is stepped by hand."""
+    patch = saxpy_patch()
+    with connected(patch) as client:
+        client.start(rate=200.0)
+        wait_for(client, lambda r: not r.preparing and r.frame > 2)
+        patch.set("saxpy", a=4.0)
+        wait_for(client, lambda r: r.hot_updates == 1)
+        assert client.read(patch["saxpy"]["out"]).tolist() == (4.0 * np.arange(1000) + 1).tolist()
+        client.post(SetRunning(False))
+        paused = wait_for(client, lambda r: not r.running)
+        client.stop()
+        assert client.step().frame >= paused.frame
+        records = [event for event in client.take_events() if isinstance(event, UpdateRecord)]
+        assert [record.level for record in records] == [UpdateLevel.COLD]
+
+
+@pytest.mark.parametrize("connected", [here, in_a_child])
+def test_pictures_and_saved_files_arrive(connected: Connect, tmp_path: Path) -> None:
+    """A picture is what numpy makes of the image; a file goes beside the patch, also when that moves."""
+    patch = Patch()
+    board = patch.add("image.checkerboard", width=8, height=4, cell=2, dark=0.0, light=1.0)
+    viewer = patch.add("io.viewer", node_id="viewer")
+    save = patch.add("io.save_image", node_id="save", file="board.png")
+    patch.connect(board["out"], viewer["image"])
+    patch.connect(board["out"], save["image"])
+    rows, columns = np.indices((4, 8)) // 2
+    light = (rows + columns) % 2 == 1
+    with connected(patch) as client:
+        client.post(Observe({"viewer": Viewing()}))
+        client.step()
+        preview = client.take_preview("viewer")
+        assert preview is not None
+        assert preview.pixels.shape == (4, 8, 4)
+        assert set(np.unique(preview.pixels[..., 0] > 128)) == {False, True}
+        dark_first = bool(preview.pixels[0, 0, 0] > 128)
+        np.testing.assert_array_equal(preview.pixels[..., 0] > 128, light ^ dark_first)
+        assert client.take_preview("viewer") is None
+        save_patch(patch, tmp_path / "board.loom")
+        client.post(SaveOutputs("save"))
+        client.step()
+        saved = [event for event in client.take_events() if isinstance(event, Saved)]
+        assert [file.path for file in saved] == [str(tmp_path / "board.png")]
+        assert (tmp_path / "board.png").is_file()
+
+
+def test_a_child_that_dies_is_told_in_one_message() -> None:
+    """By the last report, one event and whatever is asked from then on; closing is as always."""
+    patch = saxpy_patch()
+    with in_a_child(patch) as client:
+        client.step()
+        client.take_report()
+        os.kill(the_child(), signal.SIGKILL)
+        report = wait_for(client, lambda r: r.failed)
+        assert set(report.nodes) == {"x", "y", "saxpy"}
+        assert not report.running
+        (told,) = [event for event in client.take_events() if isinstance(event, Diagnostic)]
+        assert report.diagnostics == (told,)
+        assert told.message == "engine's process must keep running, got its end: it was ended by SIGKILL"
+        patch.set("saxpy", a=1.0)  # the document can still be edited
+        for ask in (client.step, client.stop, lambda: client.read(patch["saxpy"]["out"])):
+            with pytest.raises(DeviceError, match="engine's process must keep running"):
+                ask()
+        assert client.take_events() == []
+
+
+def the_child() -> int:
+    """Return the process id of this process's only child that is an engine."""
+    done = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "app engine"], capture_output=True, check=True)
+    return int(done.stdout)
+
+
+def test_a_question_that_waits_is_refused_when_the_child_dies() -> None:
+    """Nobody waits for an answer that never comes."""
+    with in_a_child(saxpy_patch()) as client:
+        pid = the_child()
+        os.kill(pid, signal.SIGSTOP)
+        timer = threading.Timer(0.2, os.kill, (pid, signal.SIGKILL))
+        timer.start()
+        with pytest.raises(DeviceError, match="ended by SIGKILL"):
+            client.step()
+        timer.join()
+
+
+def test_closing_ends_the_child() -> None:
+    """With status 0, and what is asked afterwards is refused as by an engine here."""
+    client = in_a_child(saxpy_patch())
+    client.step()
+    client.close()
+    client.close()
+    with pytest.raises(WarploomError, match="engine must be open, got one that was closed"):
+        client.step()
+    with pytest.raises(subprocess.CalledProcessError):
+        the_child()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["no-such-program"], "engine command must be one that runs, got .*: No such file or directory"),
+        ([sys.executable, "-c", "pass"], "got its end: it ended with status 0"),
+        ([sys.executable, "-c", "print('x' * 10**6, flush=True)"], "got its end"),
+        ([sys.executable, "-c", r"print('\0\0\0\1x', end='', flush=True); input()"], "it sent what is no message"),
+    ],
+)
+def test_a_command_that_is_no_engine_is_named(command: list[str], message: str) -> None:
+    """One DeviceError that says what came of it."""
+    with pytest.raises(DeviceError, match=message):
+        connect(saxpy_patch(), command)
+
+
+@pytest.mark.parametrize("connected", [here, in_a_child])
+def test_what_an_engine_refuses_is_the_same_exception(connected: Connect) -> None:
+    """Of the same class, with the same words."""
+    patch = saxpy_patch()
+    with connected(patch) as client:
+        with pytest.raises(PatchError, match="outputs must come from a running patch"):
+            client.save_outputs()
+        with pytest.raises(PatchError, match=r"port nobody.out must be part of the running graph"):
+            client.read(PortRef("nobody", "out"))
+
+
+def test_an_unknown_device_is_refused() -> None:
+    """As it is here."""
+    with pytest.raises(DeviceError, match='device must be "auto", "host" or "cuda:0"'):
+        connect(Patch(), COMMAND, "abacus")
+
+
+def test_memory_of_the_users_own_is_refused_on_its_node() -> None:
+    """An array here is not in the child; the rest of the patch can still be edited."""
+    patch = saxpy_patch()
+    patch.add("io.external", node_id="mine", array=np.ones(4, np.float32))
+    with in_a_child(patch) as client:
+        (told,) = client.step().diagnostics
+        assert told.node == "mine"
+        assert "got one in another process than the engine; use io.array for a copy of it" in told.message
+
+
+def test_blocks_that_the_person_trusts_run_in_the_child(tmp_path: Path) -> None:
+    """What they print is no message."""
+    (tmp_path / "loud.py").write_text(
+        "from engine.api import Block, BlockBuilder, Out, f32, port\n"
+        "print('loud')\n"
+        "class Loud(Block, id='test_pipe.loud', category='Test'):\n"
+        "    'Prints.'\n"
+        "    out: Out[f32] = port(shape='[4]', doc='Zeros.')\n"
+        "    def describe(self, build: BlockBuilder) -> None:\n"
+        "        'Zeros.'\n"
+        "        print('louder' * 10000)\n"
+        "        build.fill(self.out)\n"
+    )
+    trust_blocks(tmp_path)
+    try:
+        patch = Patch()
+        loud = patch.add("test_pipe.loud")
+        with in_a_child(patch) as client:
+            assert client.step().diagnostics == ()
+            assert client.read(loud["out"]).tolist() == [0.0] * 4
+    finally:
+        forget_blocks(tmp_path)
