@@ -50,10 +50,13 @@ class GraphDescription:
             found.setdefault(c.source, []).append(c.target)
         return found
 
-    def looked_at_in(self, node: BlockNode) -> list[PortRef]:
-        """Return what is read of a block when a frame is done: what it shows, and outputs that feed nothing."""
-        fed, ports = self.targets_of, [PortRef(node.id, display.buffer) for display in node.description.displays]
-        return ports + [p for spec in node.description.outputs if (p := PortRef(node.id, spec.name)) not in fed]
+    @cached_property
+    def looked_at(self) -> frozenset[PortRef]:
+        """What is read when a frame is done: what blocks show, and outputs that feed nothing."""
+        fed = {c.source for c in self.connections}
+        found = [PortRef(node.id, rule.name) for node in self.nodes for rule in node.description.rules.outputs]
+        shown = [PortRef(n.id, display.buffer) for n in self.nodes for display in n.description.displays]
+        return frozenset(found).difference(fed).union(shown)
 
     def without(self, removed: Iterable[str]) -> GraphDescription:
         """Return the description less some nodes, what lies inside them and every connection at either."""
@@ -88,9 +91,6 @@ class GraphDescription:
         while more := {node.id for node in inside if node.id not in gone and region_of(node.region) in gone}:
             gone |= more
         return gone
-
-
-# Nesting: which regions lie in which, as the compiler asks it of a description; see `engine.patch.regions`.
 
 
 class Nesting:

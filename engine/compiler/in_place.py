@@ -6,7 +6,7 @@ after the other; views look at parts of it. Blocks that touch parts without a co
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -100,33 +100,14 @@ class _Access:
 
 
 def in_place_order(
-    description: GraphDescription,
-    buffers: BufferPlan,
-    nesting: Nesting,
-    owners: Container[PortRef] | None = None,
+    description: GraphDescription, buffers: BufferPlan, nesting: Nesting
 ) -> tuple[list[InPlaceOrder], list[Diagnostic]]:
-    """Return what must come before what, and errors where two blocks change the same contents.
-
-    With `owners`, only contents that lie in those buffers are looked at.
-    """
-    changing = [
-        (node, spec)
-        for node in description.nodes
-        if node.description.changed_inputs
-        for spec in node.description.inputs
-        if spec.name in node.description.changed_inputs
-    ]
-    if owners is not None:
-        places = buffers.places
-        changing = [
-            (node, spec)
-            for node, spec in changing
-            if (place := places.get(PortRef(node.id, spec.name))) is not None and place.owner in owners
-        ]
+    """Return what must come before what, and errors where two blocks change the same contents."""
     wanted = {
         contents_of(description, source)
-        for node, spec in changing
-        if (source := description.source_of.get(PortRef(node.id, spec.name))) is not None
+        for node in description.nodes
+        for name in node.description.changed_inputs
+        if (source := description.source_of.get(PortRef(node.id, name))) is not None
     }
     orders: list[InPlaceOrder] = []
     problems: list[Diagnostic] = []
@@ -179,7 +160,7 @@ def _accesses(description: GraphDescription, buffers: BufferPlan, contents: Port
             spec = block.rules.input_of[target.port].spec
             changes = target.port in block.changed_inputs
             if changes or target.port in block.read_inputs:
-                found.append(_Access(target, buffers.places[target], changes, spec.delayed))
+                found.append(_Access(target, buffers.blocks[target.node].places[target.port], changes, spec.delayed))
             waiting += [PortRef(target.node, view.target) for view in block.views if view.source == target.port]
     return sorted(found, key=lambda access: (access.port.node, access.port.port))
 

@@ -6,6 +6,7 @@ A region is one operation whose bodies are scopes of their own; the operations o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -71,8 +72,7 @@ class Scope:
     members: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(NamedTuple):
     """All operations, each after what it depends on, and the scopes; scope 0 is the top."""
 
     operations: tuple[Operation, ...]

@@ -6,62 +6,51 @@ before them, then by node id: the same description always gives the same order.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.compiler.buffers import BufferPlan
-from engine.compiler.description import BlockNode, GraphDescription, Nesting
+from engine.compiler.checking.check import Checked
+from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.in_place import REMEDY, InPlaceOrder, crossing_branches, in_place_order, late_reader
 from engine.diagnostics import Diagnostic, error
-from engine.patch.changes import PortRef
 
 #: The blocks of each scope in the order in which they run, by scope.
 Order = dict[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class Ranks:
-    """How many blocks must come before each one at least, and what in-place changes order beside connections."""
-
-    levels: dict[str, int]
-    in_place: tuple[InPlaceOrder, ...]
-
-
-def order_blocks(
-    description: GraphDescription, buffers: BufferPlan, nesting: Nesting
-) -> tuple[Order, list[Diagnostic]]:
+def order_blocks(checked: Checked, buffers: BufferPlan, nesting: Nesting) -> tuple[Order, list[Diagnostic]]:
     """Return the blocks by scope, and errors where in-place changes or branches allow no order.
 
     The description must have no cycles but through delayed inputs.
     """
-    ranks, problems = rank_blocks(description, buffers, nesting)
-    return (ordered(description, ranks), []) if ranks is not None else ({}, problems)
-
-
-def rank_blocks(
-    description: GraphDescription, buffers: BufferPlan, nesting: Nesting
-) -> tuple[Ranks | None, list[Diagnostic]]:
-    """Return what `ordered` goes by; None, and errors, where in-place changes or branches allow no order."""
+    description = checked.description
     in_place, problems = in_place_order(description, buffers, nesting)
     problems += crossing_branches(description, nesting)
     if problems:
-        return None, problems
-    edges = _connection_edges(description, nesting)
-    edges += [nesting.lift(order.before, order.after) for order in in_place]
-    levels = _levels((node.id for node in description.nodes), edges)
-    if levels is None:
-        return None, _late_readers(description, in_place, nesting)
-    return Ranks(levels, tuple(in_place)), []
-
-
-def ordered(description: GraphDescription, ranks: Ranks) -> Order:
-    """Return the blocks of each scope by level, then by id."""
-    level = ranks.levels
+        return {}, problems
+    following: Mapping[str, Sequence[str]] = checked.dataflow.following
+    if not nesting.is_flat or any(node.description.delayed_inputs for node in description.nodes):
+        following = _with_edges(dict.fromkeys(following, ()), _connection_edges(description, nesting))
+    if in_place:
+        edges = [nesting.lift(order.before, order.after) for order in in_place]
+        level = _levels(_with_edges(following, edges))
+    else:
+        level = _levels(following)
+    if level is None:
+        return {}, _late_readers(following, in_place, nesting)
     scopes: dict[str, list[tuple[int, str]]] = {}
     for node in description.nodes:
         scopes.setdefault(node.region, []).append((level[node.id], node.id))
-    return {scope: tuple(node for _, node in sorted(members)) for scope, members in scopes.items()}
+    return {scope: tuple([node for _, node in sorted(members)]) for scope, members in scopes.items()}, []
+
+
+def _with_edges(following: Mapping[str, Sequence[str]], edges: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return who follows whom with more edges; one from a block to itself orders nothing."""
+    found = {node: list(others) for node, others in following.items()}
+    for before, after in edges:
+        if before != after:
+            found[before].append(after)
+    return found
 
 
 def _connection_edges(description: GraphDescription, nesting: Nesting) -> list[tuple[str, str]]:
@@ -71,50 +60,38 @@ def _connection_edges(description: GraphDescription, nesting: Nesting) -> list[t
     the end of each turn must be there before the first one.
     """
     by_id = description.by_id
-    if nesting.is_flat and not any(node.description.delayed_inputs for node in description.nodes):
-        return [(connection.source.node, connection.target.node) for connection in description.connections]
-    late = {node.id for node in description.nodes if node.description.delayed_inputs}
     edges = []
     for connection in description.connections:
         target = connection.target
         edge = nesting.lift(connection.source.node, target.node)
-        if target.node not in late or edge[1] != target.node or not _is_delayed(by_id, target):
+        if edge[1] != target.node or target.port not in by_id[target.node].description.delayed_inputs:
             edges.append(edge)
     return edges
 
 
-def _is_delayed(by_id: dict[str, BlockNode], target: PortRef) -> bool:
-    return target.port in by_id[target.node].description.delayed_inputs
-
-
-def _levels(nodes: Iterable[str], edges: list[tuple[str, str]]) -> dict[str, int] | None:
-    """Return the longest way to each node, or None when there is a cycle."""
-    level = dict.fromkeys(nodes, 0)
-    following: dict[str, list[str]] = defaultdict(list)
-    missing: dict[str, int] = defaultdict(int)
-    for before, after in edges:
-        if before != after:
-            following[before].append(after)
-            missing[after] += 1
-    ready = [node for node in level if node not in missing]
-    done = 0
+def _levels(following: Mapping[str, Sequence[str]]) -> dict[str, int] | None:
+    """Return the length of the longest path to each node, or None when there is a cycle."""
+    level = dict.fromkeys(following, 0)
+    missing = dict.fromkeys(following, 0)
+    for others in following.values():
+        for other in others:
+            missing[other] += 1
+    ready = [node for node, count in missing.items() if not count]
     for node in ready:  # grows as nodes become ready
-        done += 1
         beyond = level[node] + 1
-        for other in following.get(node, ()):
+        for other in following[node]:
             if level[other] < beyond:
                 level[other] = beyond
             missing[other] = left = missing[other] - 1
             if not left:
                 ready.append(other)
-    return level if done == len(level) else None
+    return level if len(ready) == len(level) else None
 
 
-def _late_readers(description: GraphDescription, in_place: list[InPlaceOrder], nesting: Nesting) -> list[Diagnostic]:
+def _late_readers(
+    following: Mapping[str, Sequence[str]], in_place: list[InPlaceOrder], nesting: Nesting
+) -> list[Diagnostic]:
     """Return what is wrong when connections alone have an order and in-place changes leave none."""
-    following: dict[str, set[str]] = {}
-    for before, after in _connection_edges(description, nesting):
-        following.setdefault(before, set()).add(after)
     problems = []
     for order in in_place:
         before, after = nesting.lift(order.before, order.after)
@@ -122,17 +99,17 @@ def _late_readers(description: GraphDescription, in_place: list[InPlaceOrder], n
             problems.append(late_reader(order))
     if not problems:
         node = min((order.after for order in in_place), default="")
-        problems.append(error("in-place blocks must have an order, got a circle", node=node, remedy=REMEDY))
+        problems.append(error("in-place blocks must have an order, got a cycle", node=node, remedy=REMEDY))
     return problems
 
 
-def _reaches(following: dict[str, set[str]], start: str, goal: str) -> bool:
+def _reaches(following: Mapping[str, Sequence[str]], start: str, goal: str) -> bool:
     seen, waiting = {start}, [start]
     while waiting:
         node = waiting.pop()
         if node == goal:
             return True
-        fresh = following.get(node, set()) - seen
+        fresh = set(following[node]) - seen
         seen |= fresh
         waiting += fresh
     return False

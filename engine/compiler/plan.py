@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from engine.blocktypes.entries import KernelEntry, Status
-from engine.compiler.amending.amend import amend
-from engine.compiler.amending.amendment import Amendment
-from engine.compiler.amending.extending import extend_placement
-from engine.compiler.amending.holding import hold_placement
-from engine.compiler.amending.placement import amend_placement
 from engine.compiler.buffers import BufferPlan, Lifetime, plan_buffers
 from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
@@ -20,7 +15,7 @@ from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.inlining import Inlined, inline
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import Operation, Scope
-from engine.compiler.ordering import Order, Ranks, ordered, rank_blocks
+from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, GraphValidationError
@@ -44,9 +39,6 @@ class Plan:
     placement: Placement
     #: What is read when a frame is done: displays, and outputs that feed nothing.
     looked_at: frozenset[PortRef]
-    #: By what the blocks are ordered, and how the plan was made from an earlier one, if it was.
-    ranks: Ranks | None = field(default=None, compare=False, repr=False)
-    amendment: Amendment | None = field(default=None, compare=False, repr=False)
 
     @property
     def layouts(self) -> Layouts:
@@ -89,72 +81,30 @@ def make_plan(
     """Run the phases in order; GraphValidationError lists every problem.
 
     `pinned` are ports whose contents are to last to the end of the frame. With `previous`, the plan of an earlier
-    version of the description, what did not change is taken over.
+    version of the description, each phase keeps its results for blocks of which nothing that they follow from changed.
     """
     inlined = inline(description)
     return _plan(inlined.description, inlined, pinned, previous)
 
 
 def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[PortRef], previous: Plan | None) -> Plan:
-    checked = check(description, previous.checked if previous else None)
+    checked = check(description, previous.checked if previous is not None else None)
     if checked.errors:
         raise GraphValidationError(checked.errors, (*checked.warnings, *checked.advice))
-    amended = amend(checked, previous) if previous is not None else None
-    if amended is not None:
-        assert previous is not None
-        buffers, order, operations, scopes = amended.buffers, amended.order, amended.operations, previous.scopes
-        if len(operations) != len(previous.operations):
-            scopes = (replace(scopes[0], members=tuple(range(len(operations)))),)
-        ranks: Ranks | None = amended.ranks
-    else:
-        nesting = Nesting(description)
-        buffers = plan_buffers(description, checked.nodes, checked.layouts, checked.view_offsets)
-        ranks, problems = rank_blocks(description, buffers, nesting)
-        if ranks is None:
-            raise GraphValidationError(problems, (*checked.warnings, *checked.advice))
-        order = ordered(description, ranks)
-        planned = schedule(description, order, buffers, region_outputs(description, buffers, nesting))
-        operations, scopes = planned.operations, planned.scopes
-    looked = _looked_at(description) if amended is None or previous is None else _looked_again(checked, previous)
-    lasting = frozenset(buffers.places[port].owner for port in (pinned | looked) if port in buffers.places)
-    placement, keep = None, previous.placement if previous is not None else None
-    if previous is not None and keep is not None and lasting.isdisjoint(keep.offsets) and scopes == previous.scopes:
-        placement = hold_placement(operations, previous.operations, buffers, previous.buffers, keep)
-    if placement is None and amended is not None and keep is not None:
-        placement = extend_placement(operations, amended.amendment, buffers, lasting, keep)
-        if placement is None:
-            placement = amend_placement(operations, scopes, buffers, lasting, keep)
-    if placement is None:
-        placement = place_buffers(operations, scopes, buffers, lasting, keep)
-    amendment = amended.amendment if amended is not None else None
-    return Plan(
-        description,
-        inlined,
-        checked,
-        order,
-        buffers,
-        operations,
-        scopes,
-        placement,
-        looked,
-        ranks=ranks,
-        amendment=amendment,
-    )
-
-
-def _looked_at(description: GraphDescription) -> frozenset[PortRef]:
-    """Return the ports that are read when a frame is done: what is shown, and outputs that feed nothing."""
-    return frozenset(port for node in description.nodes for port in description.looked_at_in(node))
-
-
-def _looked_again(checked: Checked, previous: Plan) -> frozenset[PortRef]:
-    """Return what `_looked_at` would after a small edit: only blocks whose connections changed may differ."""
-    assert checked.edit is not None
-    edit, by_id = checked.edit.differences, checked.description.by_id
-    touched = {connection.source.node for connection in (*edit.made, *edit.cut)}
-    touched |= {node.id for node in edit.changed} | set(edit.gone)
-    kept = frozenset(port for port in previous.looked_at if port.node not in touched)
-    return kept.union(*(checked.description.looked_at_in(by_id[node]) for node in touched if node in by_id))
+    nesting = Nesting(description)
+    buffers = plan_buffers(checked, previous.buffers if previous is not None else None)
+    order, problems = order_blocks(checked, buffers, nesting)
+    if problems:
+        raise GraphValidationError(problems, (*checked.warnings, *checked.advice))
+    defaults = region_outputs(description, buffers, nesting)
+    earlier = previous.operations if previous is not None else ()
+    operations, scopes = schedule(description, order, buffers, defaults, earlier)
+    looked = description.looked_at
+    places = (buffers.find(port.node, port.port) for port in (pinned | looked))
+    lasting = frozenset([place.owner for place in places if place is not None])
+    keep = previous.placement if previous is not None else None
+    placement = place_buffers(operations, scopes, buffers, lasting, keep)
+    return Plan(description, inlined, checked, order, buffers, operations, scopes, placement, looked)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ is one operation to those around it: it touches what its bodies touch.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from engine.blocktypes.entries import (
     BufferArgument,
@@ -21,13 +20,21 @@ from engine.blocktypes.entries import (
     KernelEntry,
     StatusKind,
     ValueArgument,
-    buffer_arguments,
 )
-from engine.compiler.buffers import TRANSIENT, BufferPlan, Place, kept_name
+from engine.compiler.buffers import (
+    FRAME_UPLOAD,
+    TRANSIENT,
+    Access,
+    BlockBuffers,
+    BufferPlan,
+    Place,
+    condition_place,
+    entry_access,
+    kept_name,
+)
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
 from engine.compiler.hazards import Hazards
 from engine.compiler.operations import (
-    FRAME,
     AnyEntry,
     ClearStatus,
     DownloadStatus,
@@ -42,12 +49,6 @@ from engine.patch.changes import PortRef
 from engine.patch.regions import TOP, scope_text
 from engine.types import DType, nearest_number
 
-# Defaults: what the outputs of a region hold when it is skipped, so that whoever reads them finds what is declared.
-#
-# A buffer that is made inside a region and read outside it is filled before the region; so is one inside several
-# regions, before each of those that the reader is not in.
-
-
 _KERNELS = {size: Kernel("control.cu", f"fill_{8 * size}") for size in (1, 2, 4, 8)}
 _THREADS = 256
 
@@ -55,16 +56,19 @@ _THREADS = 256
 def region_outputs(
     description: GraphDescription, buffers: BufferPlan, nesting: Nesting
 ) -> dict[str, tuple[PortRef, ...]]:
-    """Return, by region block, the buffers to fill before it."""
+    """Return, by region block, the buffers to fill before it, so that a reader finds the default when it is skipped.
+
+    These are made inside the region and read outside it; one inside several regions is filled before each of those that
+    the reader is not in.
+    """
     if nesting.is_flat:
         return {}
     readers: dict[PortRef, set[str]] = {}
     for connection in description.connections:
-        place = buffers.places.get(connection.target)
-        if place is not None:
-            readers.setdefault(place.owner, set()).add(nesting.scope_of(connection.target.node))
-    for port in (port for node in description.nodes for port in description.looked_at_in(node)):
-        readers.setdefault(buffers.places[port].owner, set()).add(TOP)
+        owner = buffers.owner_of(connection.target)
+        readers.setdefault(owner, set()).add(nesting.scope_of(connection.target.node))
+    for port in description.looked_at:
+        readers.setdefault(buffers.owner_of(port), set()).add(TOP)
     outputs: dict[str, dict[PortRef, None]] = {}
     for owner, buffer in buffers.allocations.items():
         scope = nesting.scope_of(owner.node)
@@ -88,16 +92,18 @@ def fill_entry(dtype: DType, elements: int, default: float, name: str) -> FillEn
     return KernelEntry(_KERNELS[number.itemsize], (count,), (_THREADS, 1, 1), arguments)
 
 
-_FRAME_PLACE = Place(FRAME, 0, 16)
-_NONE: tuple[Place, ...] = ()
-_owner = attrgetter("owner")
-
-
 def schedule(
-    description: GraphDescription, order: Order, buffers: BufferPlan, defaults: Mapping[str, tuple[PortRef, ...]]
+    description: GraphDescription,
+    order: Order,
+    buffers: BufferPlan,
+    defaults: Mapping[str, tuple[PortRef, ...]],
+    previous: Sequence[Operation] = (),
 ) -> Schedule:
-    """Return the operations, each after what it depends on; `defaults` are the buffers to fill before each region."""
-    scheduler = _Scheduler(description, order, buffers, defaults)
+    """Return the operations, each after what it depends on; `defaults` are the buffers to fill before each region.
+
+    Operations that are as they were among the `previous` ones are the same objects.
+    """
+    scheduler = _Scheduler(description, order, buffers, defaults, previous)
     body = scheduler.open(TOP, -1, -1)
     scheduler.add_start(body)
     scheduler.add_blocks(body)
@@ -127,18 +133,23 @@ class _Scheduler:
         order: Order,
         buffers: BufferPlan,
         defaults: Mapping[str, tuple[PortRef, ...]],
+        previous: Sequence[Operation],
     ) -> None:
         self._description = description
         self._order = order
         self._buffers = buffers
-        self._places = buffers.places
         self._defaults = defaults
+        self._previous = previous
+        #: Where the operations of each block began in `previous`.
+        self._starts = {operation.node: index for index, operation in enumerate(previous) if operation.place == 0}
         self.operations: list[Operation] = []
         self.scopes: list[Scope] = []
         self._status = tuple(
-            self._places[PortRef(node.id, status.buffer)]
-            for node in description.nodes
-            for status in node.description.statuses
+            [
+                buffers.blocks[node.id].places[status.buffer]
+                for node in description.nodes
+                for status in node.description.statuses
+            ]
         )
 
     def open(self, name: str, region: int, parent: int) -> _Body:
@@ -151,8 +162,7 @@ class _Scheduler:
         """Keep what the delays of a scope are to give in its next turn or frame."""
         for node, delay in body.delays:
             kept = BufferArgument(kept_name(delay), reads=False, writes=True)
-            entry = CopyEntry(kept, delay.source)
-            self._add(body, node, entry, *self._touched(node, entry), -1)
+            self._add_move(body, node, CopyEntry(kept, delay.source))
 
     def close(self, body: _Body) -> None:
         """End a scope."""
@@ -162,129 +172,95 @@ class _Scheduler:
     def add_start(self, body: _Body) -> None:
         """Add what every frame begins with: the frame uniforms for the kernels that read them, cleared status words."""
         if any(node.description.uses_frame for node in self._description.nodes):
-            self._add(body, "", UploadFrame(), _NONE, (_FRAME_PLACE,), -1)
+            self._add(body, "", UploadFrame(), FRAME_UPLOAD, -1)
         # Others are written in every frame: only one in a region may miss that.
-        may_last = any(
+        if self._status and any(
             status.kind is StatusKind.STOPPED or node.region != TOP
             for node in self._description.nodes
             for status in node.description.statuses
-        )
-        if may_last:
-            self._add(body, "", ClearStatus(), _NONE, self._status, -1)
+        ):
+            self._add(body, "", ClearStatus(), Access.of((), self._status), -1)
 
     def add_end(self, body: _Body) -> None:
         """Add what every frame ends with: the status words go back to the host."""
         if self._status:
-            self._add(body, "", DownloadStatus(), self._status, _NONE, -1)
+            self._add(body, "", DownloadStatus(), Access.of(self._status, ()), -1)
 
     def add_blocks(self, body: _Body) -> None:
         """Add the operations of every block in the scope."""
-        by_id, operations = self._description.by_id, self.operations
-        self._add_delays(body)
-        for node_id in self._order.get(body.name, ()):
-            node = by_id[node_id]
-            block = node.description
-            for place, entry in enumerate(block.entries):
-                if not isinstance(entry, DelayEntry):
-                    touched = self._touched(node_id, entry)
-                    operations.append(self._made(len(operations), body, node_id, entry, *touched, place))
+        by_id, blocks = self._description.by_id, self._buffers.blocks
+        members = self._order.get(body.name, ())
+        for node_id in members:
+            if by_id[node_id].description.delays:
+                self._add_delays(body, node_id)
+        for node_id in members:
+            block = by_id[node_id].description
+            self._add_entries(body, blocks[node_id], node_id, block.entries, 0)
             if block.control is not None:
-                self._add_region(body, node, len(block.entries))
+                self._add_region(body, by_id[node_id], len(block.entries))
 
-    def _add_delays(self, body: _Body) -> None:
-        """Find the delays that copy; in a region their outputs get what the last turn kept, before anything else."""
-        by_id = self._description.by_id
-        for node_id in self._order.get(body.name, ()):
-            for delay in by_id[node_id].description.delays:
-                if PortRef(node_id, kept_name(delay)) not in self._places:
-                    continue
-                body.delays.append((node_id, delay))
-                if body.name != TOP:
-                    entry = CopyEntry(delay.target, BufferArgument(kept_name(delay), reads=True, writes=False))
-                    self._add(body, node_id, entry, *self._touched(node_id, entry), -1)
+    def _add_entries(self, body: _Body, buffers: BlockBuffers, node: str, entries: Iterable[Entry], first: int) -> None:
+        """Add operations of a block, of which `first` is the place of the first one."""
+        for place, entry in enumerate(entries, first):
+            if not isinstance(entry, DelayEntry):
+                self._add(body, node, entry, buffers.accesses[place], place)
 
-    def _add_entry(self, body: _Body, node: str, entry: Entry, place: int) -> None:
-        if not isinstance(entry, DelayEntry):
-            self._add(body, node, entry, *self._touched(node, entry), place)
+    def _add_delays(self, body: _Body, node: str) -> None:
+        """Note the delays that copy; in a region their outputs get what the last turn kept, before anything else."""
+        for delay in self._description.by_id[node].description.delays:
+            if self._buffers.find(node, kept_name(delay)) is None:
+                continue
+            body.delays.append((node, delay))
+            if body.name != TOP:
+                kept = BufferArgument(kept_name(delay), reads=True, writes=False)
+                self._add_move(body, node, CopyEntry(delay.target, kept))
 
     def _add_region(self, body: _Body, node: BlockNode, place: int) -> None:
-        control = node.description.control
+        control, buffers = node.description.control, self._buffers.blocks[node.id]
         assert control is not None
         for owner in self._defaults.get(node.id, ()):
             layout = self._buffers.allocations[owner].layout
-            spec = next(
-                (s for s in self._description.by_id[owner.node].description.outputs if s.name == owner.port), None
-            )
-            default = spec.default or 0.0 if spec is not None else 0.0
+            rule = self._description.by_id[owner.node].description.rules.output_of.get(owner.port)
+            default = rule.spec.default or 0.0 if rule is not None else 0.0
             fill = fill_entry(layout.dtype, layout.size_bytes // layout.dtype.size_bytes, default, owner.port)
-            self._add(body, owner.node, fill, _NONE, (self._places[owner],), -1)
-        for offset, entry in enumerate(control.begin):
-            self._add_entry(body, node.id, entry, place + offset)
+            self._add_move(body, owner.node, fill)
+        self._add_entries(body, buffers, node.id, control.begin, place)
+        place += len(control.begin)
         index = len(self.operations)
         self.operations.append(Operation(node.id, RegionEntry(control.kind, ()), frozenset(), frozenset(), ()))
-        place += len(control.begin)
         inner: list[_Body] = []
         for branch in control.kind.branches:
             inside = self.open(scope_text(node.id, branch), index, body.number)
             self.add_blocks(inside)
             self.keep(inside)
-            for offset, entry in enumerate(control.turn):
-                self._add_entry(inside, node.id, entry, place + 1 + offset)
+            self._add_entries(inside, buffers, node.id, control.turn, place + 1)
             self.close(inside)
             inner.append(inside)
         entered = RegionEntry(control.kind, tuple(inside.number for inside in inner))
         reads = dict.fromkeys(touched for inside in inner for touched in inside.reads)
         writes = dict.fromkeys(touched for inside in inner for touched in inside.writes)
-        touched = (*reads, _condition(node.id)), tuple(writes)
-        self.operations[index] = self._made(index, body, node.id, entered, *touched, place)
+        access = Access.of((*reads, condition_place(node.id)), tuple(writes))
+        self.operations[index] = self._made(index, body, node.id, entered, access, place)
 
-    def _touched(self, node: str, entry: Entry) -> tuple[list[Place], list[Place]]:
-        return touched_places(self._places, node, entry)
+    def _add_move(self, body: _Body, node: str, entry: KernelEntry | FillEntry | CopyEntry) -> None:
+        """Add what the compiler does for a block: a copy or a fill of one of its buffers."""
+        self._add(body, node, entry, entry_access(self._buffers, node, entry), -1)
 
-    def _add(
-        self, body: _Body, node: str, entry: AnyEntry, reads: Collection[Place], writes: Collection[Place], place: int
-    ) -> None:
-        self.operations.append(self._made(len(self.operations), body, node, entry, reads, writes, place))
+    def _add(self, body: _Body, node: str, entry: AnyEntry, access: Access, place: int) -> None:
+        self.operations.append(self._made(len(self.operations), body, node, entry, access, place))
 
-    def _made(
-        self,
-        index: int,
-        body: _Body,
-        node: str,
-        entry: AnyEntry,
-        reads: Collection[Place],
-        writes: Collection[Place],
-        place: int,
-    ) -> Operation:
+    def _made(self, index: int, body: _Body, node: str, entry: AnyEntry, access: Access, place: int) -> Operation:
         """Return an operation, after having entered what it touches."""
-        after = body.hazards.add(index, reads, writes)
+        after = body.hazards.add(index, access.reads, access.writes)
         body.members.append(index)
         if body.number:  # the region around it touches what it touches
-            body.reads.update(dict.fromkeys(reads))
-            body.writes.update(dict.fromkeys(writes))
-        read, written = frozenset(map(_owner, reads)), frozenset(map(_owner, writes))
-        return Operation(node, entry, read, written, after, body.number, place)
-
-
-def _condition(region: str) -> Place:
-    """Return what stands for a region's condition, which is no memory but is written and read like a buffer."""
-    return Place(PortRef(region, ""), 0, 8)
-
-
-def touched_places(places: Mapping[PortRef, Place], node: str, entry: Entry) -> tuple[list[Place], list[Place]]:
-    """Return what an entry of a block reads and writes."""
-    reads: list[Place] = []
-    writes: list[Place] = []
-    for argument in entry.buffers if type(entry) is KernelEntry else buffer_arguments(entry):
-        place = places.get(PortRef(node, argument.name))
-        if place is not None:
-            if argument.reads:
-                reads.append(place)
-            if argument.writes:
-                writes.append(place)
-    if isinstance(entry, KernelEntry):
-        if entry.uses_frame:
-            reads.append(_FRAME_PLACE)
-        if entry.sets_condition:
-            writes.append(_condition(node))
-    return reads, writes
+            body.reads.update(dict.fromkeys(access.reads))
+            body.writes.update(dict.fromkeys(access.writes))
+        reads, writes = access.read_owners, access.written_owners
+        known = self._starts.get(node, -1) + place
+        if place >= 0 and 0 <= known < len(self._previous):
+            old = self._previous[known]
+            is_same = old.entry is entry and old.reads is reads and old.writes is writes and old.after == after
+            if is_same and old.node == node and old.place == place and old.scope == body.number:
+                return old
+        return Operation(node, entry, reads, writes, after, body.number, place)

@@ -24,8 +24,7 @@ def ordered(patch: GraphDescription) -> tuple[Order, list[Diagnostic]]:
     """Return the blocks by scope in their order, and what allows none."""
     checked = check(patch)
     assert not checked.errors
-    buffers = plan_buffers(patch, checked.nodes, checked.layouts, checked.view_offsets)
-    return order_blocks(patch, buffers, Nesting(patch))
+    return order_blocks(checked, plan_buffers(checked), Nesting(patch))
 
 
 def test_order_follows_connections_and_names() -> None:
@@ -79,7 +78,7 @@ def test_a_reader_that_needs_the_writers_result_is_refused() -> None:
     assert problem.remedy == "put a Copy block between s.out and both"
 
 
-def test_a_circle_of_in_place_blocks_is_refused() -> None:
+def test_a_cycle_of_in_place_blocks_is_refused() -> None:
     """Two writers that each read what the other changes have no order, though no connection closes a cycle."""
     patch = graph(
         source("s", 4),
@@ -90,7 +89,7 @@ def test_a_circle_of_in_place_blocks_is_refused() -> None:
     )
     order, (problem,) = ordered(patch)
     assert order == {}
-    assert problem.message == "in-place blocks must have an order, got a circle"
+    assert problem.message == "in-place blocks must have an order, got a cycle"
     assert "Copy" in problem.remedy
 
 

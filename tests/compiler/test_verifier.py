@@ -88,7 +88,10 @@ def with_launch(plan: Plan, index: int, grid: tuple[int, int, int]) -> Plan:
 
 
 def with_place(plan: Plan, port: str, place: Place) -> Plan:
-    return replace(plan, buffers=replace(plan.buffers, places={**plan.buffers.places, ref(port): place}))
+    node, name = ref(port).node, ref(port).port
+    block = plan.buffers.blocks[node]
+    other = structs.replace(block, places={**block.places, name: place})
+    return replace(plan, buffers=replace(plan.buffers, blocks={**plan.buffers.blocks, node: other}))
 
 
 def test_a_sound_plan_has_no_problems() -> None:

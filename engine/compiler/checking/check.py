@@ -1,20 +1,20 @@
 """Phases 1 and 2: everything that can be wrong with a patch, all at once, and the layout of every buffer.
 
-A block with an error gets no layouts, and what depends on it no errors that follow from that one. With the result of
-an earlier version of the description, only what changed is looked at.
+A block with an error gets no layouts, and what depends on it no errors that follow from that one. A block whose
+description and input layouts are as in the previous result keeps its layouts as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
 
 from engine.blocktypes.description import BlockDescription
-from engine.compiler.checking.dataflow import Survey, survey
-from engine.compiler.checking.differences import Differences
+from engine.compiler.checking.dataflow import Dataflow, trace_dataflow
 from engine.compiler.checking.layouts import Layouts, NodeLayouts, node_layouts
 from engine.compiler.checking.validation import unconnected
 from engine.compiler.description import GraphDescription
@@ -22,15 +22,8 @@ from engine.compiler.layout import Layout
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
 
-# `Checked`: what the check of a description finds out.
-
-
-@dataclass(frozen=True)
-class Edit:
-    """What led from an earlier check to this one: the differences, and blocks whose layouts or launches are new."""
-
-    differences: Differences
-    renewed: tuple[str, ...]
+_NOTHING: Mapping[str, NodeLayouts] = {}
+_NO_INPUTS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -38,16 +31,14 @@ class Checked:
     """What is known of a description.
 
     `nodes` holds the layouts and launches of every sound block, each after those that feed it (except through delayed
-    inputs); `survey` who feeds whom.
+    inputs); `dataflow` who feeds whom.
     """
 
     description: GraphDescription
-    survey: Survey
+    dataflow: Dataflow
     nodes: dict[str, NodeLayouts]
     errors: tuple[Diagnostic, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
-    #: What changed since the earlier check, when no more than that was looked at.
-    edit: Edit | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def layouts(self) -> Layouts:
@@ -61,103 +52,76 @@ class Checked:
             unconnected(node, name)
             for node in self.description.nodes
             for name in node.description.rules.advised
-            if name not in self.survey.incoming[node.id]
+            if name not in self.dataflow.incoming[node.id]
         )
-
-    @cached_property
-    def view_offsets(self) -> dict[PortRef, int]:
-        """Where the outputs that are views start in the memory of the inputs that they show, in bytes."""
-        return {
-            PortRef(node, name): offset
-            for node, n in self.nodes.items()
-            if n.offsets
-            for name, offset in n.offsets.items()
-        }
-
-    @cached_property
-    def position(self) -> dict[str, float]:
-        """The place of each sound block in the order of `nodes`; edits put blocks in between."""
-        return {node: float(position) for position, node in enumerate(self.nodes)}
-
-
-def placed(node: str, problems: Sequence[Diagnostic], sources: Mapping[str, PortRef]) -> list[Diagnostic]:
-    """Return a block's problems with its id; what was found at an input also tells from where it came."""
-    placed_ones = []
-    for problem in problems:
-        source = sources.get(problem.port) if problem.port and problem.found else None
-        message = problem.message
-        if source is not None and message.endswith(problem.found):
-            message = f"{message} from {source}"
-        placed_ones.append(msgspec.structs.replace(problem, node=node, message=message))
-    return placed_ones
-
-
-__all__ = ["Checked", "check"]
-
-_NOTHING: Mapping[str, NodeLayouts] = {}
 
 
 def check(description: GraphDescription, previous: Checked | None = None) -> Checked:
-    """Return every error and warning of a description, and the layouts and launches of the blocks that have none.
-
-    Blocks that are the same as in `previous`, with inputs of the same layouts, are taken over as they are.
-    """
-    if previous is not None:
-        from engine.compiler.checking.rechecking import recheck
-
-        checked = recheck(description, previous)
-        if checked is not None:
-            return checked
-    return _check_all(description, previous)
-
-
-def _check_all(description: GraphDescription, previous: Checked | None = None) -> Checked:
-    """Look at the whole description."""
-    found = survey(description)
+    """Return every error and warning of a description, and the layouts and launches of the blocks that have none."""
+    flow = trace_dataflow(description)
     known = previous.nodes if previous is not None else _NOTHING
     nodes: dict[str, NodeLayouts] = {}
-    errors = list(found.errors)
-    by_id, incoming, broken = description.by_id, found.incoming, found.broken
-    waiting = {connection.target.node: set[str]() for connection in found.late}
-    for connection in found.late:
-        waiting[connection.target.node].add(connection.target.port)
+    errors = list(flow.errors)
+    by_id, incoming, broken = description.by_id, flow.incoming, flow.broken
+    waiting: dict[str, set[str]] = {}
+    for connection in flow.late:
+        waiting.setdefault(connection.target.node, set()).add(connection.target.port)
     alike = _Alike()
-    for node_id in found.order:
+    for node_id in flow.order:
         if node_id in broken:
             continue
-        block = by_id[node_id].description
-        sources = incoming[node_id]
-        late = waiting.get(node_id, ()) if waiting else ()
-        inputs: list[Layout | None] = []
-        for rule in block.rules.inputs:
-            source = sources.get(rule.name)
-            if source is None or (late and rule.name in late):
-                inputs.append(None)
-                continue
-            feeding = nodes.get(source.node)
-            if feeding is None:
-                break
-            inputs.append(feeding.layouts[source.port])
+        block, sources = by_id[node_id].description, incoming[node_id]
+        late = waiting.get(node_id, _NO_INPUTS) if waiting else _NO_INPUTS
+        given = _inputs(block, sources, nodes, late)
+        if given is None:
+            continue
+        old = known.get(node_id)
+        if old is not None and old.description is block and old.inputs == given:
+            nodes[node_id] = old
+            continue
+        made = node_layouts(block, given, outputs_only=True) if late else alike.layouts(block, given)
+        if made.problems:
+            errors += _located(node_id, made.problems, sources)
         else:
-            given = tuple(inputs)
-            old = known.get(node_id) if known else None
-            if old is not None and old.description is block and old.inputs == given:
-                nodes[node_id] = old
-                continue
-            made = node_layouts(block, given, outputs_only=True) if late else alike.layouts(block, given)
-            if made.problems:
-                errors += placed(node_id, made.problems, sources)
-            else:
-                nodes[node_id] = made
-    for node_id in waiting:
-        _complete(node_id, description, found, nodes, known, errors)
-    return Checked(description, found, nodes, tuple(errors), tuple(found.warnings))
+            nodes[node_id] = made
+    for node_id in waiting:  # which are looked at again, now that what feeds them is known
+        if node_id not in nodes:
+            continue
+        block, sources = by_id[node_id].description, incoming[node_id]
+        given = _inputs(block, sources, nodes, _NO_INPUTS)
+        if given is None:
+            continue
+        old = known.get(node_id)
+        if old is not None and old.description is block and old.inputs == given:
+            nodes[node_id] = old
+        else:
+            nodes[node_id] = node_layouts(block, given)
+            errors += _located(node_id, nodes[node_id].problems, sources)
+    return Checked(description, flow, nodes, tuple(errors), tuple(flow.warnings))
+
+
+def _inputs(
+    block: BlockDescription, sources: Mapping[str, PortRef], nodes: Mapping[str, NodeLayouts], late: AbstractSet[str]
+) -> tuple[Layout | None, ...] | None:
+    """Return the layouts of a block's inputs, None for those that are `late`; None when a block before has an error."""
+    inputs: list[Layout | None] = []
+    for rule in block.rules.inputs:
+        name = rule.name
+        source = sources.get(name)
+        if source is None or name in late:
+            inputs.append(None)
+            continue
+        feeding = nodes.get(source.node)
+        if feeding is None:
+            return None
+        inputs.append(feeding.layouts[source.port])
+    return tuple(inputs)
 
 
 class _Alike:
     """The layouts of blocks with one description and the same inputs, which a patch has many of, made once.
 
-    Layouts that are equal are made one object, so that they are told apart without a look at what they say.
+    Equal layouts become one object, so that most comparisons are of identities.
     """
 
     def __init__(self) -> None:
@@ -177,29 +141,13 @@ class _Alike:
         return found
 
 
-def _complete(
-    node_id: str,
-    description: GraphDescription,
-    found: Survey,
-    nodes: dict[str, NodeLayouts],
-    known: Mapping[str, NodeLayouts],
-    errors: list[Diagnostic],
-) -> None:
-    """Look again at a block with a delayed input, now that what feeds it is known."""
-    if node_id not in nodes:
-        return
-    block = description.by_id[node_id].description
-    sources = found.incoming[node_id]
-    inputs: list[Layout | None] = []
-    for rule in block.rules.inputs:
-        source = sources.get(rule.name)
-        if source is not None and source.node not in nodes:
-            return  # which has an error of its own
-        inputs.append(None if source is None else nodes[source.node].layouts[source.port])
-    given = tuple(inputs)
-    old = known.get(node_id)
-    if old is not None and old.description is block and old.inputs == given:
-        nodes[node_id] = old
-        return
-    nodes[node_id] = node_layouts(block, given)
-    errors += placed(node_id, nodes[node_id].problems, sources)
+def _located(node: str, problems: Sequence[Diagnostic], sources: Mapping[str, PortRef]) -> list[Diagnostic]:
+    """Return a block's problems with its id; what was found at an input also tells from where it came."""
+    located = []
+    for problem in problems:
+        source = sources.get(problem.port) if problem.port and problem.found else None
+        message = problem.message
+        if source is not None and message.endswith(problem.found):
+            message = f"{message} from {source}"
+        located.append(msgspec.structs.replace(problem, node=node, message=message))
+    return located

@@ -1,4 +1,4 @@
-"""The survey of a patch: who feeds whom, and everything that is wrong before shapes are known."""
+"""The dataflow of a patch: who feeds whom, and everything that is wrong before shapes are known."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_BLOCK: _Ends = ({}, [], {}, {})
 
 
 @dataclass
-class Survey:
+class Dataflow:
     """What is known of a patch's structure.
 
     `incoming` names the output behind each connected input of a block, `following` the blocks behind each block;
@@ -49,10 +49,10 @@ class Survey:
     is_plain: bool = True
 
 
-def survey(description: GraphDescription) -> Survey:
+def trace_dataflow(description: GraphDescription) -> Dataflow:
     """Return who feeds whom and what is wrong with it."""
     nodes = description.nodes
-    found = Survey({node.id: {} for node in nodes}, {node.id: [] for node in nodes})
+    found = Dataflow({node.id: {} for node in nodes}, {node.id: [] for node in nodes})
     if len(found.incoming) < len(nodes):
         found.errors += _repeated(description)
     missing, delayed = _connect(description, found)
@@ -82,7 +82,7 @@ def survey(description: GraphDescription) -> Survey:
     return found
 
 
-def _connect(description: GraphDescription, found: Survey) -> tuple[dict[str, int], list[Connection]]:
+def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, int], list[Connection]]:
     """Enter every connection; return how many there are into each block, and those into delayed inputs."""
     incoming, following = found.incoming, found.following
     blocks: dict[str, _Ends] = {}
@@ -125,7 +125,7 @@ def _connect(description: GraphDescription, found: Survey) -> tuple[dict[str, in
 
 
 def _count_delayed(
-    description: GraphDescription, found: Survey, delayed: list[Connection], missing: dict[str, int]
+    description: GraphDescription, found: Dataflow, delayed: list[Connection], missing: dict[str, int]
 ) -> set[tuple[str, str]]:
     """Let those delayed connections order blocks from which a layout follows; return the blocks at their ends."""
     counted = set()
@@ -141,7 +141,7 @@ def _count_delayed(
     return counted
 
 
-def _order(found: Survey, missing: dict[str, int]) -> list[str]:
+def _order(found: Dataflow, missing: dict[str, int]) -> list[str]:
     following = found.following
     order = [node for node in following if node not in missing]
     for node in order:  # grows as blocks become ready
@@ -152,7 +152,7 @@ def _order(found: Survey, missing: dict[str, int]) -> list[str]:
     return order
 
 
-def _sound(description: GraphDescription, found: Survey) -> Iterator[Connection]:
+def _sound(description: GraphDescription, found: Dataflow) -> Iterator[Connection]:
     """Give the connections whose ends exist."""
     incoming = found.incoming
     rules_of = {node.id: node.description.rules for node in description.nodes}
@@ -163,13 +163,13 @@ def _sound(description: GraphDescription, found: Survey) -> Iterator[Connection]
             yield connection
 
 
-def _ordering(description: GraphDescription, found: Survey) -> Iterator[Connection]:
+def _ordering(description: GraphDescription, found: Dataflow) -> Iterator[Connection]:
     """Give the connections that order blocks."""
     late = set(found.late)
     return (connection for connection in _sound(description, found) if connection not in late)
 
 
-def _check_regions(description: GraphDescription, found: Survey, counted: set[tuple[str, str]]) -> None:
+def _check_regions(description: GraphDescription, found: Dataflow, counted: set[tuple[str, str]]) -> None:
     """Add what is wrong with regions, with connections across their borders, and cycles through them."""
     used = {region_of(node.region) for node in description.nodes}
     found.warnings += [

@@ -6,9 +6,9 @@ no adjustment, and the graph is rebuilt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.blocktypes.entries import (
@@ -19,8 +19,9 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     buffer_arguments,
 )
-from engine.compiler.amending.amendment import are_same_buffers, is_same_node
 from engine.compiler.buffers import TRANSIENT, Lifetime
+from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.difference import Difference
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
@@ -97,42 +98,54 @@ class Adjustment:
         self.running.plan = self.plan
 
 
-def is_adjustable(plan: Plan, before: Plan) -> bool:
+def is_adjustable(changes: Difference) -> bool:
     """True when both plans give the same graph nodes, up to launches, addresses and numbers that kernels take.
 
     The same buffers matter for as long as before: whether a launch may be left out is found once for a graph.
     """
+    plan, before = changes.now, changes.before
     now, then = plan.description, before.description
-    if plan.scopes != before.scopes or len(plan.operations) != len(before.operations):
+    if not changes.has_same_nodes or now.by_id.keys() != then.by_id.keys():
         return False
-    if set(now.connections) != set(then.connections) or now.by_id.keys() != then.by_id.keys():
+    if now.connections is not then.connections and set(now.connections) != set(then.connections):
         return False
     if plan.statuses != before.statuses or plan.status_owners != before.status_owners:
         return False
-    if not all(map(is_same_node, plan.operations, before.operations)):
+    if any((node.region, node.group) != (old.region, old.group) for node, old in _pairs(now, then)):
         return False
-    for node in now.nodes:
-        old = then.by_id[node.id]
-        if node is not old and (node.region, node.group) != (old.region, old.group):
-            return False
-    return are_same_buffers(plan.buffers, before.buffers) and _is_same_turn(plan, before)
+    return _are_same_buffers(plan, before) and _is_same_turn(plan, before)
 
 
-def would_adjust(plan: Plan, before: Plan) -> bool:
+def _pairs(now: GraphDescription, then: GraphDescription) -> Iterator[tuple[BlockNode, BlockNode]]:
+    """Give the blocks that are not the same object as before, each with what it was."""
+    known = then.by_id
+    return ((node, old) for node in now.nodes if node is not (old := known[node.id]))
+
+
+def _are_same_buffers(plan: Plan, before: Plan) -> bool:
+    """True when the same buffers are allocated, and the contents of each matter for as long as before."""
+    now, then = plan.buffers.allocations, before.buffers.allocations
+    return now.keys() == then.keys() and all(
+        buffer is (old := then[owner]) or buffer.lifetime is old.lifetime for owner, buffer in now.items()
+    )
+
+
+def would_adjust(changes: Difference) -> bool:
     """True when `adjust_graph` is going to find an adjustment from plan to plan, as far as plans alone can tell."""
-    if not is_adjustable(plan, before):
+    if not is_adjustable(changes):
         return False
-    moved, changes = _moving(plan, before), 0
-    for operation, old in zip(plan.operations, before.operations, strict=True):
-        entry = operation.entry
+    plan, before = changes.now, changes.before
+    moved, count = _moving(plan, before), 0
+    for index, operation in enumerate(plan.operations):
+        entry, old = operation.entry, before.operations[index]
         touched = not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
         if isinstance(entry, KernelEntry):
-            changes += touched or plan.checked.nodes[operation.node] is not before.checked.nodes[operation.node]
+            count += touched or index in changes.renewed
         elif isinstance(entry, FillEntry | CopyEntry) and (
             entry != old.entry or touched or _others(plan, before, operation)
         ):
             return False
-    return changes * (2 if plan.buffers.swaps else 1) <= MOST_CHANGES
+    return count * (2 if plan.buffers.swaps else 1) <= MOST_CHANGES
 
 
 def _moving(plan: Plan, before: Plan) -> set[PortRef]:
@@ -156,8 +169,8 @@ def _moving(plan: Plan, before: Plan) -> set[PortRef]:
 def _others(plan: Plan, before: Plan, operation: Operation) -> bool:
     """True when a fill or copy touches other bytes of its buffers than before."""
     assert isinstance(operation.entry, FillEntry | CopyEntry)
-    ports = [PortRef(operation.node, argument.name) for argument in buffer_arguments(operation.entry)]
-    return any(plan.buffers.places[port] != before.buffers.places[port] for port in ports)
+    names, node = [argument.name for argument in buffer_arguments(operation.entry)], operation.node
+    return any(plan.buffers.find(node, name) != before.buffers.find(node, name) for name in names)
 
 
 def _is_same_turn(plan: Plan, before: Plan) -> bool:
@@ -169,7 +182,9 @@ def _is_same_turn(plan: Plan, before: Plan) -> bool:
     )
 
 
-def adjust_graph(plan: Plan, device: Device, resources: Resources, running: CompiledGraph) -> Adjustment | None:
+def adjust_graph(
+    changes: Difference, device: Device, resources: Resources, running: CompiledGraph
+) -> Adjustment | None:
     """Return how a running graph becomes that of a plan for which `is_adjustable` is true; None to build it.
 
     It reads the running graph and does not touch it. GraphValidationError, with the node, when a kernel does not take
@@ -177,18 +192,16 @@ def adjust_graph(plan: Plan, device: Device, resources: Resources, running: Comp
     """
     if resources.status is not running.status or bool(resources.swapped) != (len(running.variants) == 2):
         return None
-    memories: list[Mapping[PortRef, Memory]] = [resources.memory]
-    if resources.swapped:
-        memories.append({**resources.memory, **resources.swapped})
-    changes: list[NodeChange] = []
+    memories = resources.memories
+    found: list[NodeChange] = []
     for variant, memory in zip(running.variants, memories, strict=True):
-        found = _Adjusting(plan, running.plan, device, resources, variant, memory).run()
-        if found is None:
+        more = _Adjusting(changes, device, resources, variant, memory).run()
+        if more is None:
             return None
-        changes += found
-        if len(changes) > MOST_CHANGES:
+        found += more
+        if len(found) > MOST_CHANGES:
             return None
-    return Adjustment(plan, running, tuple(memories), tuple(changes))
+    return Adjustment(changes.now, running, tuple(memories), tuple(found))
 
 
 class _Adjusting:
@@ -196,19 +209,18 @@ class _Adjusting:
 
     def __init__(
         self,
-        plan: Plan,
-        before: Plan,
+        changes: Difference,
         device: Device,
         resources: Resources,
         variant: Variant,
         memory: Mapping[PortRef, Memory],
     ) -> None:
-        self._plan = plan
-        self._before = before
+        self._plan = plan = changes.now
+        self._before = changes.before
+        self._renewed = changes.renewed
         self._kernels = resources.kernels
         self._variant = variant
-        own = Resources(memory, resources.kernels, resources.values, resources.frame, resources.status)
-        self._maker = NodeMaker(plan, device, own)
+        self._maker = NodeMaker(plan, device, replace(resources, memory=memory))
         known = variant.memory
         self._moved = {
             owner
@@ -241,13 +253,8 @@ class _Adjusting:
         return changes
 
     def _may_differ(self, index: int) -> bool:
-        now, then = self._plan.operations[index], self._before.operations[index]
-        moved = self._moved
-        return (
-            now.entry is not then.entry
-            or not (moved.isdisjoint(now.reads) and moved.isdisjoint(now.writes))
-            or (bool(now.node) and self._plan.checked.nodes[now.node] is not self._before.checked.nodes[now.node])
-        )
+        operation, moved = self._plan.operations[index], self._moved
+        return index in self._renewed or not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
 
     def _lies_elsewhere(self, index: int) -> bool:
         """True when a fill or copy has other bytes to touch than before."""

@@ -66,6 +66,11 @@ class Resources:
     status: PinnedArray | None = None
     swapped: Mapping[PortRef, Memory] = field(default_factory=dict)
 
+    @property
+    def memories(self) -> list[Mapping[PortRef, Memory]]:
+        """The memory of each executable: of one, or of two that are launched by turns."""
+        return [self.memory, {**self.memory, **self.swapped}] if self.swapped else [self.memory]
+
 
 class Address(msgspec.Struct, frozen=True, gc=False):
     """A device address as a kernel argument; 0 stands for an optional input that is not connected."""
@@ -86,12 +91,13 @@ def argument_values(
     condition: int | None,
 ) -> list[object]:
     """Return an operation's arguments in order; `addresses` are those of the allocations, by owner."""
-    node, places = operation.node, plan.buffers.places
+    node = operation.node
+    places = plan.buffers.blocks[node].places
     extents: Mapping[int, int] | None = None
     found: list[object] = []
     for argument in entry.arguments:
         if isinstance(argument, BufferArgument):
-            place = places.get(PortRef(node, argument.name))
+            place = places.get(argument.name)
             if place is None:
                 found.append(_NOWHERE)
             elif place.offset:
@@ -120,7 +126,7 @@ def _special(
         case FrameArgument():
             return addresses[FRAME]
         case ElementArgument(name=name):
-            layout = plan.layouts.get(PortRef(node, name))
+            layout = plan.checked.nodes[node].layouts.get(name)
             return 0 if layout is None else element_number(layout.dtype)
         case ConditionArgument() if condition is not None:
             return condition

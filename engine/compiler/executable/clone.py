@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.blocktypes.entries import KernelEntry
-from engine.compiler.amending.amendment import Amendment
+from engine.compiler.difference import Difference
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import BuiltGraph, Span
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
@@ -23,54 +23,52 @@ _MOST_REMOVED = 2
 _FEW = 64
 
 
-def amend_graph(
-    plan: Plan,
+def clone_graph(
+    changes: Difference,
     device: Device,
     resources: Resources,
     spans: Mapping[int, str],
     running: BuiltGraph,
-    before: Plan,
     status: PinnedArray | None,
 ) -> BuiltGraph | None:
-    """Return the graph of an amended plan, made from the `running` one of the plan `before`; None to build it anew.
+    """Return the graph of a plan, made from the `running` one of the plan before; None to build it anew.
 
     `status` is where the running graph leaves its status words. GraphValidationError, with the node, when a kernel does
     not take the arguments its block passes.
     """
-    amendment = plan.amendment
-    if amendment is None or amendment.base is not before.operations or len(plan.scopes) > 1:
+    before, now = changes.before, changes.now
+    if len(now.scopes) > 1 or len(before.scopes) > 1:
         return None
-    if any(node.group for node in (*plan.description.nodes, *before.description.nodes)):
+    if any(node.group for plan in (before, now) for node in plan.description.nodes):
         return None
-    rebuilding = _Rebuilding(plan, device, resources, spans, running, amendment)
-    rebuilding.find_changes(before, status)
-    if rebuilding.removed > max(_FEW, len(plan.operations) // _MOST_REMOVED):
+    cloning = _Cloning(changes, device, resources, spans, running)
+    cloning.find_changes(status)
+    if cloning.removed > max(_FEW, len(now.operations) // _MOST_REMOVED):
         return None
-    return rebuilding.run()
+    return cloning.run()
 
 
-class _Rebuilding:
+class _Cloning:
     def __init__(
         self,
-        plan: Plan,
+        changes: Difference,
         device: Device,
         resources: Resources,
         spans: Mapping[int, str],
         running: BuiltGraph,
-        amendment: Amendment,
     ) -> None:
-        self._plan = plan
+        self._before, self._plan = changes.before, changes.now
         self._device = device
         self._resources = resources
         self._labels = spans
         self._running = running
-        self._amendment = amendment
-        self._maker = NodeMaker(plan, device, resources)
-        self._gone = amendment.gone
+        self._earlier = changes.earlier
+        self._maker = NodeMaker(changes.now, device, resources)
+        self._gone = changes.gone
         #: Operations to make anew, of these those whose nodes are replaced, and those to tie to others.
-        self._renewed = set(amendment.renewed)
+        self._renewed = set(changes.renewed)
         self._replaced: set[int] = set()
-        self._retied = set(amendment.retied)
+        self._retied = set(changes.retied)
         self._groups = _grouped(spans)
         #: The earlier labels of spans that stay, and the spans that are new.
         self._earlier_label: dict[str, str] = {}
@@ -82,11 +80,11 @@ class _Rebuilding:
         spans = 2 * (len(self._running.events) - len(self._earlier_label))
         return self._running.removed + len(self._gone) + len(self._replaced) + spans
 
-    def find_changes(self, before: Plan, status: PinnedArray | None) -> None:
+    def find_changes(self, status: PinnedArray | None) -> None:
         """Find the operations and spans that are other than in the running graph."""
-        operations, earlier = self._plan.operations, self._amendment.earlier
+        operations, earlier = self._plan.operations, self._earlier
         self._renewed |= self._moved()
-        others = _nodes_with_other_values(before, self._plan)
+        others = _nodes_with_other_values(self._before, self._plan)
         if others:
             self._renewed |= {index for index, operation in enumerate(operations) if operation.node in others}
         if operations and self._resources.status is not status and isinstance(operations[-1].entry, DownloadStatus):
@@ -94,7 +92,7 @@ class _Rebuilding:
         for index in self._renewed:
             old = earlier[index]
             is_kernel = isinstance(operations[index].entry, KernelEntry)
-            if old >= 0 and not (is_kernel and isinstance(self._amendment.base[old].entry, KernelEntry)):
+            if old >= 0 and not (is_kernel and isinstance(self._before.operations[old].entry, KernelEntry)):
                 self._replaced.add(index)
         if self._replaced:
             self._retied |= self._replaced
@@ -109,7 +107,7 @@ class _Rebuilding:
 
     def run(self) -> BuiltGraph:
         """Return the changed clone."""
-        running, earlier = self._running, self._amendment.earlier
+        running, earlier = self._running, self._earlier
         built = BuiltGraph(running.graph.clone(), self._resources.memory, labels=self._labels, removed=self.removed)
         self._built = built
         try:
@@ -139,7 +137,7 @@ class _Rebuilding:
         }
 
     def _take_out(self) -> None:
-        running, graph, earlier = self._running, self._built.graph, self._amendment.earlier
+        running, graph, earlier = self._running, self._built.graph, self._earlier
         for old in self._gone:
             graph.remove(running.handles[old])
         for index in self._replaced:
@@ -163,7 +161,7 @@ class _Rebuilding:
     def _change(self) -> dict[int, KernelNode]:
         """Change the nodes that are other than before; return the kernels that are made anew, by operation."""
         graph, handles, operations = self._built.graph, self._built.handles, self._plan.operations
-        earlier, labels = self._amendment.earlier, self._labels
+        earlier, labels = self._earlier, self._labels
         made: dict[int, KernelNode] = {}
         starts: dict[str, GraphNode] = {}
         # In the order of operations, so that nodes never wait for each other in a circle in between.
@@ -218,7 +216,7 @@ class _Rebuilding:
 
     def _list_kernels(self, made: Mapping[int, KernelNode]) -> None:
         """List the kernel nodes by operation; those that got another function while they ran get it in the graph."""
-        built, earlier = self._built, self._amendment.earlier
+        built, earlier = self._built, self._earlier
         known = {kernel.operation: kernel for kernel in self._running.kernels}
         swapped = self._running.swapped
         for index, old in enumerate(earlier):

@@ -8,9 +8,10 @@ from functools import cached_property
 
 from engine.blocktypes.entries import BufferArgument, KernelEntry
 from engine.compiler.buffers import Lifetime, kept_name
+from engine.compiler.difference import Difference, difference
 from engine.compiler.executable.arguments import Address, Resources, TypedKernel
 from engine.compiler.executable.build import BuiltGraph, Span, build_graph
-from engine.compiler.executable.clone import amend_graph
+from engine.compiler.executable.clone import clone_graph
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.operations import RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
@@ -189,7 +190,6 @@ class CompiledGraph:
         touching = [o for o in self.plan.operations if owner in o.reads | o.writes]
         if any(not isinstance(o.entry, KernelEntry | RegionEntry) for o in touching):
             return False
-        places = self.plan.buffers.places
         for variant in self.variants:
             variant.built.memory = {**variant.memory, owner: memory}
             for node in variant.kernels:
@@ -197,9 +197,9 @@ class CompiledGraph:
                 assert isinstance(entry, KernelEntry)
                 moved = False
                 for position, argument in enumerate(entry.arguments):
-                    place = (
-                        places.get(PortRef(node.node, argument.name)) if isinstance(argument, BufferArgument) else None
-                    )
+                    if not isinstance(argument, BufferArgument):
+                        continue
+                    place = self.plan.buffers.find(node.node, argument.name)
                     if place is not None and place.owner == owner:
                         node.arguments.set(position, Address(memory.pointer + place.offset))
                         moved = True
@@ -297,23 +297,22 @@ def compile_plan(
     resources: Resources,
     spans: Mapping[int, str],
     running: CompiledGraph | None = None,
+    changes: Difference | None = None,
 ) -> CompiledGraph:
     """Build and instantiate a plan, twice where buffers change places; what a device refuses is given back.
 
-    With the `running` graph, of the plan from which this one was made, only what changed is built; the new graph is to
-    `take_over` what both use when the old one is done with.
+    With the `running` graph, only what is different is built, where that is possible; the new graph is then to
+    `take_over` what both use when the old one is done with. `changes` are those from its plan to this one, if known.
     """
     if running is not None and len(running.variants) == 1 and not resources.swapped:
         (variant,) = running.variants
-        amended = amend_graph(plan, device, resources, spans, variant.built, running.plan, running.status)
-        if amended is not None:
-            return CompiledGraph(plan, [_instantiate(amended)], resources.status)
-    memories = [resources.memory]
-    if resources.swapped:
-        memories.append({**resources.memory, **resources.swapped})
+        changes = changes or difference(running.plan, plan)
+        cloned = clone_graph(changes, device, resources, spans, variant.built, running.status)
+        if cloned is not None:
+            return CompiledGraph(plan, [_instantiate(cloned)], resources.status)
     variants: list[Variant] = []
     try:
-        for memory in memories:
+        for memory in resources.memories:
             built = build_graph(plan, device, replace(resources, memory=memory), spans)
             variants.append(_instantiate(built))
     except BaseException:

@@ -72,7 +72,7 @@ class NodeMaker:
         plan, operation = self._plan, self._plan.operations[index]
         typed, config = self._resources.kernels[index], plan.launch(index)
         kernel = typed.kernel
-        if entry.count is not None and PortRef(operation.node, entry.count) in plan.buffers.places:
+        if entry.count is not None and plan.buffers.find(operation.node, entry.count) is not None:
             config = counted_launch(config, kernel.resources, self._device.info)
         x, y, z = config.thread_block
         threads = x * y * z
@@ -112,7 +112,7 @@ class NodeMaker:
 
     def _place(self, operation: Operation, argument: BufferArgument) -> tuple[Memory, int]:
         """Return the memory of a port or internal buffer, and its size in bytes."""
-        place = self._plan.buffers.places[PortRef(operation.node, argument.name)]
+        place = self._plan.buffers.blocks[operation.node].places[argument.name]
         memory = self._resources.memory[place.owner]
         whole = place.offset == 0
         return memory if whole else MemoryPart(memory, place.offset, place.size_bytes), place.size_bytes

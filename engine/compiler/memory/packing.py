@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from engine.compiler.memory.reuse_order import Group, Succession
+from engine.compiler.memory.reuse_order import Group, ReuseOrder
 
-# Cells: the arena cut at every buffer's start and end, with a mask of the buffers that lie in each piece.
+#: Cells: the arena cut at every buffer's start and end, with a mask of the buffers that lie in each piece.
 
 
 #: How many cells may be looked at for the best place: in all, and more for every buffer. Then a good one must do.
@@ -107,6 +107,12 @@ _MANY = 12
 _FEW = 64
 
 
+#: The offset of a buffer that lies in memory of its own beside the arena.
+BESIDE = -1
+#: Bytes beside the arena that are always tolerated.
+LITTLE_BYTES = 1 << 18
+
+
 @dataclass(frozen=True)
 class Packing:
     """The offsets, by buffer, and the bytes they need in all."""
@@ -115,12 +121,12 @@ class Packing:
     size_bytes: int
 
 
-def pack(sizes: Sequence[int], succession: Succession, groups: Sequence[Group]) -> Packing:
+def pack(sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[Group]) -> Packing:
     """Return offsets for buffers of these sizes; each group gets memory of its own."""
     offsets = [0] * len(sizes)
     top = 0
     for group in groups:
-        size_bytes = _pack_group(sizes, succession, group, offsets)
+        size_bytes = _pack_group(sizes, reuse, group, offsets)
         if top:
             for buffer in group.members:
                 offsets[buffer] += top
@@ -128,26 +134,26 @@ def pack(sizes: Sequence[int], succession: Succession, groups: Sequence[Group]) 
     return Packing(offsets, top)
 
 
-def _pack_group(sizes: Sequence[int], succession: Succession, group: Group, offsets: list[int]) -> int:
+def _pack_group(sizes: Sequence[int], reuse: ReuseOrder, group: Group, offsets: list[int]) -> int:
     members, least = group.members, group.peak_bytes
     if len(members) == 1:
         return sizes[members[0]]
-    packer = _Packer(sizes, succession)
+    packer = _Packer(sizes, reuse)
     best = packer.run(sorted(members, key=lambda b: (-sizes[b], b)))
     if best.size_bytes > least and len(members) <= _FEW:
-        tries = [_Packer(sizes, succession).run(order) for order in _other_orders(members, sizes, succession)]
+        tries = [_Packer(sizes, reuse).run(order) for order in _other_orders(members, sizes, reuse)]
         best = min((best, *tries), key=lambda packing: packing.size_bytes)
     if best.size_bytes > least and not packer.used_cells:
-        other = _Packer(sizes, succession, ceiling=least).run(members)
+        other = _Packer(sizes, reuse, ceiling=least).run(members)
         best = min((best, other), key=lambda packing: packing.size_bytes)
     for buffer in members:
         offsets[buffer] = best.offsets[buffer]
     return best.size_bytes
 
 
-def _other_orders(members: list[int], sizes: Sequence[int], succession: Succession) -> list[list[int]]:
+def _other_orders(members: list[int], sizes: Sequence[int], reuse: ReuseOrder) -> list[list[int]]:
     """Return the buffers from the first to the last, the other way round, and the least sharable first."""
-    sharable = {b: succession.after[b].bit_count() + succession.before[b].bit_count() for b in members}
+    sharable = {b: reuse.after[b].bit_count() + reuse.before[b].bit_count() for b in members}
     return [
         members,
         members[::-1],
@@ -156,19 +162,37 @@ def _other_orders(members: list[int], sizes: Sequence[int], succession: Successi
     ]
 
 
-def repack(
-    sizes: Sequence[int], succession: Succession, groups: Sequence[Group], kept: Mapping[int, int], enough: float
-) -> Packing:
-    """Return offsets that are the `kept` ones where that still is possible.
+@dataclass(frozen=True)
+class Arena:
+    """An earlier placement: the offsets of buffers that may stay, and the size. It `grows` when a buffer has grown."""
 
-    All are placed anew when that saves more than a tenth; up to `enough` bytes that is not tried.
+    kept: Mapping[int, int]
+    size_bytes: int
+    grows: bool = False
+
+
+def repack(
+    sizes: Sequence[int], reuse: ReuseOrder, groups: Sequence[Group], arena: Arena, enough: float
+) -> Packing | None:
+    """Return offsets in an earlier arena, where buffers stay as far as that is right; None to place all anew.
+
+    Others go into gaps of the arena. A few that find none lie beside it, so that nothing that stays gets another
+    address. All are placed anew when that saves more than a tenth; up to `enough` bytes that is not tried.
     """
-    by_size = sorted((b for b in range(len(sizes)) if b not in kept), key=lambda b: (-sizes[b], b))
-    packing = _Packer(sizes, succession).run(by_size, kept)
-    if packing.size_bytes <= enough:
-        return packing
-    anew = pack(sizes, succession, groups)
-    return packing if packing.size_bytes <= 1.1 * anew.size_bytes else anew
+    size_bytes = arena.size_bytes
+    rest = sorted((b for b in range(len(sizes)) if b not in arena.kept), key=lambda b: (-sizes[b], b))
+    packing = _Packer(sizes, reuse).run(rest, arena.kept)
+    offsets = packing.offsets
+    if packing.size_bytes > size_bytes:
+        beside = [b for b, offset in enumerate(offsets) if offset + sizes[b] > size_bytes]
+        if arena.grows or sum(sizes[b] for b in beside) > max(size_bytes // 10, LITTLE_BYTES):
+            size_bytes = packing.size_bytes
+        else:
+            for buffer in beside:
+                offsets[buffer] = BESIDE
+    if size_bytes > enough and size_bytes > 1.1 * pack(sizes, reuse, groups).size_bytes:
+        return None
+    return Packing(offsets, size_bytes)
 
 
 class _Packer:
@@ -178,9 +202,9 @@ class _Packer:
     not in each other's way.
     """
 
-    def __init__(self, sizes: Sequence[int], succession: Succession, ceiling: int = 0) -> None:
+    def __init__(self, sizes: Sequence[int], reuse: ReuseOrder, ceiling: int = 0) -> None:
         self._sizes = sizes
-        self._after, self._before = succession.after, succession.before
+        self._after, self._before = reuse.after, reuse.before
         self._ceiling = ceiling
         self._offsets = [0] * len(sizes)
         self._placed = 0

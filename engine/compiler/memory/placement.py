@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from engine.compiler.amending.occupants import Occupants
 from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
-from engine.compiler.memory.packing import pack, repack
+from engine.compiler.memory.packing import BESIDE, Arena, pack, repack
 from engine.compiler.memory.recomputation import once_only
-from engine.compiler.memory.reuse_order import sharing_groups, succession
+from engine.compiler.memory.reuse_order import reuse_order, sharing_groups
 from engine.compiler.memory.uses import buffer_uses, may_miss_a_turn, spans
 from engine.compiler.operations import Operation, Scope
 from engine.patch.changes import PortRef
@@ -26,8 +24,6 @@ MOST_DOUBLED_BYTES = 16 << 20
 #: How many times what is needed may be held in case that sizes grow again.
 MOST_SPARE = 4
 _NONE: frozenset[PortRef] = frozenset()
-#: By buffer, others that lie at some of its bytes.
-Neighbours = dict[PortRef, tuple[PortRef, ...]]
 
 
 @dataclass(frozen=True)
@@ -51,26 +47,6 @@ class Placement:
     numbers: dict[PortRef, int] = field(default_factory=dict, repr=False)
     #: Buffers that an earlier turn of a loop may have been the last to write.
     older: frozenset[PortRef] = frozenset()
-    #: What the buffers needed without sharing when all of them were placed.
-    packed_bytes: int = 0
-
-    @cached_property
-    def neighbours(self) -> Neighbours:
-        """Who lay last at each buffer's bytes before it, for all that lie in the arena, in the order of first writers.
-
-        Outside regions, each of these comes after all that lay at the same bytes earlier.
-        """
-        occupants, owners, found = Occupants(), list(self.offsets), {}
-        for number, (owner, start) in enumerate(self.offsets.items()):
-            end = start + self.sizes[owner]
-            found[owner] = tuple(owners[other] for other in sorted(occupants.at(start, end)))
-            occupants.enter(number, start, end)
-        return found
-
-    def overlap(self, one: PortRef, other: PortRef) -> bool:
-        """True when two buffers in the arena share at least one byte."""
-        a, b = self.offsets[one], self.offsets[other]
-        return a < b + self.sizes[other] and b < a + self.sizes[one]
 
     def sharers(self, owner: PortRef) -> tuple[PortRef, ...]:
         """Return the buffers that lie at some of the same bytes, in the order in which they are first written."""
@@ -101,36 +77,61 @@ def place_buffers(
 ) -> Placement:
     """Return where the buffers lie that may share memory; `pinned` ones may not.
 
-    With `keep`, an earlier placement, buffers stay where they were as far as that is possible and costs little.
+    With `keep`, an earlier placement, buffers stay where they were as far as that is right and costs little.
     """
     found, users, lasting = sharable(operations, scopes, buffers, pinned)
     touched = [users[owner] for owner in found]
-    plain = [buffers.places[owner].size_bytes for owner in found]
-    rounded = {size: aligned(size) for size in set(plain)}
-    sizes = [rounded[size] for size in plain]
+    needed = _needed_bytes(found, buffers)
+    rounded = {size: aligned(size) for size in set(needed)}
+    sizes = exact = [rounded[size] for size in needed]
     if keep is not None:
-        sizes = [room_for(size, keep.sizes.get(owner)) for owner, size in zip(found, sizes, strict=True)]
-    order = succession(operations, scopes, touched)
-    groups = sharing_groups(order, sizes, spans(operations, scopes, touched))
+        known = keep.sizes
+        sizes = [room_for(size, known.get(owner)) for owner, size in zip(found, exact, strict=True)]
+        if wastes(sum(sizes), sum(needed)):
+            sizes = exact
+    reuse = reuse_order(operations, scopes, touched)
+    spanned = spans(operations, scopes, touched)
+    groups = sharing_groups(reuse, sizes, spanned)
     peak = sum(group.peak_bytes for group in groups)
-    numbers = {owner: number for number, owner in enumerate(found)}
-    kept = _still_there(numbers, sizes, keep) if keep is not None else None
-    if keep is not None and kept:
-        slack = max(keep.size_bytes / keep.peak_bytes, 1.0) if keep.peak_bytes else 1.0
-        packing = repack(sizes, order, groups, kept, enough=1.1 * slack * peak)
-    else:
-        packing = pack(sizes, order, groups)
-    return Placement(
-        dict(zip(found, packing.offsets, strict=True)),
-        dict(zip(found, sizes, strict=True)),
+    packing = None
+    if keep is not None and keep.peak_bytes:
+        offsets = keep.offsets
+        kept = {number: offsets[o] for number, o in enumerate(found) if known.get(o) == sizes[number]}
+        grown = any(known.get(owner, size) < size for owner, size in zip(found, sizes, strict=True))
+        enough = 1.1 * max(keep.size_bytes / keep.peak_bytes, 1.0) * peak
+        packing = repack(sizes, reuse, groups, Arena(kept, keep.size_bytes, grows=grown), enough)
+    if packing is None:
+        packing = pack(sizes, reuse, groups)
+    shared = {o: at for o, at in zip(found, packing.offsets, strict=True) if at != BESIDE}
+    if len(shared) < len(found):
+        sizes = [0 if at == BESIDE else size for size, at in zip(sizes, packing.offsets, strict=True)]
+        peak = sum(group.peak_bytes for group in sharing_groups(reuse, sizes, spanned))
+    room = dict(zip(found, sizes, strict=True))
+    made = Placement(
+        shared,
+        room if len(shared) == len(found) else {owner: room[owner] for owner in shared},
         packing.size_bytes,
         sum(sizes),
         peak,
         frozenset(lasting),
-        numbers,
+        {owner: number for number, owner in enumerate(shared)},
         frozenset(o for o in found if may_miss_a_turn(users[o][0], operations, scopes)) if len(scopes) > 1 else _NONE,
-        sum(sizes),
     )
+    return keep if keep is not None and made == keep else made
+
+
+def _needed_bytes(found: list[PortRef], buffers: BufferPlan) -> list[int]:
+    """Return the bytes of each buffer; there are few layouts, which many buffers share."""
+    allocations = buffers.allocations
+    known: dict[int, int] = {}
+    needed = []
+    for owner in found:
+        layout = allocations[owner].layout
+        size = known.get(id(layout))
+        if size is None:
+            size = known[id(layout)] = layout.span_bytes
+        needed.append(size)
+    return needed
 
 
 def sharable(
@@ -179,8 +180,3 @@ def room_for(size_bytes: int, known_bytes: int | None) -> int:
 def wastes(held_bytes: int, needed_bytes: int) -> bool:
     """True when so much more memory is held than needed that it is worth placing buffers anew."""
     return held_bytes > max(MOST_SPARE * needed_bytes, 4 * MOST_DOUBLED_BYTES)
-
-
-def _still_there(numbers: dict[PortRef, int], sizes: list[int], keep: Placement) -> dict[int, int]:
-    """Return the earlier offsets of buffers that have kept their size, by number."""
-    return {number: keep.offsets[owner] for owner, number in numbers.items() if keep.sizes.get(owner) == sizes[number]}

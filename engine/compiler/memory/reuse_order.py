@@ -1,4 +1,4 @@
-"""Succession: which buffer may come after which in the same memory, over the partial order of the operations.
+"""Reuse order: which buffer may come after which in the same memory, over the partial order of the operations.
 
 Buffer b may follow buffer a when every user of a is an ancestor of b's first writer: then no schedule that a device
 may choose has both in use at once. Sets of buffers are bit masks, one bit a buffer, in the order of first writers.
@@ -21,7 +21,7 @@ _REST = 32
 
 
 @dataclass(frozen=True)
-class Succession:
+class ReuseOrder:
     """For each buffer a mask of those that may come `after` it and one of those that may come `before` it.
 
     Each bit is a proof. `after` is complete; `before` may lack buffers that `after` of the other one has.
@@ -39,7 +39,7 @@ class Group:
     peak_bytes: int
 
 
-def sharing_groups(order: Succession, sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[Group]:
+def sharing_groups(order: ReuseOrder, sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[Group]:
     """Return the groups of buffers that share with each other, directly or through others.
 
     `spans` are the first and the last operation of each buffer in the operations' order. Buffers in use during one
@@ -101,7 +101,7 @@ def _peak(members: list[int], sizes: Sequence[int], spans: Sequence[tuple[int, i
     return max(accumulate(change[step] for step in sorted(change)))
 
 
-def succession(operations: Sequence[Operation], scopes: Sequence[Scope], users: Sequence[Sequence[int]]) -> Succession:
+def reuse_order(operations: Sequence[Operation], scopes: Sequence[Scope], users: Sequence[Sequence[int]]) -> ReuseOrder:
     """Return who may follow whom; `users` of each buffer are operations of its home scope, the first one writes it."""
     starts = [0] * len(operations)
     for buffer, found in enumerate(users):
@@ -127,7 +127,7 @@ def succession(operations: Sequence[Operation], scopes: Sequence[Scope], users: 
             released[first] |= 1 << buffer
             mask &= ~(following[first] | starts[first])
     preceding = _preceding(operations, scopes, ends, released)
-    return Succession(after, [preceding[found[0]] for found in users])
+    return ReuseOrder(after, [preceding[found[0]] for found in users])
 
 
 def _following(operations: Sequence[Operation], scopes: Sequence[Scope], starts: list[int]) -> list[int]:

@@ -125,10 +125,10 @@ def _allocate_transient(plan: Plan, pool: BufferPool, claimed: GraphMemory) -> N
         allocations = plan.buffers.allocations
         largest = max(placement.offsets, key=lambda owner: allocations[owner].layout.size_bytes)
         raise _too_large(largest, allocations[largest], problem, placement.size_bytes) from problem
-    places, by_owner = plan.buffers.places, claimed.by_owner
+    by_owner, allocations = claimed.by_owner, plan.buffers.allocations
     for owner, offset in placement.offsets.items():
         if owner not in by_owner:
-            by_owner[owner] = MemoryPart(arena, offset, places[owner].size_bytes or 1)
+            by_owner[owner] = MemoryPart(arena, offset, allocations[owner].layout.span_bytes or 1)
 
 
 def _allocate_status(plan: Plan, device: Device, pool: BufferPool, claimed: GraphMemory) -> None:

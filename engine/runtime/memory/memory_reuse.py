@@ -55,20 +55,11 @@ def _keep_arena(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMe
     claimed.borrowed.add(id(arena))
     offsets, by_owner = earlier.offsets, running.by_owner
     now, then = plan.buffers.allocations, before.buffers.allocations
-    amendment = plan.amendment
-    if amendment is not None and amendment.base is before.operations and placement.offsets.items() <= offsets.items():
-        looked_at = amendment.blocks  # every other block has the buffers that it had
-        claimed.by_owner.update(
-            {
-                owner: by_owner[owner]
-                for owner in placement.offsets
-                if owner.node not in looked_at or then[owner].layout.size_bytes == now[owner].layout.size_bytes
-            }
-        )
-        return
     for owner, offset in placement.offsets.items():
-        if offsets.get(owner) == offset and then[owner].layout.size_bytes == now[owner].layout.size_bytes:
-            claimed.by_owner[owner] = by_owner[owner]
+        if offsets.get(owner) == offset:
+            old, new = then[owner], now[owner]
+            if old is new or old.layout is new.layout or old.layout.size_bytes == new.layout.size_bytes:
+                claimed.by_owner[owner] = by_owner[owner]
 
 
 def _keep_status(plan: Plan, before: Plan, running: GraphMemory, claimed: GraphMemory) -> None:

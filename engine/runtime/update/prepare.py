@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from engine.compiler.description import BlockNode
+from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import Adjustment, adjust_graph, is_adjustable
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
@@ -145,11 +146,12 @@ def _realise(
 ) -> None:
     """Build a plan, or find out how the current graph becomes what it says; nothing stays claimed when that fails."""
     image_of = cache(services.modules.image)  # which looks for the kernel's file
-    only = _renewed(plan, current)
+    running = current.compiled if current is not None else None
+    changes = difference(running.plan, plan) if running is not None else None
+    only = changes.renewed if changes is not None else None
     if problems := [*element_problems(plan, image_of, only), *count_problems(plan, image_of, only)]:
         raise GraphValidationError(problems)
     device, pool, states = services.device, services.pool, services.states
-    running = current.compiled if current is not None else None
     claimed = keep_memory(plan, current.compiled.plan, current.memory) if current is not None else GraphMemory({})
     there = states.kept(plan) | claimed.by_owner.keys()
     require_memory(plan, device, pool, there, has_arena=claimed.arena is not None)
@@ -163,10 +165,10 @@ def _realise(
             memory.status,
             memory.swapped,
         )
-        if running is not None and is_adjustable(plan, running.plan):
-            prepared.adjustment = adjust_graph(plan, device, resources, running)
+        if running is not None and changes is not None and is_adjustable(changes):
+            prepared.adjustment = adjust_graph(changes, device, resources, running)
         if prepared.adjustment is None:
-            prepared.compiled = compile_plan(plan, device, resources, spans(plan, profiling), running)
+            prepared.compiled = compile_plan(plan, device, resources, spans(plan, profiling), running, changes)
     except BaseException:
         memory.abandon(pool, states)
         raise
@@ -197,14 +199,6 @@ def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
     configs = {change.node.operation: change.config for change in adjustment.changes}
     kernels = adjustment.running.kernels
     return [replace(n, config=configs[n.operation]) if n.operation in configs else n for n in kernels]
-
-
-def _renewed(plan: Plan, current: Current | None) -> frozenset[int] | None:
-    """Return the operations that may be other than those of the graph that runs; None when all may."""
-    amendment = plan.amendment
-    if amendment is None or current is None or amendment.base is not current.compiled.plan.operations:
-        return None
-    return amendment.renewed
 
 
 def spans(plan: Plan, profiling: ProfilingLevel) -> dict[int, str]:

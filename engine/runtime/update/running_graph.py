@@ -114,7 +114,9 @@ class RunningGraph:
                         problems += problem.errors
         given = self._given(plan)
         # Nothing may hold on to arrays that are used no more.
-        self.compiled.plan = replace(before, description=plan.description, inlined=plan.inlined, checked=plan.checked)
+        self.compiled.plan = replace(
+            before, description=plan.description, inlined=plan.inlined, checked=plan.checked, buffers=plan.buffers
+        )
         return Refreshed(changed, given, problems, rebuild)
 
     def swap_code(self, prepared: PreparedCode) -> Retired:

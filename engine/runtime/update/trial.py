@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.description import BlockDescription
+from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Severity, error
@@ -98,7 +99,7 @@ class _Tried:
             now, then = partial.plan.description.by_id, plan.description.by_id
             brings = any(_brings(now[node].description, then[node].description) for node in now)
             return Outcome(UpdateLevel.WARM if brings else UpdateLevel.NONE)
-        return Outcome(UpdateLevel.WARM if would_adjust(partial.plan, plan) else UpdateLevel.COLD)
+        return Outcome(UpdateLevel.WARM if would_adjust(difference(plan, partial.plan)) else UpdateLevel.COLD)
 
     def _is_as_before(self, node: Node, block_type: type[Block]) -> bool:
         old = self._patch.nodes.get(node.id)

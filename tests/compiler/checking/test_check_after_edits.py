@@ -33,7 +33,6 @@ def same(one: Checked, other: Checked) -> bool:
     return (
         dict(one.nodes) == dict(other.nodes)
         and one.layouts == other.layouts
-        and one.view_offsets == other.view_offsets
         and sorted(map(str, one.errors)) == sorted(map(str, other.errors))
         and one.warnings == other.warnings
     )

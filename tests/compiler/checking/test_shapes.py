@@ -184,7 +184,7 @@ def test_a_view_owns_nothing_and_starts_where_its_transform_says() -> None:
     checked = check(patch)
     assert checked.errors == ()
     assert checked.layouts[ref("v.out")] == Layout(f32, (6, 2), (4, 1), 4)
-    assert checked.view_offsets == {ref("v.out"): 4}
+    assert checked.nodes["v"].offsets == {"out": 4}
     assert checked.nodes["n"].extents == {0: {2: 5}}
     assert checked.nodes["n"].launches[0].grid == (1, 1, 1)
 

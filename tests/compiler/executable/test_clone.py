@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from engine.compiler.buffers import Lifetime
+from engine.compiler.difference import difference
 from engine.compiler.operations import FRAME
 from engine.compiler.plan import Plan, make_plan
 from engine.device.device import Device
@@ -104,9 +105,10 @@ def test_what_stays_is_used_further(device: Device, modules: ModuleCache, seed: 
         old_memory = dict(before.memory.by_owner) if before is not None else {}
         old_spans = {s.label: s for s in before.compiled.variants[0].spans} if before is not None else {}
         running = Running(plan, device, modules, patch.values, spans_of(plan, 1), earlier=before)
-        amendment = plan.amendment
-        if before is None or amendment is None:
+        if before is None:
             continue
+        changes = difference(before.plan, plan)
+        renewed = {plan.operations[index].node for index in changes.renewed | changes.retied}
         moved = {
             owner
             for owner, memory in running.memory.by_owner.items()
@@ -115,15 +117,15 @@ def test_what_stays_is_used_further(device: Device, modules: ModuleCache, seed: 
         kept = 0
         for kernel in running.compiled.kernels:
             operation = plan.operations[kernel.operation]
-            if kernel.operation not in amendment.renewed and not moved & (operation.reads | operation.writes):
+            if kernel.operation not in changes.renewed and not moved & (operation.reads | operation.writes):
                 assert kernel.arguments is old[kernel.node, operation.place]
                 kept += 1
-        assert kept or moved or len(amendment.renewed) == len(plan.operations)
+        assert kept or moved or len(changes.renewed) == len(plan.operations)
         for span in running.compiled.variants[0].spans:
-            if span.label not in amendment.blocks:
+            if span.label not in renewed:
                 assert (span.start, span.stop) == (old_spans[span.label].start, old_spans[span.label].stop)
         for owner, buffer in plan.buffers.allocations.items():
-            if buffer.lifetime is Lifetime.PROVIDED and owner.node not in amendment.blocks:
+            if buffer.lifetime is Lifetime.PROVIDED and plan.description.by_id[owner.node] is before.plan.description.by_id.get(owner.node):
                 assert running.memory.by_owner[owner] is old_memory[owner]
     assert running is not None
     running.close()

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.compiler.memory.packing import pack
-from engine.compiler.memory.reuse_order import Succession, sharing_groups
+from engine.compiler.memory.reuse_order import ReuseOrder, sharing_groups
 from tests.fuzzing import many
 
 #: The first and the last step in which each buffer is in use, in the order of first steps.
@@ -20,16 +20,16 @@ def spans(draw: st.DrawFn) -> Spans:
     return [(start, start + draw(st.integers(0, 20))) for start in starts]
 
 
-def successions(found: Spans) -> Succession:
+def reuse_order(found: Spans) -> ReuseOrder:
     """Who may come after whom when every step waits for the one before."""
     after = [sum(1 << b for b, (start, _) in enumerate(found) if start > end) for _, end in found]
     before = [sum(1 << a for a, (_, end) in enumerate(found) if end < start) for start, _ in found]
-    return Succession(after, before)
+    return ReuseOrder(after, before)
 
 
 def packed(found: Spans, sizes: list[int]) -> tuple[list[int], int]:
     """Offsets and size of a packing."""
-    order = successions(found)
+    order = reuse_order(found)
     made = pack(sizes, order, sharing_groups(order, sizes, found))
     return made.offsets, made.size_bytes
 
@@ -46,7 +46,7 @@ def test_buffers_of_one_size_take_what_is_in_use_at_once(found: Spans, size: int
     """Colouring intervals in the order of their starts is optimal, and groups that share nothing lie side by side."""
     sizes = [size] * len(found)
     offsets, total = packed(found, sizes)
-    groups = sharing_groups(successions(found), sizes, found)
+    groups = sharing_groups(reuse_order(found), sizes, found)
     assert total == sum(group.peak_bytes for group in groups)
     assert total >= in_use(found, sizes)
     assert all(offset % size == 0 and offset < total for offset in offsets)
@@ -71,7 +71,7 @@ def test_buffers_in_use_at_once_lie_apart(found: Spans, data: st.DataObject) -> 
 @settings(max_examples=many(60), deadline=None)
 def test_groups_are_what_sharing_connects(found: Spans) -> None:
     """Two buffers are in one group when a way of buffers leads from one to the other that may follow each other."""
-    order = successions(found)
+    order = reuse_order(found)
     groups = sharing_groups(order, [256] * len(found), found)
     name = list(range(len(found)))  # of each buffer's group, joined pair by pair
     for a, mask in enumerate(order.after):

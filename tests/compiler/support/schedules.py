@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from engine.blocktypes.entries import BufferArgument, FillEntry, RegionKind
-from engine.compiler.buffers import BufferPlan, Lifetime, Place, PlannedBuffer
+from engine.compiler.buffers import BufferPlan, Lifetime, PlannedBuffer
 from engine.compiler.checking.layouts import Layout
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import Operation, RegionEntry, Scope
@@ -84,15 +84,13 @@ class Draft:
         """Return where the buffers lie."""
         owners = [o for operation in self.operations for o in sorted(operation.writes | operation.reads, key=str)]
         allocations = {}
-        places = {}
         for owner in dict.fromkeys(owners):
             if not owner.port:
                 continue
             layout = Layout(u8, (self.sizes.get(owner, UNIT),))
             lifetime = self.lifetimes.get(owner, Lifetime.GRAPH)
             allocations[owner] = PlannedBuffer(owner, layout, lifetime)
-            places[owner] = Place(owner, 0, layout.size_bytes)
-        plan = BufferPlan(allocations, places, {})
+        plan = BufferPlan(allocations, {})
         return place_buffers(self.operations, self.scopes, plan, frozenset(self.pinned), keep)
 
 

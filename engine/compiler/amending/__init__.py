@@ -1,1 +1,0 @@
-"""A plan and a graph after a small edit, from those before it."""

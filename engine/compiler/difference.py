@@ -1,0 +1,130 @@
+"""The difference between two plans, operation by operation: what an executable graph has to be changed in."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from engine.blocktypes.entries import KernelEntry
+from engine.compiler.buffers import BlockBuffers
+from engine.compiler.operations import AnyEntry, Operation
+from engine.compiler.plan import Plan
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What became of the operations of the plan `before` in the plan `now`.
+
+    `earlier` has the index in `before` of each operation, or -1; `gone` are the operations of `before` that are in
+    `now` no more. `renewed` operations may touch other bytes or be launched otherwise, `retied` ones wait for others;
+    an operation that is new is both.
+    """
+
+    before: Plan
+    now: Plan
+    earlier: Sequence[int]
+    gone: tuple[int, ...]
+    renewed: frozenset[int]
+    retied: frozenset[int]
+
+    @property
+    def has_same_nodes(self) -> bool:
+        """True when both plans give the same graph nodes, up to launches, addresses and numbers that kernels take."""
+        operations, base = self.now.operations, self.before.operations
+        return (
+            len(operations) == len(base)
+            and not self.retied
+            and isinstance(self.earlier, range)
+            and self.now.scopes == self.before.scopes
+            and all(_is_same_node(operations[index], base[index]) for index in self.renewed)
+        )
+
+
+def difference(before: Plan, now: Plan) -> Difference:
+    """Return in what a plan differs from an earlier one."""
+    operations, base = now.operations, before.operations
+    old_blocks = before.buffers.blocks
+    changed = {
+        node
+        for node, block in now.buffers.blocks.items()
+        if (old := old_blocks.get(node)) is not block and (old is None or not _is_same_block(old, block))
+    }
+    earlier = _line_up(before, now)
+    is_shifted = not isinstance(earlier, range)
+    renewed, retied = set(), set()
+    for index, (operation, match) in enumerate(zip(operations, earlier, strict=True)):
+        if match < 0:
+            renewed.add(index)
+            retied.add(index)
+            continue
+        was = base[match]
+        if operation.node in changed or (operation is not was and _touches_others(operation, was)):
+            renewed.add(index)
+        if is_shifted:
+            if operation.after or was.after:
+                after = {earlier[other] for other in operation.after}
+                if len(after) != len(was.after) or not after.issuperset(was.after):
+                    retied.add(index)
+        elif operation is not was and operation.after != was.after:
+            retied.add(index)
+    gone: tuple[int, ...] = ()
+    if is_shifted:
+        kept = set(earlier)
+        gone = tuple([index for index in range(len(base)) if index not in kept])
+    return Difference(before, now, earlier, gone, frozenset(renewed), frozenset(retied))
+
+
+def _is_same_block(old: BlockBuffers, new: BlockBuffers) -> bool:
+    return old.layouts is new.layouts and old.region == new.region and old.places == new.places
+
+
+def _touches_others(now: Operation, was: Operation) -> bool:
+    return now.reads != was.reads or now.writes != was.writes or (now.entry is not was.entry and now.entry != was.entry)
+
+
+def _line_up(before: Plan, now: Plan) -> Sequence[int]:
+    """Return for each operation its index in `before`, or -1; a range when every index is as it was."""
+    operations, base = now.operations, before.operations
+    count = min(len(operations), len(base))
+    start = next((index for index in range(count) if not _is_match(operations[index], base[index])), count)
+    if start == len(operations) == len(base) and (len(now.scopes) == 1 or now.scopes == before.scopes):
+        return range(count)
+    known: dict[Hashable, list[int]] = {}
+    for index in range(len(base) - 1, -1, -1):
+        known.setdefault(_key(base[index], before), []).append(index)
+    found = []
+    for operation in operations:
+        matches = known.get(_key(operation, now))
+        found.append(matches.pop() if matches else -1)
+    return found
+
+
+def _is_match(operation: Operation, was: Operation) -> bool:
+    return operation is was or (
+        operation.node == was.node
+        and operation.place == was.place
+        and operation.scope == was.scope
+        and (operation.place >= 0 or type(operation.entry) is type(was.entry))
+    )
+
+
+def _key(operation: Operation, plan: Plan) -> Hashable:
+    """Return what tells an operation from others; those that the compiler added may be several of one key."""
+    kind = type(operation.entry) if operation.place < 0 else None
+    return operation.node, operation.place, plan.scopes[operation.scope].name, kind
+
+
+def _is_same_node(now: Operation, was: Operation) -> bool:
+    return now.reads == was.reads and now.writes == was.writes and _is_same_kind(now.entry, was.entry)
+
+
+def _is_same_kind(now: AnyEntry, was: AnyEntry) -> bool:
+    if now is was or not (isinstance(now, KernelEntry) and isinstance(was, KernelEntry)):
+        return now == was
+    # A live parameter goes where it went, so that what is known of its places stays right.
+    return (
+        now.kernel == was.kernel
+        and now.live_parameters == was.live_parameters
+        and list(map(type, now.arguments)) == list(map(type, was.arguments))
+        and [a.name for a in now.buffers] == [a.name for a in was.buffers]
+    )
