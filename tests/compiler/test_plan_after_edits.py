@@ -1,4 +1,4 @@
-"""A plan that is amended after an edit is the one that planning from scratch gives, but for where buffers lie."""
+"""A plan made from the one before an edit is the plan that planning from scratch gives, but for where buffers lie."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def plan_of(seed: int, size: int) -> tuple[RandomPatch, Plan]:
             patch = RandomPatch(patch.description.without(gone), patch.values)
 
 
-def assert_same(amended: Plan, anew: Plan) -> None:
+def assert_same(made: Plan, anew: Plan) -> None:
     """Everything that can be told of the two plans, but the placement, is the same."""
-    assert amended.order == anew.order
-    assert amended.buffers.allocations == anew.buffers.allocations
-    assert amended.buffers.places == anew.buffers.places
-    assert amended.operations == anew.operations
-    assert amended.scopes == anew.scopes
-    assert amended.launches == anew.launches
-    assert amended.layouts == anew.layouts
-    assert amended.placement.lasting == anew.placement.lasting
+    assert made.order == anew.order
+    assert made.buffers.allocations == anew.buffers.allocations
+    assert made.buffers.places == anew.buffers.places
+    assert made.operations == anew.operations
+    assert made.scopes == anew.scopes
+    assert made.launches == anew.launches
+    assert made.layouts == anew.layouts
+    assert made.placement.lasting == anew.placement.lasting
 
 
 def assert_told(now: Plan, before: Plan) -> None:
@@ -149,8 +149,8 @@ def test_a_connection_may_put_one_row_of_blocks_after_another() -> None:
     plan = make_plan(patch)
     for wire in ("a5.out b1.y", "b2.out a1.y"):
         tied = connected(patch, wire)
-        amended = make_plan(tied, previous=plan)
-        assert_same(amended, make_plan(again(tied)))
+        made = make_plan(tied, previous=plan)
+        assert_same(made, make_plan(again(tied)))
     circle = connected(patch, "a5.out b1.y", "b5.out a1.y")
     with pytest.raises(GraphValidationError, match="depend on themselves"):
         make_plan(circle, previous=make_plan(connected(patch, "a5.out b1.y"), previous=plan))

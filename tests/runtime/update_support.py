@@ -12,6 +12,7 @@ import numpy as np
 from engine import Engine, Patch, ProfilingLevel
 from engine.compiler.buffers import Lifetime
 from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.device.arguments import KernelArguments
 from engine.device.device import Device
 from engine.device.protocol import Memory
 from engine.diagnostics import Diagnostic, PatchError, Severity, WarploomError
@@ -23,6 +24,12 @@ from tests.device.lenders import interface_of
 Contents = dict[str, tuple[str, tuple[int, ...], bytes] | str]
 #: A buffer that outlives a frame: element type and shape, and its bytes.
 Kept = tuple[object, bytes]
+
+
+def argument_blocks(engine: Engine) -> dict[int, KernelArguments]:
+    """Return the argument blocks of the running graph by identity; one made from another shares some."""
+    compiled = engine._engine.updates.compiled
+    return {id(kernel.arguments): kernel.arguments for kernel in compiled.kernels} if compiled is not None else {}
 
 
 def outputs(patch: Patch) -> set[PortRef]:

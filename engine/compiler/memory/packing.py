@@ -28,7 +28,7 @@ class Cells:
     """Where there is room between the buffers that are in another one's way."""
 
     def __init__(self, offsets: Sequence[int]) -> None:
-        self._offsets = offsets
+        self.offsets = offsets
         self._starts = [0]
         self._masks: list[int] = []  # of the cell between each start and the next one
         self._budget = _BUDGET + _BUDGET_A_BUFFER * len(offsets)
@@ -97,7 +97,7 @@ class Cells:
             tries -= 1
             # From both ends in turn: the first ones and the last ones of those that are not in the way.
             buffer = (free if tries & 1 else free & -free).bit_length() - 1
-            cell = bisect_right(starts, self._offsets[buffer]) - 1
+            cell = bisect_right(starts, self.offsets[buffer]) - 1
             free &= ~(1 << buffer)
 
 
@@ -176,20 +176,20 @@ def repack(
 ) -> Packing | None:
     """Return offsets in an earlier arena, where buffers stay as far as that is right; None to place all anew.
 
-    Others go into gaps of the arena. A few that find none lie beside it, so that nothing that stays gets another
-    address. All are placed anew when that saves more than a tenth; up to `enough` bytes that is not tried.
+    Those that can't stay, and new ones, lie beside the arena while they are few, so that nothing else gets another
+    address; then in its gaps, or behind it. All are placed anew when that saves more than a tenth; up to `enough` bytes
+    that is not tried.
     """
-    size_bytes = arena.size_bytes
-    rest = sorted((b for b in range(len(sizes)) if b not in arena.kept), key=lambda b: (-sizes[b], b))
-    packing = _Packer(sizes, reuse).run(rest, arena.kept)
-    offsets = packing.offsets
-    if packing.size_bytes > size_bytes:
-        beside = [b for b, offset in enumerate(offsets) if offset + sizes[b] > size_bytes]
-        if arena.grows or sum(sizes[b] for b in beside) > max(size_bytes // 10, LITTLE_BYTES):
-            size_bytes = packing.size_bytes
-        else:
-            for buffer in beside:
-                offsets[buffer] = BESIDE
+    size_bytes, kept = arena.size_bytes, arena.kept
+    packer = _Packer(sizes, reuse)
+    others = [*(b for b in range(len(sizes)) if b not in kept), *packer.keep(kept)]
+    if not arena.grows and sum(sizes[b] for b in others) <= max(size_bytes // 10, LITTLE_BYTES):
+        offsets = packer.offsets
+        for buffer in others:
+            offsets[buffer] = BESIDE
+    else:
+        packing = packer.run(sorted(others, key=lambda b: (-sizes[b], b)))
+        offsets, size_bytes = packing.offsets, max(packing.size_bytes, size_bytes)
     if size_bytes > enough and size_bytes > 1.1 * pack(sizes, reuse, groups).size_bytes:
         return None
     return Packing(offsets, size_bytes)
@@ -206,7 +206,7 @@ class _Packer:
         self._sizes = sizes
         self._after, self._before = reuse.after, reuse.before
         self._ceiling = ceiling
-        self._offsets = [0] * len(sizes)
+        self.offsets = [0] * len(sizes)
         self._placed = 0
         self._top = 0
         self._cells: Cells | None = None
@@ -218,14 +218,11 @@ class _Packer:
         """True when so many buffers were in the way of one that gaps were looked for in cells or columns."""
         return self._cells is not None or self._columns > _MANY
 
-    def run(self, order: Sequence[int], kept: Mapping[int, int] | None = None) -> Packing:
-        """Place the `kept` ones, then the others in this order."""
-        refused = self._keep(kept) if kept else []
-        if refused:
-            order = sorted([*order, *refused], key=lambda b: (-self._sizes[b], b))
+    def run(self, order: Sequence[int]) -> Packing:
+        """Place buffers in this order."""
         if not self._placed and not self._ceiling:
             order = order[self._stack(order) :]
-        sizes, offsets, after, before = self._sizes, self._offsets, self._after, self._before
+        sizes, offsets, after, before = self._sizes, self.offsets, self._after, self._before
         ceiling = self._ceiling
         for buffer in order:
             placed = self._placed
@@ -256,7 +253,7 @@ class _Packer:
 
         One that may come after the last of a column may come after all others in it, so that one test finds it a place.
         """
-        sizes, offsets, before = self._sizes, self._offsets, self._before
+        sizes, offsets, before = self._sizes, self.offsets, self._before
         size = sizes[order[0]] if order else 0
         count = top = ends = placed = 0
         latest = -1
@@ -280,38 +277,41 @@ class _Packer:
         self._placed, self._top = placed, top
         return count
 
-    def _keep(self, kept: Mapping[int, int]) -> list[int]:
-        """Place what can stay where it was; return the others."""
+    def keep(self, kept: Mapping[int, int]) -> list[int]:
+        """Place the buffers that can lie at these offsets, of which there are none yet; return the others."""
         refused = []
         open_until: list[tuple[int, int]] = []  # end and buffer of those that reach beyond the offset looked at
-        overlapping = 0
-        for buffer, offset in sorted(kept.items(), key=lambda item: (item[1], -self._sizes[item[0]], item[0])):
+        overlapping = placed = 0
+        sizes, offsets, after, before = self._sizes, self.offsets, self._after, self._before
+        for buffer in sorted(kept, key=kept.__getitem__):
+            offset = kept[buffer]
             while open_until and open_until[0][0] <= offset:
                 overlapping ^= 1 << heappop(open_until)[1]
-            in_the_way = overlapping & ~(self._after[buffer] | self._before[buffer])
-            while in_the_way and self._after[in_the_way.bit_length() - 1] >> buffer & 1:
+            in_the_way = overlapping & ~(after[buffer] | before[buffer])
+            while in_the_way and after[in_the_way.bit_length() - 1] >> buffer & 1:
                 in_the_way ^= 1 << in_the_way.bit_length() - 1
             if in_the_way:
                 refused.append(buffer)
                 continue
-            end = offset + self._sizes[buffer]
+            end = offset + sizes[buffer]
             heappush(open_until, (end, buffer))
             overlapping |= 1 << buffer
-            self._offsets[buffer] = offset
-            self._placed |= 1 << buffer
+            offsets[buffer] = offset
+            placed |= 1 << buffer
             self._top = max(self._top, end)
+        self._placed = placed
         return refused
 
     def _found_cells(self) -> Cells:
         if self._cells is None:
-            self._cells = Cells(self._offsets)
+            self._cells = Cells(self.offsets)
             for buffer in (b for b in range(len(self._sizes)) if self._placed >> b & 1):
-                self._cells.add(buffer, self._offsets[buffer], self._offsets[buffer] + self._sizes[buffer])
+                self._cells.add(buffer, self.offsets[buffer], self.offsets[buffer] + self._sizes[buffer])
         return self._cells
 
     def _gap(self, blocked: int, size: int) -> int:
         """Return the tightest place between the buffers of the mask `blocked`; the end of the last is one, too."""
-        offsets, sizes = self._offsets, self._sizes
+        offsets, sizes = self.offsets, self._sizes
         if blocked & (blocked - 1) == 0:
             only = blocked.bit_length() - 1
             return 0 if size <= offsets[only] else offsets[only] + sizes[only]
@@ -333,7 +333,7 @@ class _Packer:
 
     def _high_gap(self, blocked: int, size: int) -> int:
         """Return the highest place between the buffers of the mask and the ceiling, or else the tightest one."""
-        offsets, sizes = self._offsets, self._sizes
+        offsets, sizes = self.offsets, self._sizes
         spans = []
         rest = blocked
         while rest:

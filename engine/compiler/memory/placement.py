@@ -94,12 +94,12 @@ def place_buffers(
     groups = sharing_groups(reuse, sizes, spanned)
     peak = sum(group.peak_bytes for group in groups)
     packing = None
-    if keep is not None and keep.peak_bytes:
+    if keep is not None:
         offsets = keep.offsets
         kept = {number: offsets[o] for number, o in enumerate(found) if known.get(o) == sizes[number]}
         grown = any(known.get(owner, size) < size for owner, size in zip(found, sizes, strict=True))
-        enough = 1.1 * max(keep.size_bytes / keep.peak_bytes, 1.0) * peak
-        packing = repack(sizes, reuse, groups, Arena(kept, keep.size_bytes, grows=grown), enough)
+        slack = max(keep.size_bytes / keep.peak_bytes, 1.0) if keep.peak_bytes else 1.0
+        packing = repack(sizes, reuse, groups, Arena(kept, keep.size_bytes, grows=grown), enough=1.1 * slack * peak)
     if packing is None:
         packing = pack(sizes, reuse, groups)
     shared = {o: at for o, at in zip(found, packing.offsets, strict=True) if at != BESIDE}

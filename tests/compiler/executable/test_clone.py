@@ -125,7 +125,8 @@ def test_what_stays_is_used_further(device: Device, modules: ModuleCache, seed: 
             if span.label not in renewed:
                 assert (span.start, span.stop) == (old_spans[span.label].start, old_spans[span.label].stop)
         for owner, buffer in plan.buffers.allocations.items():
-            if buffer.lifetime is Lifetime.PROVIDED and plan.description.by_id[owner.node] is before.plan.description.by_id.get(owner.node):
+            is_kept = plan.description.by_id[owner.node] is before.plan.description.by_id.get(owner.node)
+            if buffer.lifetime is Lifetime.PROVIDED and is_kept:
                 assert running.memory.by_owner[owner] is old_memory[owner]
     assert running is not None
     running.close()
