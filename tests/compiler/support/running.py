@@ -76,10 +76,8 @@ class Running:
 
     def read_again(self, owner: PortRef) -> np.ndarray[Any, Any]:
         """Return what an allocation held in the last frame, as the engine does: computed again if overwritten."""
-        context = SimpleNamespace(
-            device=self._device, pool=self.pool, values=lambda: self._values, frame=self._uniforms
-        )
-        return read_port(self.compiled, context, self._stream, owner)  # type: ignore[arg-type]  # all that it needs
+        services: Any = SimpleNamespace(device=self._device, pool=self.pool, frame=self._uniforms)  # all that it needs
+        return read_port(self.compiled, services, self._values, self._stream, owner)
 
     def read(self, owner: PortRef) -> np.ndarray[Any, Any]:
         """Return the contents of an allocation after the last frame."""
