@@ -28,7 +28,7 @@ Kept = tuple[object, bytes]
 
 def argument_blocks(engine: Engine) -> dict[int, KernelArguments]:
     """Return the argument blocks of the running graph by identity; one made from another shares some."""
-    compiled = engine._engine.updates.compiled
+    compiled = engine.core.updates.compiled
     return {id(kernel.arguments): kernel.arguments for kernel in compiled.kernels} if compiled is not None else {}
 
 
@@ -142,8 +142,8 @@ class Reference:
 
     def compiled(self) -> CompiledGraph:
         """Return the graph that runs."""
-        assert self._engine is not None and self._engine._engine.updates.compiled is not None
-        return self._engine._engine.updates.compiled
+        assert self._engine is not None and self._engine.core.updates.compiled is not None
+        return self._engine.core.updates.compiled
 
     def close(self) -> None:
         """Give everything back."""
