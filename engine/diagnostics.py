@@ -70,6 +70,10 @@ class KernelError(WarploomError):
         self.line = line
 
 
+class TranslatorBug(KernelError):
+    """Warploom itself failed on a kernel with which nothing may be wrong."""
+
+
 class DeviceError(WarploomError):
     """The device refused or failed; after a fault on a GPU the process must end before it works again."""
 

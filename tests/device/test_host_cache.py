@@ -8,7 +8,8 @@ import pytest
 
 from engine.device.host import HostDevice
 from engine.device.host.modules import cache
-from engine.diagnostics import KernelFault
+from engine.device.host.translate import module
+from engine.diagnostics import KernelFault, TranslatorBug
 
 SOURCE = """extern "C" __global__ void scale(float* x, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= a; }
@@ -44,6 +45,32 @@ def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
     path.write_bytes(broken.get(damage, b"\0\0\0\0" + data[4:]))
     assert (scaled(ptx) == 3).all()
     assert path.read_bytes() == data
+
+
+def test_a_bug_of_the_translator_says_that_it_is_ours(folder, cuda_ptx, monkeypatch, caplog):
+    """With the kernel, what happened and where; other modules load, and nothing of the broken one is kept."""
+
+    def broken(*_, **__):
+        raise AssertionError("a register is left")
+
+    device, ptx = HostDevice(cores=1), cuda_ptx(SOURCE)
+    with monkeypatch.context() as patch, pytest.raises(TranslatorBug) as caught:
+        patch.setattr(module, "translate_kernel", broken)
+        device.load_module(ptx)
+    message = str(caught.value)
+    for part in (
+        "scale",
+        "wild",
+        "a register is left",
+        "test_host_cache.py, line",
+        "bug in Warploom",
+        "not in the kern",
+    ):
+        assert part in message
+    assert "Traceback" in caplog.text
+    assert not list(folder.iterdir())
+    assert device.load_module(ptx).kernel_names == ("scale", "wild")
+    device.close()
 
 
 def test_a_kernel_from_the_cache_still_knows_its_lines(folder, cuda_ptx):

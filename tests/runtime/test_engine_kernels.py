@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
+from engine.device.host.translate import module
 from engine.patch.changes import PortRef
 from engine.protocol.messages import NodeState
 from tests.runtime.conftest import COUNT, SCALE, Kernels
@@ -102,6 +103,30 @@ def test_a_kernel_that_never_compiled_keeps_its_block_out_until_it_does(patch: P
         assert engine.step().update_level is COLD
         assert engine.read(OUT).tolist() == [2, 4]
         assert broken.paths
+
+
+def test_a_bug_of_the_translator_is_told_as_ours_and_stops_nothing_else(
+    patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node is in error with its kernel's file; the last good kernel and the rest of the patch run on."""
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise AssertionError("a register is left")
+
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        with monkeypatch.context() as change:
+            change.setattr(module, "translate_kernel", broken)
+            engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] * factor + 99")))
+            report = engine.step()
+        assert report.nodes["scale"].state is NodeState.ERROR
+        (problem,) = report.diagnostics
+        assert Path(problem.file or "").name == "scale.cu"
+        assert "this is a bug in Warploom" in problem.message
+        assert not problem.remedy
+        engine.step()
+        assert engine.read(OUT).tolist() == [2, 4]
+        assert engine.read(PortRef("count", "out")).tolist() == [3, 3, 3]
 
 
 def test_another_signature_of_the_same_length_is_rebuilt(patch: Patch, kernels: Kernels) -> None:

@@ -15,7 +15,7 @@ from engine.compiler.executable.arguments import TypedKernel
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Module
-from engine.diagnostics import Diagnostic, KernelError, error
+from engine.diagnostics import Diagnostic, KernelError, TranslatorBug, error
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_kernel, load_image
 
@@ -121,7 +121,11 @@ class ModuleCache:
     def _load(self, path: Path) -> LoadedModule:
         architecture = self._device.info.architecture
         image = load_image(path, architecture)
-        return LoadedModule(image, self._device.load_module(image.payload(architecture)))
+        try:
+            return LoadedModule(image, self._device.load_module(image.payload(architecture)))
+        except TranslatorBug as problem:
+            problem.file = str(path)
+            raise
 
 
 class PlanKernels(dict[int, TypedKernel]):
@@ -175,7 +179,8 @@ def stale_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diag
 
 def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
     """Return a kernel's error as a diagnostic on the node that uses it."""
-    return error(str(problem), node=node, file=problem.file, line=problem.line, remedy="mend the kernel and save it")
+    remedy = "" if isinstance(problem, TranslatorBug) else "mend the kernel and save it"
+    return error(str(problem), node=node, file=problem.file, line=problem.line, remedy=remedy)
 
 
 def _problems(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
+import traceback
+from pathlib import Path
 
 import msgspec
 
 from engine.device.host.modules import cache, native
-from engine.diagnostics import KernelError
+from engine.diagnostics import KernelError, TranslatorBug
 
 _LOG = logging.getLogger(__name__)
 # Kernels of one module share a file.
 _FILES = threading.Lock()
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
 
 def build(ptx: str) -> cache.CachedModule:
@@ -27,18 +31,10 @@ def build(ptx: str) -> cache.CachedModule:
         try:
             module = parse(ptx)
             translated = translate_module(module, native.triple(), *native.cpu())
-        except (
-            ArithmeticError,
-            AssertionError,
-            AttributeError,
-            LookupError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ) as reason:
-            # Whatever the text says, the one who loads it is told that it cannot be used, and no more breaks.
-            _LOG.debug("PTX was not understood", exc_info=True)
-            raise KernelError(f"PTX must be well formed, got text that cannot be translated: {reason!r}") from reason
+        except KernelError:
+            raise
+        except Exception as reason:
+            raise _own_bug(ptx, reason) from reason
         lines = {
             instruction.line: (instruction.source.file, instruction.source.line)
             for function in module.functions.values()
@@ -70,3 +66,14 @@ def optimised(key: str, name: str, text: str) -> bytes:
             texts = {kernel: item for kernel, item in known.texts.items() if kernel != name}
             cache.store(key, msgspec.structs.replace(known, texts=texts, optimised=known.optimised | {name: code}))
     return code
+
+
+def _own_bug(ptx: str, reason: Exception) -> TranslatorBug:
+    """Return the error for PTX on which parser or translator broke: what is wrong PTX they refuse by a KernelError."""
+    _LOG.error("a kernel could not be translated", exc_info=reason)
+    names = ", ".join(_ENTRY.findall(ptx)) or "without a name"
+    place = traceback.extract_tb(reason.__traceback__)[-1]
+    return TranslatorBug(
+        f"kernel {names}: translating its PTX for the CPU failed with {reason!r} in {Path(place.filename).name}, line "
+        f"{place.lineno}; this is a bug in Warploom and not in the kernel, please report it with the kernel's PTX"
+    )
