@@ -62,7 +62,7 @@ def test_a_bug_of_the_translator_says_that_it_is_ours(folder, cuda_ptx, monkeypa
         "scale",
         "wild",
         "a register is left",
-        "test_host_cache.py, line",
+        "test_cache.py, line",
         "bug in Warploom",
         "not in the kern",
     ):
