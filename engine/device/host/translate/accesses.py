@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.guards import Comparison
 from engine.device.host.translate.analysis.phase_values import PhaseValues
-from engine.device.host.translate.analysis.provenance import Root
+from engine.device.host.translate.analysis.provenance import Provenance, Root
 from engine.device.host.translate.analysis.ranges import Range, Ranges
-from engine.device.host.translate.body import quoted
+from engine.device.host.translate.code import quoted
+from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate.operands import Operands
 from engine.device.host.translate.special_registers import linear_thread
 from engine.ptx.tree import Address, Instruction, Operand, Register, Symbol
-
-if TYPE_CHECKING:
-    from engine.device.host.translate.body import Body
 
 SPACES = ("global", "shared", "local", "const", "param")
 SITE_BITS = 6
@@ -57,14 +55,14 @@ class Accesses:
 
     def __init__(
         self,
-        body: Body,
-        roots: dict[str, Root | None],
+        body: Operands,
+        provenance: Provenance,
         *,
         branch_free: bool,
         limits: Callable[[Root], int] | None = None,
     ) -> None:
         self._body = body
-        self._roots = roots
+        self._provenance = provenance
         self.branch_free = branch_free
         self._is_entry = body.is_entry
         self._has_generic_parameters = any(
@@ -79,7 +77,7 @@ class Accesses:
         self.block = 0
         #: Addresses at the start of each row of threads.
         self._values = PhaseValues()
-        self.rows = Ranges(body, self._values, row=True)
+        self.rows = Ranges(body.function, body.layout, self._values, row=True)
         self._row_pointers: dict[tuple[Root | str | None, Operand], tuple[str, int] | None] = {}
         self._limits: dict[tuple[Root, int], tuple[str, str, str]] = {}
         self._ranges: dict[Root, str] = {}
@@ -95,7 +93,7 @@ class Accesses:
         `hoisted` writes these checks, before the threads run.
         """
         self._ranges_of_threads, self._guards, self._values = ranges, guards, values
-        self.rows = Ranges(self._body, values, row=True)
+        self.rows = Ranges(self._body.function, self._body.layout, values, row=True)
 
     @contextmanager
     def at(self, instruction: Instruction, operand: Operand, size: int, space: str | None = None) -> Iterator[str]:
@@ -159,7 +157,7 @@ class Accesses:
             return False
         if isinstance(operand.base, Register) and not self._values.is_fresh(operand.base, instruction):
             return False
-        place: Root | str | None = "shared" if space == "shared" else self._root(operand)
+        place: Root | str | None = "shared" if space == "shared" else self._provenance.root(operand)
         if place is None or space == "local":
             return False
         guards = self._guards.get(self.block, ())
@@ -177,7 +175,7 @@ class Accesses:
         """Return the pointer of an access that needs no check: in steps along x, where the optimiser sees them."""
         assert isinstance(operand, Address)
         code, rows = self._body.code, self.rows
-        place: Root | str | None = "shared" if space == "shared" else self._root(operand)
+        place: Root | str | None = "shared" if space == "shared" else self._provenance.root(operand)
         key = (place, operand.base)
         if key not in self._row_pointers:
             row = rows.of(Address(operand.base, 0))
@@ -230,7 +228,7 @@ class Accesses:
     def _parameter(self, instruction: Instruction, operand: Operand, size: int) -> str:
         body = self._body
         if not isinstance(operand, Address):
-            raise body.unsupported(instruction, "give an address in brackets")
+            raise unsupported(instruction, "give an address in brackets")
         if isinstance(operand.base, Symbol):
             name, offset = operand.base.name, operand.base.offset + operand.offset
             if name in body.layout.parameters:
@@ -252,9 +250,9 @@ class Accesses:
 
     def _parameter_of_caller(self, instruction: Instruction, address: str, size: int) -> str:
         """Return the pointer for a computed address of a device function's parameter: it lies in a caller's frame."""
-        body, code = self._body, self._body.code
+        code = self._body.code
         if instruction.opcode != "ld":
-            raise body.unsupported(instruction, "store to a .param variable by its name")
+            raise unsupported(instruction, "store to a .param variable by its name")
         top_at = code.value(f"getelementptr i64, ptr %worker, i64 {abi.STACK}")
         frame = code.value("call ptr @llvm.frameaddress.p0(i32 0)")
         here = code.value(f"ptrtoint ptr {frame} to i64")
@@ -284,26 +282,13 @@ class Accesses:
     def _check_address(self, operand: Operand, address: str, size: int, space: str) -> tuple[str, str]:
         """Return the check of a global or generic address, and the instruction that makes the pointer."""
         code = self._body.code
-        root = self._root(operand)
+        root = self._provenance.root(operand)
         if root is None:
             return self._check_cached(address, size, space), f"inttoptr i64 {address} to ptr"
         base, limit, pointer = self._limit(root, size)
         distance = code.value(f"sub i64 {address}, {base}")
         # Relative to a pointer, because the optimiser sees neighbours in offsets but not in casts from integers.
         return code.value(f"icmp ule i64 {distance}, {limit}"), f"getelementptr i8, ptr {pointer}, i64 {distance}"
-
-    def has_root(self, operand: Operand) -> bool:
-        """Whether an address is known to come from one pointer."""
-        return self._root(operand) is not None
-
-    def _root(self, operand: Operand) -> Root | None:
-        base = operand.base if isinstance(operand, Address) else operand
-        if isinstance(base, Register):
-            root = self._roots.get(base.name)
-            return root if root is None or root[0] != "param" or self._is_entry else None
-        if isinstance(base, Symbol) and base.name in self._body.layout.module:
-            return (base.name, 0)
-        return None
 
     def _limit(self, root: Root, size: int) -> tuple[str, str, str]:
         """Return a root's lowest address, the greatest distance of an access of `size` bytes, and the base pointer."""
@@ -398,7 +383,7 @@ class Accesses:
         code.do(f"store i64 {code.value(f'call i64 @llvm.umin.i64(i64 {before}, i64 {code_here})')}, ptr {self._fold}")
 
 
-def stop_check(body: Body, line: int) -> None:
+def stop_check(body: Operands, line: int) -> None:
     """End this thread when kernels must end: written wherever a thread may go round in circles."""
     code = body.code
     place = code.value(f"getelementptr i64, ptr %launch, i64 {abi.STOP}")
@@ -414,7 +399,7 @@ def stop_check(body: Body, line: int) -> None:
     code.label(on)
 
 
-def report(body: Body, kind: int, line: int, address: str) -> None:
+def report(body: Operands, kind: int, line: int, address: str) -> None:
     """Record a fault of this thread; the first one of a worker is kept."""
-    thread = linear_thread(body)
+    thread = linear_thread(body.code)
     body.code.do(f"call void @wl.fault(ptr %worker, i64 {kind}, i64 {line}, i32 {thread}, i64 {address})")

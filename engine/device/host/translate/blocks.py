@@ -8,6 +8,7 @@ from typing import Protocol
 from engine.device.host.translate.accesses import stop_check
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.table import OPCODES
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Guard, Instruction, Symbol
@@ -83,7 +84,7 @@ def _instruction(body: Body, flow: ControlFlow, block: BasicBlock, instruction: 
         if opcode == "bra":
             target = instruction.operands[0]
             if not isinstance(target, Symbol):
-                raise body.unsupported(instruction, "branch to a label")
+                raise unsupported(instruction, "branch to a label")
             wanted = label(flow.labels[target.name])
             if flow.labels[target.name] <= block.index and not body.accesses.branch_free:
                 stop_check(body, instruction.line)
@@ -117,6 +118,6 @@ def _instruction(body: Body, flow: ControlFlow, block: BasicBlock, instruction: 
         try:
             emit(body, instruction)
         except _MISSHAPEN as reason:
-            raise body.unsupported(instruction, "use a form that the host device knows") from reason
+            raise unsupported(instruction, "use a form that the host device knows") from reason
     if after:
         code.label(after)

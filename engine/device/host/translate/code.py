@@ -62,3 +62,8 @@ class Code:
     def text(self) -> str:
         """Return the body: the entry block with its slots, then everything else."""
         return "\n".join(["entry:", *self.entry, "  br label %start", *self.lines])
+
+
+def quoted(name: str) -> str:
+    """Return a PTX name as an LLVM identifier."""
+    return '"' + name.replace('"', "") + '"'

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.device.host.translate import abi, blocks, parallel
-from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.analysis.canonical_floats import flushing_entry
 from engine.device.host.translate.analysis.control_flow import ControlFlow, control_flow
 from engine.device.host.translate.analysis.guards import Guards
 from engine.device.host.translate.analysis.phase_values import PhaseValues
-from engine.device.host.translate.analysis.provenance import Root, roots
+from engine.device.host.translate.analysis.provenance import Provenance, provenance
 from engine.device.host.translate.analysis.ranges import Ranges
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
-from engine.device.host.translate.body import Body, MemoryLayout, quoted
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.code import quoted
+from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.opcodes.calls import frame, function_name
 from engine.device.host.translate.passes.inlining import inline_suspending
 from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
@@ -84,21 +85,17 @@ def translate_kernel(
 
 def _with_lockstep_loops(kernel: Function, layout: MemoryLayout) -> Function:
     """Return a kernel whose loops are cut where its threads go round them together."""
-    accesses = Accesses(
-        Body(kernel, layout, kernel.name), roots(kernel, layout.parameters, set(layout.module)), branch_free=False
-    )
-    return with_lockstep_loops(kernel, lambda instruction: parallel.is_simple(instruction, accesses))
+    known = provenance(kernel, layout)
+    return with_lockstep_loops(kernel, lambda instruction: parallel.is_simple(instruction, known))
 
 
 def _plain(kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow) -> tuple[str, int]:
     """Return a kernel whose threads never wait for each other: plain loops around its body; and its scratch bytes."""
-    body = Body(kernel, layout, kernel.name)
-    body.callees = callees
-    provenance = roots(kernel, layout.parameters, set(layout.module))
-    body.accesses = Accesses(body, provenance, branch_free=False)
+    known = provenance(kernel, layout)
     pieces = blocks.reachable(flow, 0)
-    if parallel.is_parallel(flow, pieces, body.accesses):
-        return _parallel(body, provenance, flow), 0
+    if parallel.is_parallel(flow, pieces, known):
+        return _parallel(kernel, layout, known, flow), 0
+    body = Body(kernel, layout, kernel.name, known, callees=callees)
     blocks.translate(body, flow, 0, "thread.exit")
     _check_local(kernel, body)
     # Memory that a function may be given the address of lies where a bad address cannot reach the stack.
@@ -120,13 +117,14 @@ def _plain(kernel: Function, layout: MemoryLayout, callees: dict[str, Function],
     )
 
 
-def _parallel(body: Body, provenance: dict[str, Root | None], flow: ControlFlow) -> str:
+def _parallel(kernel: Function, layout: MemoryLayout, known: Provenance, flow: ControlFlow) -> str:
     """Return a kernel whose threads run many at once, with its checked twin where checks are hoisted."""
-    kernel = body.function
     values = PhaseValues()
-    body.accesses = Accesses(body, provenance, branch_free=True)
+    body = Body(kernel, layout, kernel.name, known, branch_free=True)
     body.accesses.hoist(
-        Ranges(body, values), Guards(kernel, flow, 0, blocks.reachable(flow, 0), values.is_fresh).of_blocks(), values
+        Ranges(kernel, layout, values),
+        Guards(kernel, flow, 0, blocks.reachable(flow, 0), values.is_fresh).of_blocks(),
+        values,
     )
     blocks.translate(body, flow, 0, "thread.exit")
     fold = parallel.fault_fold(body, "block.done")
@@ -145,15 +143,12 @@ def _parallel(body: Body, provenance: dict[str, Root | None], flow: ControlFlow)
         f"  %common = alloca i32\n{fold.slots}{entry}\n"
         f"  br label %start\n{block_loop(prologue, choice + fold.reset + loop + fold.judge)}}}\n"
     )
-    return text + (_checked(kernel, body.layout, provenance, flow, slow_name) if choice else "")
+    return text + (_checked(kernel, layout, known, flow, slow_name) if choice else "")
 
 
-def _checked(
-    kernel: Function, layout: MemoryLayout, provenance: dict[str, Root | None], flow: ControlFlow, name: str
-) -> str:
+def _checked(kernel: Function, layout: MemoryLayout, known: Provenance, flow: ControlFlow, name: str) -> str:
     """Return the twin of a parallel kernel that checks every access: for thread blocks at the edge of a buffer."""
-    body = Body(kernel, layout, kernel.name)
-    body.accesses = Accesses(body, provenance, branch_free=False)
+    body = Body(kernel, layout, kernel.name, known)
     blocks.translate(body, flow, 0, "thread.exit")
     loop = thread_loop(body, "", "", {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}, "phase.done")
     entry = "\n".join(body.code.entry)
@@ -166,11 +161,9 @@ def _checked(
 
 def _device_function(function: Function, layout: MemoryLayout, kernel: str, callees: dict[str, Function]) -> str:
     """Return a device function; it returns true when the thread has ended inside it."""
-    body = Body(function, layout, kernel)
-    body.callees = callees
+    body = Body(function, layout, kernel, Provenance({}, layout.module.keys()), callees=callees)
     names = [variable.name for variable in (*function.results, *function.parameters)]
     body.param_pointers.update((name, f"%formal.{index}") for index, name in enumerate(names))
-    body.accesses = Accesses(body, {}, branch_free=False)
     flow = control_flow(function)
     blocks.translate(body, flow, 0, "thread.return")
     formal = "".join(f", ptr %formal.{index}" for index in range(len(names)))

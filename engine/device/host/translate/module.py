@@ -12,7 +12,7 @@ import numpy as np
 from engine.device.host.translate import special_registers
 from engine.device.host.translate.analysis import canonical_floats
 from engine.device.host.translate.analysis.control_flow import used
-from engine.device.host.translate.body import quoted
+from engine.device.host.translate.code import quoted
 from engine.device.host.translate.kernel import translate_kernel
 from engine.device.host.translate.opcodes import half, rounding, synchronisation
 from engine.device.host.translate.passes.lowering import lowered

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.device.host.translate.accesses import LAST_SITE, Accesses, space_of
+from engine.device.host.translate.accesses import LAST_SITE, space_of
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow
+from engine.device.host.translate.analysis.provenance import Provenance
 from engine.device.host.translate.body import Body
 from engine.ptx.tree import Instruction
 
@@ -20,7 +21,7 @@ _SERIAL = frozenset(
 _ORDERED = frozenset(("volatile", "acquire", "release", "relaxed", "mmio"))
 
 
-def is_parallel(flow: ControlFlow, pieces: Iterable[int], accesses: Accesses) -> bool:
+def is_parallel(flow: ControlFlow, pieces: Iterable[int], provenance: Provenance) -> bool:
     """Whether blocks may run for many threads at once: no loop, call or atomic, and every address has a known root.
 
     Threads that do not wait for each other must not depend on each other either, so their accesses may be mixed.
@@ -30,7 +31,7 @@ def is_parallel(flow: ControlFlow, pieces: Iterable[int], accesses: Accesses) ->
         return False
     for index in pieces:
         block = flow.blocks[index]
-        if not all(is_simple(instruction, accesses) for instruction in _own(block)):
+        if not all(is_simple(instruction, provenance) for instruction in _own(block)):
             return False
     return True
 
@@ -50,7 +51,7 @@ def _own(block: BasicBlock) -> list[Instruction]:
     return block.instructions[:-1] if block.suspends else block.instructions
 
 
-def is_simple(instruction: Instruction, accesses: Accesses) -> bool:
+def is_simple(instruction: Instruction, provenance: Provenance) -> bool:
     """Whether an instruction may run for many threads at once."""
     if instruction.opcode in _SERIAL or _ORDERED & set(instruction.modifiers):
         return False
@@ -64,7 +65,7 @@ def is_simple(instruction: Instruction, accesses: Accesses) -> bool:
     return (
         space != "local"
         and len(instruction.operands) == 2
-        and accesses.has_root(instruction.operands[0 if instruction.opcode == "st" else 1])
+        and provenance.root(instruction.operands[0 if instruction.opcode == "st" else 1]) is not None
     )
 
 

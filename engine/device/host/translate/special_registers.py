@@ -3,88 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
+from engine.device.host.translate.code import Code
+from engine.device.host.translate.memory_layout import MemoryLayout
 
-if TYPE_CHECKING:
-    from engine.device.host.translate.body import Body
-
-Value = Callable[["Body"], str]
+#: Writes what yields a register's value, and returns it.
+Value = Callable[[Code, MemoryLayout], str]
 
 
-def launch_field(body: Body, index: int) -> str:
+def launch_field(code: Code, index: int) -> str:
     """Return a field of the launch record as i32."""
-    pointer = body.code.value(f"getelementptr i64, ptr %launch, i64 {index}")
-    wide = body.code.value(f"load i64, ptr {pointer}, !invariant.load !0")
-    return body.code.value(f"trunc i64 {wide} to i32")
+    pointer = code.value(f"getelementptr i64, ptr %launch, i64 {index}")
+    wide = code.value(f"load i64, ptr {pointer}, !invariant.load !0")
+    return code.value(f"trunc i64 {wide} to i32")
 
 
-def linear_thread(body: Body) -> str:
+def linear_thread(code: Code) -> str:
     """Return the thread's number in its thread block as i32."""
-    code = body.code
-    row = code.value(f"mul i32 %tid.z, {launch_field(body, abi.THREAD_BLOCK[1])}")
+    row = code.value(f"mul i32 %tid.z, {launch_field(code, abi.THREAD_BLOCK[1])}")
     row = code.value(f"add i32 {row}, %tid.y")
-    row = code.value(f"mul i32 {row}, {launch_field(body, abi.THREAD_BLOCK[0])}")
+    row = code.value(f"mul i32 {row}, {launch_field(code, abi.THREAD_BLOCK[0])}")
     return code.value(f"add i32 {row}, %tid.x")
 
 
-def _lane(body: Body) -> str:
-    return body.code.value(f"and i32 {linear_thread(body)}, 31")
+def _lane(code: Code, _layout: MemoryLayout) -> str:
+    return code.value(f"and i32 {linear_thread(code)}, 31")
 
 
-def _lane_mask(expression: str) -> Value:
-    def emit(body: Body) -> str:
-        bit = body.code.value(f"shl i32 1, {_lane(body)}")
-        below = body.code.value(f"sub i32 {bit}, 1")
-        if expression == "eq":
+def _lane_mask(test: str) -> Value:
+    def emit(code: Code, layout: MemoryLayout) -> str:
+        bit = code.value(f"shl i32 1, {_lane(code, layout)}")
+        below = code.value(f"sub i32 {bit}, 1")
+        if test == "eq":
             return bit
-        if expression == "lt":
+        if test == "lt":
             return below
-        le = body.code.value(f"or i32 {below}, {bit}")
-        if expression == "le":
+        le = code.value(f"or i32 {below}, {bit}")
+        if test == "le":
             return le
-        return body.code.value(f"xor i32 {le if expression == 'gt' else below}, -1")
+        return code.value(f"xor i32 {le if test == 'gt' else below}, -1")
 
     return emit
 
 
 def _half(wide: Value, shift: int) -> Value:
-    def emit(body: Body) -> str:
-        value = body.code.value(f"lshr i64 {wide(body)}, {shift}")
-        return body.code.value(f"trunc i64 {value} to i32")
+    def emit(code: Code, layout: MemoryLayout) -> str:
+        value = code.value(f"lshr i64 {wide(code, layout)}, {shift}")
+        return code.value(f"trunc i64 {value} to i32")
 
     return emit
 
 
-def clock64(body: Body) -> str:
-    """Return the processor's cycle counter as i64."""
-    return body.code.value("call i64 @llvm.readcyclecounter()")
-
-
-def _nanoseconds(body: Body) -> str:
-    return body.code.value("call i64 @wl.nanoseconds()")
+def _called(function: str) -> Value:
+    return lambda code, _layout: code.value(f"call i64 @{function}()")
 
 
 def _field(index: int) -> Value:
-    return lambda body: launch_field(body, index)
+    return lambda code, _layout: launch_field(code, index)
 
 
-def _dynamic_shared(body: Body) -> str:
-    return body.code.value(f"sub i32 {launch_field(body, abi.SHARED_BYTES)}, {body.layout.static_shared}")
+def _dynamic_shared(code: Code, layout: MemoryLayout) -> str:
+    return code.value(f"sub i32 {launch_field(code, abi.SHARED_BYTES)}, {layout.static_shared}")
 
 
 def _named(value: str) -> Value:
-    return lambda _body: value
+    return lambda _code, _layout: value
 
 
-#: The registers that hold the address of a grid's barrier, low half first, and the variable that it is.
+#: The registers that hold the address of a grid's barrier, low half first, and the name of the variable there.
 GRID_BARRIER_AT = {"%envreg2", "%envreg1"}
 GRID_BARRIER = "%wl$grid"
 
-
-def _grid_barrier(_body: Body) -> str:
-    return f'ptrtoint (ptr @"{GRID_BARRIER}" to i64)'
+_clock = _called("llvm.readcyclecounter")
+_nanoseconds = _called("wl.nanoseconds")
+_grid_barrier = _named(f'ptrtoint (ptr @"{GRID_BARRIER}" to i64)')
 
 
 #: Registers of 32 bits and less. A cluster has one thread block.
@@ -109,15 +102,15 @@ SPECIAL: dict[str, Value] = {
     "%cluster_nctarank": _named("1"),
     "%is_explicit_cluster": _named("0"),
     "%laneid": _lane,
-    "%warpid": lambda body: body.code.value(f"lshr i32 {linear_thread(body)}, 5"),
+    "%warpid": lambda code, _layout: code.value(f"lshr i32 {linear_thread(code)}, 5"),
     "%nwarpid": _named("32"),
     "%smid": _named("0"),
     "%nsmid": _named("1"),
     "%total_smem_size": _field(abi.SHARED_BYTES),
     "%aggr_smem_size": _field(abi.SHARED_BYTES),
     "%dynamic_smem_size": _dynamic_shared,
-    "%clock": _half(clock64, 0),
-    "%clock_hi": _half(clock64, 32),
+    "%clock": _half(_clock, 0),
+    "%clock_hi": _half(_clock, 32),
     "%globaltimer_lo": _half(_nanoseconds, 0),
     "%globaltimer_hi": _half(_nanoseconds, 32),
 }
@@ -126,7 +119,7 @@ for _name in ("tid", "ntid", "ctaid", "nctaid"):
 
 #: Registers of 64 bits.
 SPECIAL_WIDE: dict[str, Value] = {
-    "%clock64": clock64,
+    "%clock64": _clock,
     "%globaltimer": _nanoseconds,
     "%gridid": _named("0"),
     "%current_graph_exec": _named("0"),

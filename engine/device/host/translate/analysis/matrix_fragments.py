@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from engine.device.host.translate import abi
-from engine.diagnostics import KernelError
+from engine.device.host.translate.errors import unsupported
 from engine.ptx.tree import Instruction, Operand, Vector
 
 ARRAY_BYTES = 4 * abi.MAX_THREADS
@@ -158,20 +158,15 @@ def _per(kind: str) -> int:
     return 1 if kind == "b1" else max(32 // ELEMENT_BITS[kind], 1)
 
 
+_DENSE = "use dense mma.sync of f16, bf16, tf32, f64, 8-bit or 4-bit integers, e4m3, e5m2 or single bits"
+
+
 def _shape(instruction: Instruction) -> tuple[int, int, int]:
     for modifier in instruction.modifiers:
         match = re.fullmatch(r"m(\d+)n(\d+)k(\d+)", modifier)
         if match:
             return int(match[1]), int(match[2]), int(match[3])
-    raise _refused(instruction)
-
-
-def _refused(instruction: Instruction) -> KernelError:
-    return KernelError(
-        f"PTX line {instruction.line}: {instruction.text} must not be used on the host device; "
-        "use dense mma.sync of f16, bf16, tf32, f64, 8-bit or 4-bit integers, e4m3, e5m2 or single bits",
-        line=instruction.line,
-    )
+    raise unsupported(instruction, _DENSE)
 
 
 def _kinds(instruction: Instruction) -> list[str]:
@@ -204,7 +199,7 @@ def mma(instruction: Instruction) -> Product:
     modifiers, kinds = instruction.modifiers, _kinds(instruction)
     rows, columns, depth = _shape(instruction)
     if len(kinds) != 4 or "sp" in modifiers or any(item.startswith(("sp:", "kind", "block")) for item in modifiers):
-        raise _refused(instruction)
+        raise unsupported(instruction, _DENSE)
     counts = [len(registers_of(operand)) for operand in instruction.operands[:4]]
     d, a, b, c = kinds
     try:
@@ -227,7 +222,7 @@ def mma(instruction: Instruction) -> Product:
             **_options(instruction),
         )
     except (AssertionError, IndexError) as reason:
-        raise _refused(instruction) from reason
+        raise unsupported(instruction, _DENSE) from reason
 
 
 # -- wmma ----------------------------------------------------------------------------------------------------------
@@ -261,7 +256,7 @@ def lines(instruction: Instruction, role: str, kind: str, registers: int) -> Lin
         role, Lines(rows, columns, elements)
     )
     if found.length % elements or 32 * elements < found.lines * found.length:
-        raise _refused(instruction)
+        raise unsupported(instruction, _DENSE)
     return found
 
 
@@ -281,7 +276,7 @@ def wmma_kinds(instruction: Instruction) -> tuple[str, str, str, str]:
     if len(kinds) == 2:
         return kinds[0], "f16", "f16", kinds[1]
     if len(kinds) != 4:
-        raise _refused(instruction)
+        raise unsupported(instruction, _DENSE)
     return kinds[0], kinds[1], kinds[2], kinds[3]
 
 

@@ -7,7 +7,11 @@ without a branch to other code.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
 from engine.device.host.translate.analysis.control_flow import defined, registers
+from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
@@ -18,8 +22,24 @@ _UNKNOWN: Root = ("?", 0)
 _SUMS = frozenset(("mov", "cvta", "add", "sub", "mad", "selp", "min", "max", "and"))
 
 
-def roots(function: Function, parameters: dict[str, int], variables: set[str]) -> dict[str, Root | None]:
-    """Return the root of each 64-bit register that is made from pointers; None where several or unknown ones meet."""
+@dataclass(frozen=True)
+class Provenance:
+    """The roots of a function's address registers, and the module's variables."""
+
+    registers: Mapping[str, Root]
+    variables: Collection[str]
+
+    def root(self, operand: Operand) -> Root | None:
+        """Return the root of an address; None when it may be made from no pointer or from several."""
+        base = operand.base if isinstance(operand, Address) else operand
+        if isinstance(base, Register):
+            return self.registers.get(base.name)
+        return (base.name, 0) if isinstance(base, Symbol) and base.name in self.variables else None
+
+
+def provenance(function: Function, layout: MemoryLayout) -> Provenance:
+    """Return the roots of the 64-bit registers that are made from one pointer."""
+    parameters, variables = layout.parameters, layout.module.keys()
     only_converted = any(
         instruction.opcode == "cvta" and "global" in instruction.modifiers for instruction in function.instructions
     )
@@ -28,13 +48,13 @@ def roots(function: Function, parameters: dict[str, int], variables: set[str]) -
     _spread(function, parameters, variables, pointers, found, is_final=False)
     # Only now is it known which values have no root: where those meet pointers, they may be pointers as well.
     _spread(function, parameters, variables, pointers, found, is_final=True)
-    return {name: None if root == _UNKNOWN else root for name, root in found.items()}
+    return Provenance({name: root for name, root in found.items() if root != _UNKNOWN}, variables)
 
 
 def _spread(
     function: Function,
     parameters: dict[str, int],
-    variables: set[str],
+    variables: Collection[str],
     pointers: set[int] | None,
     found: dict[str, Root],
     *,
@@ -60,7 +80,9 @@ def _spread(
                     found[name], changed = joined, True
 
 
-def _computed(instruction: Instruction, found: dict[str, Root], variables: set[str], *, is_final: bool) -> Root | None:
+def _computed(
+    instruction: Instruction, found: dict[str, Root], variables: Collection[str], *, is_final: bool
+) -> Root | None:
     """Return the root of what an instruction computes; None when there is no pointer in it."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in ("atom", "shfl", "call"):
@@ -95,7 +117,7 @@ def _loaded(instruction: Instruction, parameters: dict[str, int], pointers: set[
     return None
 
 
-def _operand_roots(operand: Operand, found: dict[str, Root], variables: set[str]) -> list[Root]:
+def _operand_roots(operand: Operand, found: dict[str, Root], variables: Collection[str]) -> list[Root]:
     if isinstance(operand, Symbol):
         return [(operand.name, 0)] if operand.name in variables else []
     if isinstance(operand, Register):

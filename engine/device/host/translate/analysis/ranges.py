@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.guards import Comparison
 from engine.device.host.translate.analysis.phase_values import PhaseValues
 from engine.device.host.translate.analysis.rematerialise import rematerialisable
+from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.types import TYPES
-from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
-
-if TYPE_CHECKING:
-    from engine.device.host.translate.body import Body
+from engine.ptx.tree import Address, Function, Instruction, Integer, Operand, Register, Symbol
 
 #: The granule of zero: every power of two divides it.
 _ANY = 1 << 40
@@ -58,11 +55,11 @@ class Ranges:
     the threads with one `%tid.y` and `%tid.z`, as if `%tid.x` were 0: single values.
     """
 
-    def __init__(self, body: Body, values: PhaseValues, *, row: bool = False) -> None:
-        self._body = body
+    def __init__(self, function: Function, layout: MemoryLayout, values: PhaseValues, *, row: bool = False) -> None:
+        self._function, self._layout = function, layout
         self._values = values
         self._row = row
-        self._instructions: Mapping[str, Instruction] = rematerialisable(body.function) | values.derived
+        self._instructions: Mapping[str, Instruction] = rematerialisable(function) | values.derived
         self._found: dict[str, Range | None] = {}
         self.lines: list[str] = []
         self.conditions: list[str] = []
@@ -75,7 +72,7 @@ class Ranges:
             return self
         found = self._guarded.get(guards)
         if found is None:
-            found = Ranges(self._body, self._values)
+            found = Ranges(self._function, self._layout, self._values)
             found.lines, found.conditions, found._values_of = self.lines, self.conditions, self._values_of
             self._guarded[guards] = found
             for register, comparison, other, is_unsigned in guards:
@@ -200,7 +197,7 @@ class Ranges:
             value = operand.value & ((1 << bits) - 1)
             return self._constant(value - (1 << bits) if value >> (bits - 1) else value)
         if isinstance(operand, Symbol):
-            offset = self._body.layout.shared.get(operand.name)
+            offset = self._layout.shared.get(operand.name)
             return None if offset is None else self._constant(offset + operand.offset)
         if not isinstance(operand, Register):
             return None
@@ -221,7 +218,7 @@ class Ranges:
         only = Range(value, value, _ANY)
         if not base:
             return only
-        bits = TYPES[self._body.function.registers[name]]
+        bits = TYPES[self._function.registers[name]]
         found = self._operand(Register(base), bits)
         if found is None:
             return None
@@ -371,7 +368,7 @@ class Ranges:
         source, bits = instruction.operands[1], TYPES[kind]
         if bits not in (32, 64) or not isinstance(source, Address) or not isinstance(source.base, Symbol):
             return None
-        offset = self._body.layout.parameters[source.base.name] + source.base.offset + source.offset
+        offset = self._layout.parameters[source.base.name] + source.base.offset + source.offset
         place = self.value(f"getelementptr i8, ptr %params, i64 {offset}")
         single = self.value(f"load i{bits}, ptr {place}, align 1, !invariant.load !0")
         if bits == 32:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from engine.device.host.translate.analysis import matrix_fragments
 from engine.device.host.translate.analysis.matrix_fragments import ARRAY_BYTES
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.runtime.tensor_collectives import permute, product
 from engine.device.host.translate.types import TYPES
-from engine.diagnostics import KernelError
 from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
 
 #: At a YIELD a thread waits for a value that others write, at a LOCKSTEP it only lets them go as far.
@@ -192,7 +192,7 @@ def _redux(instruction: Instruction) -> SuspensionPoint:
     if kind == "f32" and mode in ("min", "max"):
         mode = f"f{mode}" + (".abs" if "abs" in modifiers else "") + (".NaN" if "NaN" in modifiers else "")
     elif kind not in ("b32", "u32", "s32"):
-        raise _refused(instruction, "use a 32-bit integer, or min or max of .f32")
+        raise unsupported(instruction, "use a 32-bit integer, or min or max of .f32")
     elif mode in ("min", "max"):
         mode = kind[0] + mode
     results = _results(instruction.operands[0], "b32")
@@ -246,10 +246,3 @@ _POINTS: dict[str, Callable[[Instruction], SuspensionPoint]] = {
     "wmma": _product,
     "wl": _wl,
 }
-
-
-def _refused(instruction: Instruction, instead: str) -> KernelError:
-    return KernelError(
-        f"PTX line {instruction.line}: {instruction.text} must not be used on the host device; {instead}",
-        line=instruction.line,
-    )

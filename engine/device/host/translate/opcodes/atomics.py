@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from engine.device.host.translate.accesses import space_of
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.floating import extreme
 from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import flush
@@ -23,7 +24,7 @@ def _atomic(body: Body, instruction: Instruction) -> None:
     modifiers, kind, line = instruction.modifiers, type_of(instruction), instruction.line
     name = next((item for item in _OPERATIONS if item in modifiers), "")
     if not name or bits(kind) < 16 or (name in ("inc", "dec") and kind != "u32"):
-        raise body.unsupported(instruction, "use a type and an operation that PTX defines for one thread block")
+        raise unsupported(instruction, "use a type and an operation that PTX defines for one thread block")
     operands: tuple[Operand, ...] = instruction.operands
     target = None
     if instruction.opcode == "atom":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.table import Emit, opcode
 from engine.device.host.translate.types import bits, is_signed, llvm_type, type_of
 from engine.ptx.tree import Instruction, Integer, Operand, Pair
@@ -80,7 +81,7 @@ def _lookup3(body: Body, instruction: Instruction) -> None:
     """Look every bit up in a table of eight; with .and or .or also combine "any bit set" with a predicate."""
     code, line, target = body.code, instruction.line, instruction.operands[0]
     if not isinstance(instruction.operands[4], Integer):
-        raise body.unsupported(instruction, "give the table as a constant")
+        raise unsupported(instruction, "give the table as a constant")
     a, b, c = (body.read(operand, "b32", instruction.line) for operand in instruction.operands[1:4])
     table, terms = instruction.operands[4].value & 255, []
     inverse = {value: code.value(f"xor i32 {value}, -1") for value in (a, b, c)}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import report
 from engine.device.host.translate.analysis.call_graph import fitting
-from engine.device.host.translate.body import Body, quoted
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.code import quoted
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.special_registers import launch_field, linear_thread
 from engine.device.host.translate.types import bits, llvm_type
@@ -25,7 +27,7 @@ def call_service(
     """Write the call of one of `FUNCTIONS`."""
     code, line = body.code, instruction.line
     if len(given) != FUNCTIONS[name]:
-        raise body.unsupported(instruction, f"pass {FUNCTIONS[name]} values to {name}")
+        raise unsupported(instruction, f"pass {FUNCTIONS[name]} values to {name}")
     if name in ("__assertfail", "__assert_fail"):
         place = code.slot("[4 x i64]", "assertion", 8)
         for index, operand in enumerate(given[:4]):
@@ -69,11 +71,11 @@ def _argument(body: Body, operand: Operand, kind: str, line: int) -> str:
 
 def _serve(body: Body, wanted: int, a: str, b: str) -> str:
     code = body.code
-    rows = code.value(f"mul i32 %ctaid.z, {launch_field(body, abi.GRID[1])}")
+    rows = code.value(f"mul i32 %ctaid.z, {launch_field(body.code, abi.GRID[1])}")
     row = code.value(f"add i32 {rows}, %ctaid.y")
-    start = code.value(f"mul i32 {row}, {launch_field(body, abi.GRID[0])}")
+    start = code.value(f"mul i32 {row}, {launch_field(body.code, abi.GRID[0])}")
     block = code.value(f"zext i32 {code.value(f'add i32 {start}, %ctaid.x')} to i64")
-    thread = code.value(f"zext i32 {linear_thread(body)} to i64")
+    thread = code.value(f"zext i32 {linear_thread(body.code)} to i64")
     place = code.value(f"getelementptr i64, ptr %launch, i64 {abi.SERVICES}")
     function = code.value(f"load ptr, ptr {place}")
     worker = code.value("ptrtoint ptr %worker to i64")
@@ -110,13 +112,13 @@ def _call(body: Body, instruction: Instruction) -> None:
             call_service(body, instruction, target.name, results.elements, list(arguments.elements))
             return
         if callee is None:
-            raise body.unsupported(instruction, f"function {target.name} must have a body in this module")
+            raise unsupported(instruction, f"function {target.name} must have a body in this module")
         pointers, after = _pass(body, instruction, results, arguments, callee.results, callee.parameters)
         _invoke(body, target.name, pointers)
         _receive(body, after, instruction)
         return
     if not isinstance(target, Register):
-        raise body.unsupported(instruction, "call a function or a register")
+        raise unsupported(instruction, "call a function or a register")
     _indirect(body, instruction, target, results, arguments, operands)
 
 
@@ -188,7 +190,7 @@ def _indirect(
     prototype = body.function.prototypes.get(last.name) if isinstance(last, Symbol) else None
     listed = body.targets.get(last.name) if isinstance(last, Symbol) else None
     if prototype is None and not listed:
-        raise body.unsupported(instruction, "give a .callprototype")
+        raise unsupported(instruction, "give a .callprototype")
     shape = prototype or body.callees[(listed or ("",))[0]]
     pointers, after = _pass(body, instruction, results, arguments, shape.results, shape.parameters)
     number = body.read(target, "b64", instruction.line)

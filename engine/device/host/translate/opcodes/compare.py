@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.elementwise import sources, wide
 from engine.device.host.translate.opcodes.half import join, shrink, widen
 from engine.device.host.translate.opcodes.rounding import flush
@@ -35,7 +36,7 @@ def _comparisons(body: Body, instruction: Instruction, kind: str) -> list[str]:
     element = PACKED.get(kind, kind)
     fits = test in _FLOAT if is_float(kind) else test in ("eq", "ne", "lt", "le", "gt", "ge") or test in _UNSIGNED
     if not fits:
-        raise body.unsupported(instruction, f"use a comparison that .{kind} has")
+        raise unsupported(instruction, f"use a comparison that .{kind} has")
     found = []
     for values in sources(body, instruction, kind, instruction.operands[1:3]):
         a, b = (widen(body, value, element) for value in values)
@@ -71,7 +72,7 @@ def _set(body: Body, instruction: Instruction) -> None:
     """Compare into all ones or 1.0; packed sources give a half for each element, whatever the result's type."""
     kinds = types_of(instruction)
     if len(kinds) != 2:
-        raise body.unsupported(instruction, "name the type of the result and of the source")
+        raise unsupported(instruction, "name the type of the result and of the source")
     result_kind, kind = kinds
     element = PACKED.get(result_kind, result_kind)
     if kind in PACKED and result_kind not in PACKED:

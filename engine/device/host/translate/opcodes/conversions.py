@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from engine.device.host.translate.analysis.canonical_floats import is_arithmetic
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.elementwise import put
 from engine.device.host.translate.opcodes.half import HALVES, cut, join, limit_magnitude, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import (
@@ -73,7 +74,7 @@ def convert_small(body: Body, instruction: Instruction) -> None:
     """Write the result of a cvt to or from one of these formats."""
     kinds = [item for item in instruction.modifiers if item in _NAMES or item in types_of(instruction)]
     if len(kinds) != 2:
-        raise body.unsupported(instruction, "name the type of the result and of the source")
+        raise unsupported(instruction, "name the type of the result and of the source")
     wanted, have = kinds
     if wanted == "tf32":
         value = body.read(instruction.operands[1], "f32", instruction.line)
@@ -83,7 +84,7 @@ def convert_small(body: Body, instruction: Instruction) -> None:
     elif wanted in _PAIRS:
         _unpack(body, instruction, wanted, have)
     else:
-        raise body.unsupported(instruction, "convert through .f32 or .f16x2")
+        raise unsupported(instruction, "convert through .f32 or .f16x2")
 
 
 def _tf32(body: Body, instruction: Instruction, value: str) -> str:
@@ -108,7 +109,7 @@ def _pack(body: Body, instruction: Instruction, wanted: str, have: str) -> None:
         # The first source goes to the upper half.
         values = [body.read(operand, have, line) for operand in (instruction.operands[2], instruction.operands[1])]
     else:
-        raise body.unsupported(instruction, "convert from .f32, .f16x2 or .bf16x2")
+        raise unsupported(instruction, "convert from .f32, .f16x2 or .bf16x2")
     if "relu" in instruction.modifiers:
         values = [relu(body, value, "f32") for value in values]
     code = body.code
@@ -211,7 +212,7 @@ _INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 def _convert(body: Body, instruction: Instruction) -> None:
     kinds, line = types_of(instruction), instruction.line
     if "rs" in instruction.modifiers:
-        raise body.unsupported(instruction, "use .rn or .rz")
+        raise unsupported(instruction, "use .rn or .rz")
     if "pack" in instruction.modifiers:
         _pack_small(body, instruction)
         return
@@ -219,7 +220,7 @@ def _convert(body: Body, instruction: Instruction) -> None:
         convert_small(body, instruction)
         return
     if len(kinds) != 2:
-        raise body.unsupported(instruction, "name the type of the result and of the source")
+        raise unsupported(instruction, "name the type of the result and of the source")
     wanted, have = kinds
     if wanted in ("f16x2", "bf16x2"):
         # The first source goes to the upper half.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.elementwise import elementwise, finish
 from engine.device.host.translate.opcodes.floating import binary
 from engine.device.host.translate.opcodes.half import HALVES
@@ -100,7 +101,7 @@ def _test_property(body: Body, instruction: Instruction) -> None:
     value = body.read(instruction.operands[1], kind, instruction.line)
     name = next((item for item in instruction.modifiers if item in _CLASSES), "")
     if not name:
-        raise body.unsupported(instruction, "name one of " + ", ".join(f".{item}" for item in _CLASSES))
+        raise unsupported(instruction, "name one of " + ", ".join(f".{item}" for item in _CLASSES))
     llvm = llvm_type(kind)
     result = body.code.value(f"call i1 @llvm.is.fpclass.{kind}({llvm} {value}, i32 {_CLASSES[name]})")
     body.write(instruction.operands[0], "pred", result, instruction.line)
@@ -240,7 +241,7 @@ def _approximate(body: Body, instruction: Instruction) -> None:
         _halves(body, instruction)
         return
     if kind != "f32":
-        raise body.unsupported(instruction, "use the .f32 form")
+        raise unsupported(instruction, "use the .f32 form")
     # A tiny tanh is its argument, bit by bit.
     x = (body.read if name == "tanh" else body.read_noncanonical)(instruction.operands[1], kind, instruction.line)
     if name == "lg2" and "ftz" in instruction.modifiers:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from engine.device.host.translate.analysis.canonical_floats import canonicalised
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import double_constant, flush, relu, saturate
 from engine.device.host.translate.opcodes.table import Emit
@@ -66,7 +67,7 @@ def elementwise(count: int, compute: Compute) -> Emit:
     def emit(body: Body, instruction: Instruction) -> None:
         kind = type_of(instruction)
         if not is_float(kind):
-            raise body.unsupported(instruction, "use a floating-point type")
+            raise unsupported(instruction, "use a floating-point type")
         element = PACKED.get(kind, kind)
         results = []
         for values in sources(body, instruction, kind, instruction.operands[1 : 1 + count]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes import integers
 from engine.device.host.translate.opcodes.elementwise import Compute, elementwise, finish, wide
 from engine.device.host.translate.opcodes.half import HALVES, widen
@@ -63,7 +64,7 @@ def _mixed(body: Body, instruction: Instruction, compute: Callable[[list[str], s
     """Write an f32 result whose sources are halves, except for the last, which is f32."""
     kinds, operands = types_of(instruction), instruction.operands[1:]
     if kinds[0] != "f32" or kinds[1] not in HALVES:
-        raise body.unsupported(instruction, "use .f32.f16 or .f32.bf16")
+        raise unsupported(instruction, "use .f32.f16 or .f32.bf16")
     values = [widen(body, body.read(item, kinds[1], instruction.line), kinds[1]) for item in operands[:-1]]
     values.append(body.read_noncanonical(operands[-1], "f32", instruction.line))
     finish(body, instruction, "f32", compute(values, rounding(instruction)))

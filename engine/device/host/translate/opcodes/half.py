@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from engine.device.host.translate.body import Body, width
+from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.rounding import QUIET_NAN, double_constant, stepped
+from engine.device.host.translate.operands import width
 from engine.device.host.translate.types import PACKED, bits, llvm_type
 
 HALVES = ("f16", "bf16")

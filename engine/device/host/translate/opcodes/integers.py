@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.half import join, split
 from engine.device.host.translate.opcodes.table import Emit, opcode
 from engine.device.host.translate.types import PACKED, bits, is_signed, llvm_type, type_of, types_of
@@ -255,7 +256,7 @@ def _dot_product(body: Body, instruction: Instruction) -> None:
     code, line = body.code, instruction.line
     kinds = types_of(instruction)
     if len(kinds) != 2:
-        raise body.unsupported(instruction, "name the types of both sources")
+        raise unsupported(instruction, "name the types of both sources")
     a, b, total = (body.read(operand, "b32", line) for operand in instruction.operands[1:4])
     wide = instruction.opcode == "dp2a"
     start = 16 if wide and "hi" in instruction.modifiers else 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import space_of
-from engine.device.host.translate.body import Body, quoted
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.code import quoted
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import bits, llvm_type, type_of, types_of
 from engine.ptx.tree import Address, Instruction, Operand, Register, Symbol, Vector
@@ -136,7 +138,7 @@ def _convert_address(body: Body, instruction: Instruction) -> None:
         value = body.code.value(f"{'sub' if 'to' in instruction.modifiers else 'add'} i64 {value}, {base}")
     body.write(instruction.operands[0], "b64", value, instruction.line)
     if bits(kind) != 64:
-        raise body.unsupported(instruction, "use 64-bit addresses")
+        raise unsupported(instruction, "use 64-bit addresses")
 
 
 @opcode("isspacep")

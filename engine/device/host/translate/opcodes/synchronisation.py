@@ -10,6 +10,7 @@ from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import report
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.runtime.collectives import ARRIVED
 from engine.ptx.tree import Address, Instruction, Integer, Operand
@@ -58,7 +59,7 @@ def _mbarrier(body: Body, instruction: Instruction) -> None:
         body.write(instruction.operands[0], "b64", body.code.value(f"and i64 {value}, {_FIELD}"), instruction.line)
         return
     if operation not in _OPERATIONS:
-        raise body.unsupported(instruction, "use init, arrive, arrive_drop, expect_tx, test_wait or try_wait")
+        raise unsupported(instruction, "use init, arrive, arrive_drop, expect_tx, test_wait or try_wait")
     operands = list(instruction.operands)
     target = None if isinstance(operands[0], Address) else operands.pop(0)
     address, *rest = operands

@@ -6,6 +6,7 @@ The result may be limited (.sat), combined with a third operand (.add, .min, .ma
 from __future__ import annotations
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.compare import compare
 from engine.device.host.translate.opcodes.conversions import limit
 from engine.device.host.translate.opcodes.integers import extreme, field
@@ -31,7 +32,7 @@ def _source(body: Body, instruction: Instruction, index: int, kind: str) -> str:
     operand = instruction.operands[index]
     first, size = _span(operand)
     if first + size > 32 or (isinstance(operand, Part) and len(operand.selector) > 2):
-        raise body.unsupported(instruction, "select one byte (.b0 to .b3) or half word (.h0, .h1)")
+        raise unsupported(instruction, "select one byte (.b0 to .b3) or half word (.h0, .h1)")
     value = body.read(operand.register if isinstance(operand, Part) else operand, "b32", instruction.line)
     return field(body, value, first, size, is_signed(kind), "i64")
 
@@ -106,7 +107,7 @@ def _finish(body: Body, instruction: Instruction, wanted: str, value: str) -> No
     result = code.value(f"trunc i64 {value} to i32")
     if size < 32:
         if not given or second:
-            raise body.unsupported(instruction, "give the register to merge with as the third source")
+            raise unsupported(instruction, "give the register to merge with as the third source")
         mask = ((1 << size) - 1) << first
         placed = code.value(f"and i32 {code.value(f'shl i32 {result}, {first}')}, {mask}")
         result = code.value(f"or i32 {placed}, {code.value(f'and i32 {given}, {~mask}')}")
@@ -197,7 +198,7 @@ def _selection(body: Body, instruction: Instruction, operand: Operand, count: in
         return list(range(default, default + count))
     lanes = [int(digit) for digit in reversed(operand.selector[1:])]
     if len(lanes) != count or operand.selector[0] != ("h" if count == 2 else "b") or max(lanes) >= 2 * count:
-        raise body.unsupported(instruction, f"select {count} elements of the {2 * count}")
+        raise unsupported(instruction, f"select {count} elements of the {2 * count}")
     return lanes
 
 
@@ -207,7 +208,7 @@ def _mask(body: Body, instruction: Instruction, target: Operand, count: int) -> 
         return list(range(count))
     lanes = sorted(int(digit) for digit in target.selector[1:])
     if lanes[-1] >= count or target.selector[0] != ("h" if count == 2 else "b"):
-        raise body.unsupported(instruction, f"write elements 0 to {count - 1}")
+        raise unsupported(instruction, f"write elements 0 to {count - 1}")
     return lanes
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.device.host.translate.passes.lowering import Rewriter, lowers, moved, refused
+from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate.passes.lowering import Rewriter, lowers, moved
 from engine.ptx.tree import Address, Guard, Instruction, Integer, Negated, Operand, Register, Vector
 
 #: Bytes of what asynchronous stores and reductions move.
@@ -30,7 +31,7 @@ def _copy(rewriter: Rewriter, instruction: Instruction) -> None:
 def _words(rewriter: Rewriter, instruction: Instruction) -> None:
     target, source, size, *rest = instruction.operands
     if not isinstance(size, Integer) or size.value not in (4, 8, 16):
-        raise refused(instruction, "copy 4, 8 or 16 bytes")
+        raise unsupported(instruction, "copy 4, 8 or 16 bytes")
     hinted = any(item.endswith("cache_hint") for item in instruction.modifiers)
     limit = rest[0] if len(rest) > (1 if hinted else 0) else None
     count = size.value // 4
@@ -75,11 +76,11 @@ def _bulk(rewriter: Rewriter, instruction: Instruction) -> None:
         return
     spaces = [item.split("::")[0] for item in modifiers if item.split("::")[0] in ("shared", "global")]
     if "tensor" in modifiers or "tensor::2d" in modifiers or "ignore_oob" in modifiers:
-        raise refused(instruction, "use cp.async.bulk without a tensor map, or loads and stores, from each thread")
+        raise unsupported(instruction, "use cp.async.bulk without a tensor map, or loads and stores, from each thread")
     if "prefetch" in modifiers:
         return
     if len(spaces) != 2:
-        raise refused(instruction, "copy between .shared and .global")
+        raise unsupported(instruction, "copy between .shared and .global")
     target, source, size, *rest = instruction.operands
     hinted = any(item.endswith("cache_hint") for item in modifiers)
     barrier = rest.pop(0) if rest and isinstance(rest[0], Address) else None

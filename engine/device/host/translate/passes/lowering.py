@@ -101,14 +101,6 @@ def lowers(*opcodes: str) -> Callable[[Lower], Lower]:
     return enter
 
 
-def refused(instruction: Instruction, instead: str) -> KernelError:
-    """Return the error for an instruction, or a form of it, that the host does not run."""
-    return KernelError(
-        f"PTX line {instruction.line}: {instruction.text} must not be used on the host device; {instead}",
-        line=instruction.line,
-    )
-
-
 def moved(address: Operand, offset: int) -> Address:
     """Return an address some bytes further on."""
     assert isinstance(address, Address)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.device.host.translate.analysis.matrix_fragments import ELEMENT_BITS, lines, registers_of
-from engine.device.host.translate.passes.lowering import Rewriter, lowers, moved, refused
+from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate.passes.lowering import Rewriter, lowers, moved
 from engine.ptx.tree import Address, Guard, Instruction, Integer, Operand, Register, Sink, Symbol, Vector
 
 _SPACES = ("shared", "shared::cta", "global")
@@ -17,7 +18,7 @@ def _space(instruction: Instruction) -> str:
 def _count(instruction: Instruction) -> int:
     modifiers = instruction.modifiers
     if "m8n8" not in modifiers or "b16" not in modifiers:
-        raise refused(instruction, "use the .m8n8 form with .b16")
+        raise unsupported(instruction, "use the .m8n8 form with .b16")
     return next((int(item[1:]) for item in modifiers if item in ("x1", "x2", "x4")), 1)
 
 
@@ -74,7 +75,7 @@ def _fragment(rewriter: Rewriter, instruction: Instruction, *, stores: bool) -> 
     modifiers = instruction.modifiers
     role, kind = modifiers[1], modifiers[-1]
     if kind not in ELEMENT_BITS or role not in "abcd":
-        raise refused(instruction, "use f16, bf16, tf32, f32, f64, integer or single-bit elements")
+        raise unsupported(instruction, "use f16, bf16, tf32, f32, f64, integer or single-bit elements")
     operands = instruction.operands
     address, held = (operands[0], operands[1]) if stores else (operands[1], operands[0])
     assert isinstance(address, Address)
@@ -84,7 +85,7 @@ def _fragment(rewriter: Rewriter, instruction: Instruction, *, stores: bool) -> 
     bits = ELEMENT_BITS[kind]
     unit = 32 if bits == 1 else bits  # what a step along the run moves by; single bits are held as words
     if bits < 8 and not is_run:
-        raise refused(instruction, "use row-major A and column-major B")
+        raise unsupported(instruction, "use row-major A and column-major B")
     length = found.length if is_run else found.lines
     stride: Operand = operands[2] if len(operands) > 2 else Integer(length * (32 if bits == 1 else 1))
     lane = rewriter.value("mov.u32", Register("%laneid"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.device.host.translate.passes.lowering import Lower, Rewriter, lowers, refused
+from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate.passes.lowering import Lower, Rewriter, lowers
 from engine.ptx.tree import Address, Group, Guard, Instruction, Integer, Operand, Register, Symbol, Variable, Vector
 
 _CLUSTER_BARRIER = 16
@@ -28,7 +29,7 @@ def _rank(rewriter: Rewriter, instruction: Instruction) -> None:
     elif kind in ("u32", "u64"):
         rewriter.emit(f"mov.b{kind[1:]}", target, source)
     else:
-        raise refused(instruction, "give .u32 or .u64")
+        raise unsupported(instruction, "give .u32 or .u64")
 
 
 # cudaGraphSetConditional: on the host, the handle of a condition is the address of its value.
@@ -46,7 +47,7 @@ def _set_condition(rewriter: Rewriter, instruction: Instruction) -> None:
         return
     given = groups[0].elements if groups and isinstance(groups[0], Group) else ()
     if len(given) != 2:
-        raise refused(instruction, f"pass a handle and a value to {NAME}")
+        raise unsupported(instruction, f"pass a handle and a value to {NAME}")
     handle, value = _value(rewriter, given[0], "b64"), _value(rewriter, given[1], "b32")
     rewriter.emit("st.global.b32", Address(rewriter.value("mov.b64", handle)), value)
 
@@ -123,7 +124,7 @@ def _allocate(rewriter: Rewriter, instruction: Instruction) -> None:
     target, size, *rest = instruction.operands
     alignment = rest[0].value if rest and isinstance(rest[0], Integer) else _LEAST_ALIGNMENT
     if alignment & (alignment - 1) or not 0 < alignment <= 256:
-        raise refused(instruction, "align to a power of two up to 256")
+        raise unsupported(instruction, "align to a power of two up to 256")
     top = _top(rewriter)
     wide = rewriter.value("cvt.u64.u32", size) if instruction.modifiers[-1] == "u32" else size
     fits = rewriter.value("setp.ge.u64", top, wide)
@@ -160,7 +161,7 @@ _INSTEAD = {
 
 def _refusal(instead: str) -> Lower:
     def refuse(_rewriter: Rewriter, instruction: Instruction) -> None:
-        raise refused(instruction, instead)
+        raise unsupported(instruction, instead)
 
     return refuse
 
@@ -168,9 +169,9 @@ def _refusal(instead: str) -> Lower:
 @lowers("cvt")
 def _convert(rewriter: Rewriter, instruction: Instruction) -> None:
     if any(item == "s2f6x2" or item.startswith("scaled") for item in instruction.modifiers):
-        raise refused(instruction, "multiply by the scale in .f32 and convert to .s8 or to an unscaled type")
+        raise unsupported(instruction, "multiply by the scale in .f32 and convert to .s8 or to an unscaled type")
     if "rs" in instruction.modifiers:
-        raise refused(instruction, "use .rn or .rz")
+        raise unsupported(instruction, "use .rn or .rz")
     rewriter.done.append(instruction)
 
 

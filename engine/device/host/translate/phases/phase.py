@@ -9,7 +9,6 @@ runs until the threads leave the loop.
 from __future__ import annotations
 
 from engine.device.host.translate import abi, blocks, parallel
-from engine.device.host.translate.accesses import Accesses
 from engine.device.host.translate.analysis.control_flow import ControlFlow
 from engine.device.host.translate.analysis.guards import Guards
 from engine.device.host.translate.analysis.phase_values import phase_values
@@ -21,7 +20,9 @@ from engine.device.host.translate.analysis.suspension_points import (
     result,
 )
 from engine.device.host.translate.analysis.uniformity import PURE, Uniform
-from engine.device.host.translate.body import Body, MemoryLayout, quoted
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.code import quoted
+from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.phases.phase_ends import PhaseEnds, PhaseEndWriter
 from engine.device.host.translate.phases.spills import element
 from engine.device.host.translate.phases.waiting_kernel import WaitingKernel
@@ -67,8 +68,7 @@ class Phase:
         shared, pieces = self._shared, self._ends.pieces
         if parallel.has_loop(shared.flow, pieces):
             return self._function(is_parallel=False)[0]
-        plain = Accesses(shared.body(), shared.roots, branch_free=False)
-        is_parallel = parallel.is_parallel(shared.flow, pieces, plain)
+        is_parallel = parallel.is_parallel(shared.flow, pieces, shared.provenance)
         text, is_hoisted = self._function(is_parallel=is_parallel, is_hoisted=True)
         return text + (self._function(is_parallel=False, suffix="|checked")[0] if is_hoisted else "")
 
@@ -78,9 +78,7 @@ class Phase:
     def _function(self, *, is_parallel: bool, is_hoisted: bool = False, suffix: str = "") -> tuple[str, bool]:
         """Return one function, and whether it needs the checked twin."""
         shared, ends = self._shared, self._ends
-        body = shared.body()
-        body.callees = shared.callees
-        body.accesses = Accesses(body, shared.roots, branch_free=is_parallel, limits=shared.limit)
+        body = shared.body(branch_free=is_parallel)
         lines, restored = shared.spills.restore(body, self._restored)
         if self._point is not None:
             _take(body, self._point)
@@ -88,7 +86,7 @@ class Phase:
         if is_hoisted:
             values = phase_values(shared.kernel, shared.flow, ends.pieces, self._start, restored)
             guards = Guards(shared.kernel, shared.flow, self._start, ends.pieces, values.is_fresh)
-            ranges = Ranges(body, values)
+            ranges = Ranges(shared.kernel, shared.layout, values)
             body.accesses.hoist(ranges, guards.of_blocks(), values)
         writer = PhaseEndWriter(ends, body, shared.spills, shared.points)
         common = self._common_point(writer, ranges, guards)

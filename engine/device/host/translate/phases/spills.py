@@ -14,8 +14,9 @@ from engine.device.host.translate.analysis.control_flow import used
 from engine.device.host.translate.analysis.phase_values import Restored
 from engine.device.host.translate.analysis.rematerialise import rematerialisable
 from engine.device.host.translate.analysis.uniformity import Uniform
-from engine.device.host.translate.body import Body, width
+from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.table import OPCODES
+from engine.device.host.translate.operands import width
 from engine.device.host.translate.runtime import collectives
 from engine.ptx.tree import Function
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.device.host.translate.analysis.control_flow import ControlFlow
-from engine.device.host.translate.analysis.provenance import Root, roots
+from engine.device.host.translate.analysis.provenance import Root, provenance
 from engine.device.host.translate.analysis.suspension_points import BARRIER, SuspensionPoint, suspension_point
 from engine.device.host.translate.analysis.uniformity import uniformity
-from engine.device.host.translate.body import Body, MemoryLayout, quoted
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.code import quoted
+from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.phases.spills import Spills
 from engine.ptx.tree import Function
 
@@ -32,8 +34,8 @@ class WaitingKernel:
         ) or any(point.kind == BARRIER and point.names_members for point in self.points.values())
         self.kinds = uniformity(kernel, flow)
         self.spills = Spills(kernel, self.kinds)
-        self.roots: dict[str, Root | None] = roots(kernel, layout.parameters, set(layout.module))
-        local = Body(kernel, layout, kernel.name).local_bytes
+        self.provenance = provenance(kernel, layout)
+        local = self.body().local_bytes
         self.local_bytes = -(-local // 16) * 16
         self.local_at = self.spills.place("local memory", self.local_bytes)
         self._limits: dict[Root, int] = {}
@@ -49,9 +51,17 @@ class WaitingKernel:
                 self.points[index] = replace(point, collective=name)
         return list(found.values())
 
-    def body(self) -> Body:
+    def body(self, *, branch_free: bool = False) -> Body:
         """Return an empty body of the kernel."""
-        return Body(self.kernel, self.layout, self.kernel.name)
+        return Body(
+            self.kernel,
+            self.layout,
+            self.kernel.name,
+            self.provenance,
+            callees=self.callees,
+            branch_free=branch_free,
+            limits=self.limit,
+        )
 
     def limit(self, root: Root) -> int:
         """Return where in scratch memory the limits of a parameter's buffer lie: first byte and size."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.device.host.translate.analysis.suspension_points import SuspensionPoint
-from engine.device.host.translate.body import quoted
+from engine.device.host.translate.code import quoted
 
 #: The state of a thread that has ended.
 EXITED = -1

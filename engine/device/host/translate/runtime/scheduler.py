@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis.suspension_points import LOCKSTEP, WARP, YIELD
-from engine.device.host.translate.body import quoted
+from engine.device.host.translate.code import quoted
 from engine.device.host.translate.runtime import divergent_scheduler, point_dispatch, uniform_values
 from engine.device.host.translate.runtime.collectives import ARRIVED, BARRIERS, STATE, element
 from engine.device.host.translate.runtime.phase_plan import EXITED, FRAME, PhasePlan, function

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from engine.device.host.translate import abi
-from engine.device.host.translate.body import Body, MemoryLayout, quoted
+from engine.device.host.translate.body import Body
+from engine.device.host.translate.code import quoted
+from engine.device.host.translate.memory_layout import MemoryLayout
 
 
 def launch_i32(name: str, index: int) -> str:

@@ -1,0 +1,28 @@
+"""Where the variables of a kernel lie in each memory space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.ptx.tree import Variable
+
+
+@dataclass
+class MemoryLayout:
+    """Where a kernel's variables lie.
+
+    `shared` and `local` map names to byte offsets in the thread block's and the thread's own memory. `parameters`
+    maps a kernel's parameters to offsets in the argument block. `functions` maps the names of functions whose address
+    is taken to the numbers that stand for their addresses. `static_shared` is where dynamic shared memory begins;
+    `fixed_shared` is all shared memory of a kernel that has no dynamic part. `flushes`: the processor flushes
+    subnormal f32 while the kernel runs.
+    """
+
+    shared: dict[str, int]
+    module: dict[str, Variable]
+    functions: dict[str, int]
+    parameters: dict[str, int] = field(default_factory=dict)
+    parameter_bytes: int = 0
+    static_shared: int = 0
+    fixed_shared: int | None = None
+    flushes: bool = False
