@@ -40,8 +40,8 @@ _RESERVED = frozenset({"node", "values", "node_id", "position", "title", "gestur
 class Block:
     """One placed block: a type's behaviour with a node's id and parameter values.
 
-    Subclass with `id=` (dotted, lower case), `version=` and `category=`, a docstring, annotated ports and parameters,
-    and `describe`. `values` holds every parameter's current value.
+    Subclass with `id=` (dotted, lower case), a docstring, annotated ports and parameters, and `describe`. `version=` is
+    1 and `category=` the first part of the id unless given. `values` holds every parameter's current value.
     """
 
     id: ClassVar[str]
@@ -52,7 +52,7 @@ class Block:
     tags: ClassVar[tuple[str, ...]]
     ports: ClassVar[dict[str, PortSpec]]
     parameters: ClassVar[dict[str, ParameterSpec]]
-    #: True for value blocks (`engine.blocktypes.value_blocks`), and what they put out.
+    #: True for value blocks (`engine.blocktypes.value_blocks`), and their outputs.
     is_value: ClassVar[bool] = False
     values_out: ClassVar[dict[str, ValueSpec]] = {}
     #: Ids of the block types that a composite holds; its ports and parameters follow from theirs.
@@ -108,7 +108,7 @@ class Block:
 
     @classmethod
     def declare(cls) -> None:
-        """Find the ports and parameters of the type; BlockDefinitionError when something is wrong with them."""
+        """Set the type's ports and parameters from its declarations; BlockDefinitionError when these are wrong."""
         ports, parameters = cls._declared()
         if not ports and not cls.is_value:
             raise BlockDefinitionError(f"block {cls.id} must have at least one port, got none")
@@ -124,7 +124,7 @@ class Block:
 
     @abstractmethod
     def describe(self, build: BlockBuilder) -> None:
-        """Say what the block does, by calling `build`."""
+        """Describe the block's work by calling `build`."""
         raise NotImplementedError(f"block {self.id} must define describe")
 
     @classmethod
@@ -137,7 +137,7 @@ class Block:
 
     @classmethod
     def source_folder(cls) -> Path | None:
-        """Folder of the file that defines the type, where its kernels may lie; None when it has no file."""
+        """The folder of the file that defines the type, which is searched for its kernels; None when it has no file."""
         file = cls.source_file()
         return file.parent if file is not None else None
 
@@ -297,15 +297,15 @@ def _origin(cls: type[Block]) -> str:
     return cls.__module__
 
 
-#: Equal descriptions are one object, so that what follows from a description is computed once for all its blocks.
+#: Equal descriptions share one object, so what follows from a description is computed once for all its blocks.
 _shared: WeakValueDictionary[tuple[object, ...], BlockDescription] = WeakValueDictionary()
 _shows: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
 
 
 def describe(block: Block) -> BlockDescription:
-    """Return what `block` asks for; whatever its `describe` raises goes to the caller.
+    """Return what `block` asks for; exceptions of its `describe` propagate.
 
-    Blocks that ask for the same get the same object, unless they bring arrays.
+    Blocks that ask for the same share one object, unless they bring arrays.
     """
     structural = {n: block.values[n] for n, spec in block.parameters.items() if spec.structural and spec.type == "int"}
     build = BlockBuilder(block.id, block.ports, structural, block.source_folder())
@@ -325,7 +325,7 @@ def shows_pictures(block_type: type[Block]) -> bool:
     if known is None:
         try:
             known = any(display.path is None for display in describe(block_type()).displays)
-        except (Exception, SystemExit):  # noqa: BLE001  # a block's describe may fail in any way; its node shows the error
+        except (Exception, SystemExit):  # noqa: BLE001  # describe may fail in any way; the node shows it
             known = False
         _shows[block_type] = known
     return known

@@ -1,4 +1,4 @@
-"""`BlockBuilder`: what a block's `describe` is given, and what turns its calls into a `BlockDescription`."""
+"""`BlockBuilder` turns the calls of a block's `describe` into a `BlockDescription`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _COUNT = Kernel("append.cu", "count_appended")
 
 
 class BlockBuilder:
-    """Collects one block's work, in the order of the calls."""
+    """Collects one block's work in the order of the calls."""
 
     #: Pass it to a kernel that takes a `const Frame*`: frame index, time, time step and seed.
     frame = FrameArgument()
@@ -88,10 +88,10 @@ class BlockBuilder:
         Each argument is a port or internal buffer, a live parameter, an extent such as `self.out.size`, a number, or
         `build.frame`. `thread_block` defaults to 256 threads in one dimension and 16 x 16 in two.
 
-        With `count`, the launch costs what that buffer's first number (u32) says on the device, not what the capacity
-        `num_threads` would: the grid has at most as many thread blocks as run at once, and the kernel, which takes the
-        count as an argument, loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use it where the count
-        is often far below the capacity, as that of an append buffer is: a CPU vectorises the loop less well. When
+        With `count`, the first number (u32) of that buffer says on the device how many threads have work, and the
+        launch costs no more than that: the grid has at most as many thread blocks as run at once, and the kernel, which
+        takes the count as an argument, loops over its grid with `for_each_counted` of `kernels/count.cuh`. Use it where
+        the count is often far below `num_threads`, as with append buffers; a CPU vectorises such a loop less well. When
         `count` is an input that is not connected, the grid covers `num_threads`.
         """
         sizes = tuple(num_threads) if isinstance(num_threads, Sequence) else (num_threads,)
@@ -127,14 +127,14 @@ class BlockBuilder:
         )
 
     def buffer(self, name: str, dtype: DType, shape: str, *, state: bool = False) -> BufferHandle:
-        """Ask for a buffer that only this block sees; `state` keeps its contents from frame to frame."""
+        """Allocate a buffer that only this block sees; `state` keeps its contents from frame to frame."""
         if name in self._buffers or name in self._ports:
             raise ValueError(f"{self._id}: buffer name must be new, got {name!r}")
         self._buffers[name] = InternalBuffer(name, dtype, shape, state)
         return BufferHandle(name)
 
     def provide(self, port: BufferHandle, array: np.ndarray[Any, Any]) -> None:
-        """Give an output's contents, and with them its shape: the array is uploaded once, before the first launch."""
+        """Give an output contents, and with them its shape: the array is uploaded once, before the first launch."""
         self._contents[port.name] = np.asarray(array, order="C")
 
     def view(self, target: BufferHandle, source: BufferHandle, transform: Transform) -> None:
@@ -148,15 +148,15 @@ class BlockBuilder:
         self._views.append(View(target.name, source.name, transform))
 
     def adopt(self, port: BufferHandle, array: object) -> None:
-        """Let an output be memory that the user owns, with its element type and shape; nothing is copied.
+        """Make an output the user's own memory, with its element type and shape; nothing is copied.
 
-        `array` is one of numpy, CuPy, PyTorch or another library, or an `ExternalArray`; DeviceError when its memory
-        can't be used.
+        `array` comes from numpy, CuPy, PyTorch or another library, or is an `ExternalArray`; DeviceError when its
+        memory can't be used.
         """
         self._externals[port.name] = array if isinstance(array, ExternalArray) else describe_external(array)
 
     def delay(self, target: BufferHandle, source: BufferHandle, *, initial: float = 0.0) -> None:
-        """Let the output `target` hold what `source` held at the end of the last frame, and `initial` in the first."""
+        """Make the output `target` hold what `source` held at the end of the last frame, and `initial` in the first."""
         self._entries.append(
             DelayEntry(
                 BufferArgument(target.name, reads=False, writes=True),
@@ -166,22 +166,22 @@ class BlockBuilder:
         )
 
     def define(self, port: BufferHandle, *, dtype: DType | None = None, shape: str | None = None) -> None:
-        """Give an output its shape rule, or one of any type its element type, where parameters decide them."""
+        """Set an output's shape rule, or the element type of an output of any type, where parameters decide them."""
         spec = self._defined.get(port.name) or self._ports[port.name]
         if spec.is_input or (dtype is not None and spec.dtype.kind != "any"):
             raise ValueError(f"{self._id}: only an output of any type can be given one, got {port.name!r}")
         self._defined[port.name] = replace(spec, dtype=dtype or spec.dtype, shape=shape or spec.shape)
 
     def element_type(self, port: BufferHandle) -> ElementArgument:
-        """Return an argument that tells a kernel the element type of a port; `kernels/elements.cuh` takes it apart."""
+        """Return an argument that tells a kernel the element type of a port; see `kernels/elements.cuh`."""
         return ElementArgument(port.name)
 
     def require(self, extent: Extent, message: str, *, port: BufferHandle | None = None) -> None:
-        """Ask that `extent` is at least 0 once shapes are known; `message` says what must hold."""
+        """Require that `extent` is at least 0 once shapes are known; `message` says what must hold."""
         self._requirements.append(Requirement(extent, message, port.name if port else None))
 
     def report(self, word: BufferHandle, kind: StatusKind, port: BufferHandle, capacity: object) -> None:
-        """Have the internal buffer `word` (one u32) read back after each frame, to be held against `capacity`."""
+        """Read the internal buffer `word` (one u32) back after each frame and compare it with `capacity`."""
         argument = self.argument(capacity)
         if not isinstance(argument, (ExtentArgument, ParameterArgument)):
             raise TypeError(f"{self._id}: capacity must be an extent or a live parameter, got {capacity!r}")
@@ -192,7 +192,7 @@ class BlockBuilder:
         self._control = control
 
     def compose(self, composition: Composition) -> None:
-        """Let the block stand for other blocks; see `engine.patch.composite`."""
+        """Make the block stand for other blocks; see `engine.patch.composite`."""
         self._composition = composition
 
     def show(self, pixels: BufferHandle) -> None:
@@ -233,23 +233,23 @@ class BlockBuilder:
             self.fill(counter, 0)
 
     def _end_append(self, spec: PortSpec) -> None:
-        """Have the counter turned into the count, and read back."""
+        """Turn the counter into the count, and read it back."""
         data, counter = BufferHandle(spec.name), BufferHandle(counter_name(spec.name))
         count = BufferHandle(count_name(spec.name))
         self.launch(_COUNT, num_threads=1, thread_block=1, args=(counter, count, data.size))
         word = counter
-        if spec.state:  # its counter outlives the frame, while words that are read back are made anew in each frame
+        if spec.state:  # state outlives the frame, but words that are read back must not
             word = self.buffer(f"{spec.name}_wanted", u32, "[1]")
             self.copy(word, counter)
         self.report(word, StatusKind.APPENDED, data, data.size)
 
     def argument(self, value: object) -> Argument:
-        """Return what a kernel is given for `value`; TypeError when that can't be told."""
+        """Return the kernel argument for `value`; TypeError when there is none."""
         match value:
             case BufferHandle():
                 spec = self._ports.get(value.name)
                 if spec is None:
-                    # Which launch first fills an internal buffer only the kernels know: order all of them.
+                    # Only the kernels know which launch fills an internal buffer first, so all of them are ordered.
                     return self._access(value, reads=True, writes=True)
                 return self._access(value, reads=spec.is_input, writes=not spec.is_input)
             case ParameterHandle(name=name):
@@ -265,7 +265,7 @@ class BlockBuilder:
     def _access(self, handle: BufferHandle, *, reads: bool, writes: bool) -> BufferArgument:
         spec = self._ports.get(handle.name)
         if spec is not None and not spec.is_input and (spec.inplace or spec.state):
-            reads = True  # what was there before matters
+            reads = True  # the block reuses the contents
         if spec is not None and spec.is_input and any(p.inplace == handle.name for p in self._ports.values()):
             writes = True
         return BufferArgument(handle.name, reads, writes)

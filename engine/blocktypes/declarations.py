@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args, get_origin, get_type_hints
 
 from engine.blocktypes.extents import ShapeRuleError
@@ -51,19 +52,14 @@ def _port_spec(cls: type[Any], declaration: PortDeclaration, hint: Any) -> PortS
     arguments = get_args(hint)
     if direction not in (In, Out) or len(arguments) != 1 or not isinstance(arguments[0], DType):
         raise BlockDefinitionError(
-            f"block {cls.id}: port {declaration.name} must be annotated In[dtype] or Out[dtype], got {hint}"
+            f"block {cls.id}: port {declaration.spec.name} must be annotated In[dtype] or Out[dtype], got {hint}"
         )
     declaration.handle = direction
-    return PortSpec(
-        name=declaration.name,
-        direction="in" if direction is In else "out",
-        dtype=arguments[0],
-        **declaration.arguments,
-    )
+    return replace(declaration.spec, direction="in" if direction is In else "out", dtype=arguments[0])
 
 
 def _count_port(cls: type[Any], spec: PortSpec) -> PortSpec:
-    """The output that holds the count of an append buffer."""
+    """Return the output that holds the count of an append buffer."""
     name = count_name(spec.name)
     if spec.is_input:
         raise BlockDefinitionError(
@@ -99,20 +95,17 @@ def _check_port(cls: type[Any], spec: PortSpec, ports: dict[str, PortSpec], size
 
 
 def _parameter_spec(cls: type[Any], declaration: ParameterDeclaration, hint: Any) -> ParameterSpec:
-    where = f"block {cls.id}: parameter {declaration.name}"
+    where = f"block {cls.id}: parameter {declaration.spec.name}"
     kind = TYPES.get(get_origin(hint) or hint)
     if kind is None:
         allowed = "float, int, bool, str, Path, numpy.ndarray or UserArray"
         raise BlockDefinitionError(f"{where} must be {allowed}, got {hint}")
-    arguments = dict(declaration.arguments)
-    if kind in ("str", "path", "array", "external"):
-        arguments["structural"] = True
-    declaration.by_value = arguments["structural"]
-    spec = ParameterSpec(name=declaration.name, type=kind, **arguments)
+    structural = declaration.spec.structural or kind in ("str", "path", "array", "external")
+    declaration.by_value = structural
+    spec = replace(declaration.spec, type=kind, structural=structural)
     if not spec.doc.strip():
         raise BlockDefinitionError(f"{where} must have a doc, got none")
     try:
-        arguments["default"] = spec.coerce(spec.default)
+        return replace(spec, default=spec.coerce(spec.default))
     except PatchError as problem:
         raise BlockDefinitionError(f"block {cls.id}: default of {problem}") from None
-    return ParameterSpec(name=declaration.name, type=kind, **arguments)

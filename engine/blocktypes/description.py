@@ -1,7 +1,7 @@
 """`BlockDescription`: what one block asks of the graph, as plain data.
 
-The compiler reads it; nothing in it is bound to a device. Two descriptions that are structurally equal give the same
-graph nodes, so going from one to the other needs no rebuild.
+The compiler reads it; nothing in it is bound to a device. Structurally equal descriptions give the same graph nodes, so
+replacing one by the other needs no rebuild.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class BlockDescription:
     ports: tuple[PortSpec, ...]
     entries: tuple[Entry, ...]
     buffers: tuple[InternalBuffer, ...] = ()
-    #: What is shown or saved; it adds nothing to the graph.
+    #: Buffers that are shown or saved; they add nothing to the graph.
     displays: tuple[Display, ...] = field(default=(), compare=False)
     #: Integer structural parameters, for shape rules.
     structural: tuple[tuple[str, int], ...] = ()
@@ -61,7 +61,7 @@ class BlockDescription:
     composition: Composition | None = None
 
     def parts(self) -> Iterator[BlockDescription]:
-        """Give the description itself, or those of the blocks that a composite stands for, at any depth."""
+        """Yield the description itself, or those of the blocks that a composite stands for, at any depth."""
         if self.composition is None:
             yield self
         else:
@@ -80,7 +80,7 @@ class BlockDescription:
 
     @cached_property
     def view_of(self) -> dict[str, View]:
-        """The view that each output is which owns no memory."""
+        """The views, by the output that owns no memory of its own."""
         return {view.target: view for view in self.views}
 
     @cached_property
@@ -114,7 +114,7 @@ class BlockDescription:
 
     @cached_property
     def read_inputs(self) -> frozenset[str]:
-        """Inputs that some entry touches; what is only looked at through a view is not among them."""
+        """Inputs that some entry accesses; an input that is only the source of a view is not among them."""
         return frozenset(argument.name for entry in self.all_entries for argument in buffer_arguments(entry))
 
     @cached_property
@@ -135,16 +135,6 @@ class BlockDescription:
     def kernels(self) -> tuple[Kernel, ...]:
         """Return the kernels of the entries, each once, in order."""
         return tuple(dict.fromkeys(entry.kernel for entry in self.all_entries if isinstance(entry, KernelEntry)))
-
-    def internal_connections(self) -> tuple[tuple[int, int, str], ...]:
-        """Return (writer, reader, buffer) for entries that hand a buffer on, by entry index."""
-        last_writer: dict[str, int] = {}
-        connections = []
-        for index, entry in enumerate(self.entries):
-            touched = buffer_arguments(entry)
-            connections += [(last_writer[a.name], index, a.name) for a in touched if a.reads and a.name in last_writer]
-            last_writer |= {a.name: index for a in touched if a.writes}
-        return tuple(connections)
 
     def layout_inputs(self, connected: Container[str]) -> frozenset[str]:
         """Return the connected inputs that the layouts of the outputs follow from."""
@@ -170,8 +160,8 @@ class BlockDescription:
     def structural_equals(self, other: BlockDescription) -> bool:
         """True when both give the same graph nodes.
 
-        Kernels, launches, ports and internal connections (by index) must be the same; the contents of provided
-        buffers may differ as long as their dtypes and shapes don't.
+        Kernels, launches and ports must be the same; the contents of provided buffers may differ, but not their dtypes
+        and shapes.
         """
         return self == other and all(
             mine._content_layout() == theirs._content_layout()
@@ -180,7 +170,7 @@ class BlockDescription:
 
     def _content_layout(self) -> dict[str, tuple[object, ...]]:
         arrays = {name: (array.dtype.str, array.shape) for name, array in self.contents.items()}
-        # An address that vectors may not have is another layout.
+        # Vectors need aligned addresses, so the alignment is part of the layout.
         adopted = {
             name: (array.dtype.str, array.shape, array.strides, math.gcd(array.pointer, 16))
             for name, array in self.externals.items()
@@ -209,7 +199,7 @@ class Child:
 class Composition:
     """The children of a composite, what connects them, and what of them the composite shows.
 
-    An exposed input may feed several children and an exposed parameter set several: they stand once for each. With
+    An exposed input that feeds several children, or a parameter that sets several, is listed once for each. With
     `as_child_graph` the children become one child graph of the CUDA graph.
     """
 

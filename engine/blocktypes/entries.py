@@ -1,4 +1,4 @@
-"""What a block asks the graph to do: launches, fills and copies with their arguments, regions, internal buffers."""
+"""The parts of a description: launches, fills and copies with their arguments, regions, internal buffers, views."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ParameterArgument:
 
 @dataclass(frozen=True)
 class ExtentArgument:
-    """An integer that follows from shapes."""
+    """An integer that is computed from shapes."""
 
     extent: Extent
 
@@ -84,8 +84,8 @@ Size = Extent | int
 class KernelEntry:
     """One kernel launch: `num_threads` per dimension, rounded up to whole thread blocks.
 
-    `count` is the buffer whose first number (u32) says on the device how many of the threads have work: the kernel
-    loops over its grid, which may then be smaller.
+    The first number (u32) of the buffer `count` says on the device how many of the threads have work: the kernel loops
+    over its grid, which may then be smaller.
     """
 
     kernel: Kernel
@@ -171,7 +171,7 @@ class RegionKind(StrEnum):
 class Control:
     """What makes a block a region.
 
-    `begin` runs before the body and sets the condition; `turn` at the end of each turn of a loop, inside the body.
+    `begin` runs before the body and sets the condition; `turn` runs inside the body, at the end of each iteration.
     """
 
     kind: RegionKind
@@ -181,7 +181,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What must hold once shapes are known: `extent` is at least 0, or else `message`, with the port it concerns."""
+    """What must hold once shapes are known: `extent` is at least 0; otherwise `message` is reported at `port`."""
 
     extent: Extent
     message: str
@@ -189,15 +189,15 @@ class Requirement:
 
 
 class StatusKind(StrEnum):
-    """What a word that is read back after each frame tells."""
+    """What a word that is read back after each frame means."""
 
-    APPENDED = "appended"  # how many elements wanted a place in an append buffer
+    APPENDED = "appended"  # how many elements were appended, including those beyond the capacity
     STOPPED = "stopped"  # not 0 when a loop was ended by its limit
 
 
 @dataclass(frozen=True)
 class Status:
-    """A word (u32) of an internal buffer that is read back after each frame; `capacity` is what it is held against."""
+    """A word (u32) of an internal buffer that is read back after each frame and compared with `capacity`."""
 
     buffer: str
     kind: StatusKind
@@ -207,10 +207,7 @@ class Status:
 
 @dataclass(frozen=True)
 class InternalBuffer:
-    """A buffer that only this block sees.
-
-    A `status` buffer is zeroed at the start of each frame, unless the block does so itself, and read back at its end.
-    """
+    """A buffer that only this block sees; `state` keeps its contents from frame to frame."""
 
     name: str
     dtype: DType
@@ -227,7 +224,7 @@ class Display:
 
 
 def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:
-    """Return the buffers an entry touches."""
+    """Return the buffers that an entry accesses."""
     match entry:
         case KernelEntry():
             return entry.buffers
@@ -237,9 +234,8 @@ def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:
             return (source, target)
 
 
-# Views: outputs that show an input's memory in another way and own none, and what each kind does to a layout.
-#
-# A view costs nothing at run time: it is its source's memory at an offset, with a shape and strides of its own.
+# A view is an output that owns no memory: it shows its source's memory at an offset, with a shape and strides of its
+# own, and costs nothing at run time.
 
 
 @dataclass(frozen=True)

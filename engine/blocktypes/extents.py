@@ -28,7 +28,7 @@ class ShapeRuleError(ValueError):
 
 
 def contiguous_strides(shape: Shape) -> tuple[int, ...]:
-    """Return the strides, in elements, of a buffer in which the last axis lies densest and nothing is left out."""
+    """Return the strides, in elements, of a contiguous buffer in row-major order."""
     strides = []
     step = 1
     for size in reversed(shape):
@@ -38,10 +38,10 @@ def contiguous_strides(shape: Shape) -> tuple[int, ...]:
 
 
 class ShapeContext(msgspec.Struct, frozen=True, gc=False):
-    """What a rule may refer to: input shapes in port order, output shapes so far, structural integer parameters.
+    """What an expression may refer to: input shapes in port order, output shapes so far, structural integer parameters.
 
-    An optional input that is not connected has the shape None. `strides`, in elements, names only buffers that are
-    not contiguous.
+    An optional input that is not connected has the shape None. `strides`, in elements, lists only buffers that are not
+    contiguous.
     """
 
     inputs: Mapping[str, Shape | None]
@@ -100,7 +100,7 @@ _AXIS = re.compile(r"(dim|stride|last|laststride)(\d+)$")
 
 @dataclass(frozen=True)
 class Extent:
-    """An integer that is known once shapes are: a dimension expression, with Python's integer operators.
+    """An integer that is known once shapes are: a dimension expression that takes Python's integer operators.
 
     `port.size` in a block's `describe` is one; adding, subtracting, multiplying, floor-dividing and `%` give another.
     """
@@ -158,7 +158,7 @@ def parse_extent(text: str) -> Dimension:
         except ZeroDivisionError:
             raise ShapeRuleError(f"{text!r} must not divide by zero") from None
 
-    # Only what divides pays for saying so.
+    # Only an expression that divides needs the check.
     return evaluate if any(character in text for character in "/%") else dimension
 
 

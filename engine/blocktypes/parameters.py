@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -186,18 +186,18 @@ class ParameterHandle:
 class ParameterDeclaration:
     """What `param(...)` returns: the class attribute that becomes a `ParameterSpec` and, on a block, a handle."""
 
-    arguments: dict[str, Any]
-    name: str = ""
-    #: The block's code gets the value; of a live parameter of a block on the device it gets a handle.
+    spec: ParameterSpec  # without its type, which the annotation gives
+    #: The block's code gets the value. `describe` gets a handle on a live parameter instead.
     by_value: bool = False
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.spec = replace(self.spec, name=name)
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
-        return instance.values[self.name] if self.by_value else ParameterHandle(self.name)
+        name = self.spec.name
+        return instance.values[name] if self.by_value else ParameterHandle(name)
 
 
 def param(
@@ -217,15 +217,4 @@ def param(
     `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
     the user's own; it is not saved with the patch.
     """
-    return ParameterDeclaration(
-        {
-            "default": default,
-            "doc": doc,
-            "minimum": min,
-            "maximum": max,
-            "unit": unit,
-            "choices": choices,
-            "structural": structural,
-            "files": files,
-        }
-    )
+    return ParameterDeclaration(ParameterSpec("", "", default, doc, min, max, unit, choices, structural, files))

@@ -1,12 +1,12 @@
-"""Ports: the typed inputs and outputs that a block type declares, and the handles its `describe` works with."""
+"""Ports: the typed inputs, outputs and value outputs that a block type declares, and the handles `describe` gets."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, overload
 
 from engine.blocktypes.extents import Extent
-from engine.types import DType
+from engine.types import DType, any_type
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class BufferHandle:
         return Extent(f"{self.name}.dim{axis}")
 
     def stride(self, axis: int) -> Extent:
-        """Distance of neighbours along one dimension, in elements."""
+        """Distance between neighbours along one dimension, in elements."""
         return Extent(f"{self.name}.stride{axis}")
 
     def last(self, axis: int) -> Extent:
@@ -35,12 +35,12 @@ class BufferHandle:
         return Extent(f"{self.name}.last{axis}")
 
     def last_stride(self, axis: int) -> Extent:
-        """Distance of neighbours along such a dimension, in elements; 0 when there is none."""
+        """Distance between neighbours along such a dimension, in elements; 0 when there is none."""
         return Extent(f"{self.name}.laststride{axis}")
 
 
 class In(BufferHandle, Generic[T]):
-    """An input port of element type T; the block reads it (and changes it, when an output is `inplace` on it)."""
+    """An input port of element type T: the block reads it, or changes it when an output is `inplace` on it."""
 
 
 class Out(BufferHandle, Generic[T]):
@@ -48,7 +48,7 @@ class Out(BufferHandle, Generic[T]):
 
     @property
     def counter(self) -> BufferHandle:
-        """The counter that kernels add to for each element that wants a place in an append buffer: one u32."""
+        """The counter of an append buffer, one u32: kernels add 1 to reserve a place for an element."""
         return BufferHandle(counter_name(self.name))
 
 
@@ -58,7 +58,7 @@ def count_name(append: str) -> str:
 
 
 def counter_name(append: str) -> str:
-    """Name of the internal buffer that holds how many elements wanted a place in an append buffer."""
+    """Name of the internal buffer that counts the reservations in an append buffer, which may exceed its capacity."""
     return f"{append}_counter"
 
 
@@ -66,14 +66,14 @@ def counter_name(append: str) -> str:
 class PortSpec:
     """A port as its block type declares it.
 
-    `dtype` may be `any_type`; `dtype_rule` then says what it becomes ("same(x)", "data", "view", or "given" by the
-    block), or what an input must be ("same(x)", or "number" for single real numbers and booleans). `inplace` names the
-    input whose memory an output continues to use. A `state` output keeps its contents from frame to frame.
+    `dtype` may be `any_type`. Then `dtype_rule` says what an output becomes ("same(x)", "data", "view", or "given" by
+    the block), or what an input must be ("same(x)", or "number" for single real numbers and booleans). `inplace` names
+    the input whose memory an output reuses. A `state` output keeps its contents from frame to frame.
 
-    A `strided` input takes layouts that are not contiguous; a `delayed` one is not needed in the frame in which it is
-    written, so what is connected to it may come later. `default` is what an output holds when the region it lies in
-    is skipped, None when it must not leave its region. An `append` output has its count in a port of its own.
-    An optional input that is `advised` is mentioned by a check of the patch while nothing is connected to it.
+    A `strided` input takes layouts that are not contiguous. A `delayed` input is read in the next frame, so its writer
+    may run later in this one. `default` is what an output holds when its region is skipped; with None, it must not
+    leave its region. The count of an `append` output is a port of its own. `advised` makes a check of the patch mention
+    an optional input that is not connected.
     """
 
     name: str
@@ -100,17 +100,19 @@ class PortSpec:
 
 @dataclass
 class PortDeclaration:
-    """What `port(...)` returns: the class attribute that becomes a `PortSpec` and, on a block, a handle."""
+    """What `port(...)` returns: the class attribute that becomes a `PortSpec` and, on a block, a handle.
 
-    arguments: dict[str, Any]
-    name: str = ""
-    handle: type[BufferHandle] = field(default=BufferHandle)
+    `spec` lacks direction and element type until the class is complete: the annotation gives them.
+    """
+
+    spec: PortSpec
+    handle: type[BufferHandle] = BufferHandle
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.spec = replace(self.spec, name=name)
 
     def __get__(self, instance: object | None, owner: type) -> Any:
-        return self if instance is None else self.handle(self.name)
+        return self if instance is None else self.handle(self.spec.name)
 
 
 def port(
@@ -130,41 +132,25 @@ def port(
 ) -> Any:
     """Declare a port; the annotation gives its direction and element type.
 
-    `shape` is an output's shape rule, or the shape an input must have ("same", the default, asks for none); `rank` is
-    the number of dimensions an input must have, or an output always has; `optional` lets an input stay unconnected,
-    which a check of the patch mentions unless `advised` is False; `inplace` names the input whose memory an output
-    takes over; a `state` output survives from frame to frame and over rebuilds; `dtype` is the rule for a port of
-    `any_type`: "same(port)", "data", "view" or "given" for an output, "same(port)" or "number" (a single real number
-    or boolean) for an input.
+    `shape` is an output's shape rule, or the shape an input must have ("same", the default, accepts any). `rank` is the
+    number of dimensions an input must have, or an output always has. `optional` lets an input stay unconnected, which a
+    check of the patch mentions unless `advised` is False. `inplace` names the input whose memory an output reuses. A
+    `state` output keeps its contents from frame to frame and over rebuilds. `dtype` is the rule for a port of
+    `any_type`: "same(port)", "data", "view" or "given" for an output, "same(port)" or "number" (a single real number or
+    boolean) for an input.
 
-    `strided` says that the kernels take an input's strides (`self.x.stride(0)`); `delayed` that an input is not needed
-    before the next frame; `default` is what an output holds when its region is skipped, None when nothing makes sense;
-    an `append` output is filled from the front, and its count is the output `<name>_count` (`self.out.counter`).
+    `strided` says that the kernels take an input's strides (`self.x.stride(0)`), `delayed` that an input is not read
+    before the next frame. `default` is what an output holds when its region is skipped, None when no value makes sense.
+    An `append` output is filled from the front; its count is the output `<name>_count` (`self.out.counter`).
     """
-    return PortDeclaration(
-        {
-            "doc": doc,
-            "shape": shape,
-            "rank": rank,
-            "optional": optional,
-            "inplace": inplace,
-            "state": state,
-            "dtype_rule": dtype,
-            "strided": strided,
-            "delayed": delayed,
-            "advised": advised,
-            "default": default,
-            "append": append,
-        }
-    )
-
-
-# Value outputs: the numbers that a value block gives out, as its type declares them.
+    flags = {"strided": strided, "delayed": delayed, "append": append, "advised": advised}
+    spec = PortSpec("", "", any_type, doc, shape, rank, optional, inplace, state, dtype, default=default, **flags)
+    return PortDeclaration(spec)
 
 
 Number = TypeVar("Number", float, int, bool)
 
-#: What an output holds before its block has run, by the names of the types that it may have.
+#: What a value output holds before its block has run, by its type.
 ZEROS: dict[str, float | int | bool] = {"float": 0.0, "int": 0, "bool": False}
 
 
@@ -179,7 +165,7 @@ class ValueSpec:
 
 
 class Value(Generic[Number]):
-    """A value output of type Number: on a block it reads as what the block's `update` last set it to."""
+    """A value output of type Number: on a block, an attribute that `update` sets."""
 
     def __init__(self, doc: str, unit: str) -> None:
         self.doc = doc
@@ -194,7 +180,7 @@ class Value(Generic[Number]):
     @overload
     def __get__(self, instance: object, owner: type) -> Number: ...
     def __get__(self, instance: object | None, owner: type) -> Value[Number] | Number:
-        # Reached only on the class: a block has each output in its own attributes from the start.
+        # Only called on the class: a block has each output among its own attributes.
         return self
 
 

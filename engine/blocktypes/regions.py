@@ -1,4 +1,4 @@
-"""Regions as blocks describe them: which kernels set their conditions, and when."""
+"""How blocks describe regions: which kernels set a region's condition, and when."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILE = "control.cu"
 
 
 def describe_if(build: BlockBuilder, condition: BufferHandle, element: int, *, otherwise: bool = False) -> None:
-    """Make a region that runs once, unless an element of `condition` is 0; then its other branch, if it has one."""
+    """Make a region that runs once unless an element of `condition` is 0; `otherwise` adds a branch for that case."""
     _require_element(build, condition, element)
     begin = _launch("begin_if", ConditionArgument(), *_element(build, condition, element))
     build.control(Control(RegionKind.IF_ELSE if otherwise else RegionKind.IF, (begin,)))
@@ -31,9 +31,9 @@ def describe_if(build: BlockBuilder, condition: BufferHandle, element: int, *, o
 def describe_while(
     build: BlockBuilder, condition: BufferHandle, element: int, *, turns: BufferHandle, limit: object
 ) -> None:
-    """Make a region that runs again and again until an element of `condition` is 0, at most `limit` times.
+    """Make a region that repeats until an element of `condition` is 0, at most `limit` times.
 
-    `turns`, an output of one u32, counts the turns that are done.
+    `turns`, an output of one u32, counts the completed iterations.
     """
     _require_element(build, condition, element)
     stopped = _stopped(build, turns, limit)
@@ -49,7 +49,7 @@ def describe_for(
 ) -> None:
     """Make a region that runs `count` times, or as often as the first element of `counts` says, at most `limit` times.
 
-    `index`, an output of one u32, is the number of the turn, from 0 on, and after the last turn how many there were.
+    `index`, an output of one u32, is the number of the iteration from 0 on, and afterwards how many there were.
     """
     stopped = _stopped(build, index, limit)
     times = (build.argument(count), BufferArgument(counts.name, reads=True, writes=False), ElementArgument(counts.name))

@@ -15,7 +15,7 @@ from engine.types import DType, Shape
 
 
 class InputRule(msgspec.Struct, frozen=True, gc=False):
-    """What an input must be: `dtype` None takes any, `shape` None too."""
+    """What an input must be; None for `dtype`, `rank` or `shape` accepts any."""
 
     name: str
     spec: PortSpec
@@ -27,8 +27,8 @@ class InputRule(msgspec.Struct, frozen=True, gc=False):
 class OutputRule(msgspec.Struct, frozen=True, gc=False):
     """How an output's layout follows.
 
-    `dtype` None means that of the first connected of the inputs `dtype_from`; `shape` None that contents, a view, the
-    user's array or an in-place input give the layout.
+    With `dtype` None, it is that of the first connected input of `dtype_from`. With `shape` None, the layout comes from
+    contents, a view, the user's array or an in-place input.
     """
 
     name: str
@@ -36,7 +36,7 @@ class OutputRule(msgspec.Struct, frozen=True, gc=False):
     dtype: DType | None
     dtype_from: tuple[str, ...]
     shape: Callable[[ShapeContext], Shape] | None
-    #: Ports that the shape names, and whether only the first connected one of them counts.
+    #: The ports that the shape names; with `alternatives`, only the first of them that is connected counts.
     shape_from: tuple[str, ...] = ()
     alternatives: bool = False
 
@@ -52,8 +52,8 @@ class BufferRule(msgspec.Struct, frozen=True, gc=False):
 class LaunchRule(msgspec.Struct, frozen=True, gc=False):
     """The numbers of a launch that follow from shapes: threads by axis, and arguments by position.
 
-    `place` is the launch's position among what its block does: the entries, then what begins a region, the region
-    itself, and what ends a turn.
+    `place` is the launch's position in its block: the entries, then those that begin a region, the region itself, and
+    those that end an iteration.
     """
 
     place: int
@@ -63,20 +63,20 @@ class LaunchRule(msgspec.Struct, frozen=True, gc=False):
 
 
 class BlockRules(msgspec.Struct, frozen=True, gc=False):
-    """The rules of a block; `needed` inputs must be connected, `moves` are the entries that are no launches."""
+    """The rules of a block; `needed` inputs must be connected, `moves` are the entries other than launches."""
 
     inputs: tuple[InputRule, ...]
     outputs: tuple[OutputRule, ...]
     buffers: tuple[BufferRule, ...]
     launches: tuple[LaunchRule, ...]
-    #: What else must be a number: requirements, then what status words are held against.
+    #: Other expressions: requirements, then the capacities of status words.
     extents: tuple[Dimension, ...]
     parameters: Mapping[str, int]
     needed: tuple[str, ...]
     input_of: Mapping[str, InputRule]
     output_of: Mapping[str, OutputRule]
     moves: tuple[Entry, ...]
-    #: Inputs of any type that must be of the type of another, or numbers.
+    #: Inputs of any type with a rule: the type of another port, or numbers.
     typed_inputs: tuple[PortSpec, ...]
     #: Append buffers among the outputs.
     appends: tuple[str, ...]
@@ -166,7 +166,7 @@ def _output(spec: PortSpec, given: frozenset[str]) -> OutputRule:
 
 
 def _shape(text: str) -> Callable[[ShapeContext], Shape]:
-    """Return what computes a shape; a malformed rule is reported where it is evaluated, like one that can't hold."""
+    """Return the function that computes a shape; for a malformed rule, a function that raises its ShapeRuleError."""
     try:
         return parse_rule(text).evaluate
     except ShapeRuleError:

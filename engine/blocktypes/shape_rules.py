@@ -1,13 +1,13 @@
-"""Shape rules: how an output's shape follows from the inputs' shapes and from structural parameters.
+"""Shape rules: how an output's shape follows from the inputs' shapes and structural parameters.
 
 Grammar (names are ports; a number is an input by its index; see `extents.py` for dimensions)::
 
     rule = "same" | "same(" name {"," name} ")" | "broadcast(" name "," name {"," name} ")" | "scalar"
          | "[" dimension { "," dimension } "]" | "data" | "view"
 
-`same` is the first input, `same(a, b)` the first of these that is connected, `N` dimension 0 of the first input.
-`data` means that the block gives the contents, and with them the shape; `view` that the output is a view of an input.
-Every text is parsed once.
+`same` means the first input, `same(a, b)` the first of these that is connected, `N` dimension 0 of the first input.
+With `data` the block provides the contents and with them the shape; with `view` the output is a view of an input.
+Each rule is parsed once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import lru_cache
 from engine.blocktypes.extents import ShapeContext, ShapeRuleError, compile_dimension
 from engine.types import Shape
 
-#: Rules that say that the shape comes from elsewhere.
+#: Rules of outputs whose shape comes from elsewhere.
 GIVEN = frozenset({"data", "view"})
 _WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N"})
 
@@ -29,8 +29,8 @@ _WORDS = frozenset({"same", "broadcast", "scalar", "ceil", "min", "max", "N"})
 class Rule:
     """A parsed rule.
 
-    `names` are the ports and parameters that it names, `N` and `same` being the port "0"; `alternatives` says that
-    only the first connected one of them is needed.
+    `names` are the ports and parameters that it names; `N` and `same` name the port "0". With `alternatives`, only the
+    first of them that is connected counts.
     """
 
     evaluate: Callable[[ShapeContext], Shape]
@@ -105,7 +105,7 @@ def _first_input(context: ShapeContext) -> Shape:
         if shape is not None:
             return shape
         break
-    return context.shape("0")  # which says what is missing
+    return context.shape("0")  # raises the error that names the missing input
 
 
 def _same(names: tuple[str, ...]) -> Callable[[ShapeContext], Shape]:

@@ -20,9 +20,9 @@ from engine.blocktypes.ports import ZEROS, PortSpec, Value, ValueSpec
 
 @dataclass(slots=True)
 class Moment:
-    """The frame's index, the time at its start and the time since the one before, in seconds.
+    """The frame's index, the time at its start, and the time since the previous frame, in seconds.
 
-    The engine keeps one and changes it in place: whoever wants a number for longer copies the number.
+    The engine keeps one object and changes it in place: copy a number to keep it.
     """
 
     frame: int = 0
@@ -37,16 +37,16 @@ _NONE: Mapping[str, float] = {}
 class ValueBlock(Block, abstract=True):
     """A block that computes numbers: subclass it like `Block`, and define `update` instead of `describe`.
 
-    `self.amplitude` is a parameter's value in this frame, driven or set; `self.value = ...` sets an output. What
-    `update` raises is told on the node, and its outputs keep the values they had.
+    `self.amplitude` is a parameter's value in this frame, driven or set; `self.value = ...` sets an output. When
+    `update` raises, the node shows the error and its outputs keep their values.
     """
 
     is_value: ClassVar[bool] = True
     #: The parameter, bounded on both sides, that a person can move on the node itself; "" for none.
     handle: ClassVar[str] = ""
-    #: What of a person it reads in `controls`: "key", "mouse". The editor watches for no more than blocks ask for.
+    #: The devices it reads in `controls`: "key", "mouse". The editor only listens to those that some block reads.
     hears: ClassVar[tuple[str, ...]] = ()
-    #: Keys, mouse, OSC and MIDI by name, as the engine has them now; what nothing has come from is missing.
+    #: The newest values of keys, mouse, OSC and MIDI by name; a source that has sent nothing is missing.
     controls: Mapping[str, float] = _NONE
     _before_s: float | None = None
 
@@ -60,41 +60,41 @@ class ValueBlock(Block, abstract=True):
         raise NotImplementedError(f"block {self.id} must define update")
 
     def start(self) -> None:
-        """Forget the past: called before the first frame, and when the engine is reset."""
+        """Reset what `update` remembers: called before the first frame, and when the engine is reset."""
 
     def check(self) -> None:
         """Raise PatchError when the values of the parameters make no sense.
 
-        Called before the first update, and again when a structural parameter or a connection somewhere has changed.
+        Called before the first update, and again after a structural parameter or any connection changed.
         """
 
     def source(self) -> str:
-        """Return what must be listened to for this block, such as "osc:127.0.0.1:9000", or "" for nothing.
+        """Return the source that the engine must listen to, such as "osc:127.0.0.1:9000", or "" for none.
 
-        Only structural parameters may take part in it.
+        It may only depend on structural parameters.
         """
         return ""
 
     def begin(self) -> None:
-        """Make the next update a first one."""
+        """Make the next update the first one."""
         self._before_s = None
         self.start()
 
     def elapsed_s(self, now: Moment) -> float:
-        """Return the time since the update before in seconds, 0 in the first one; to be called once an update."""
+        """Return the seconds since the previous update, 0 in the first one; call it once in each update."""
         before, self._before_s = self._before_s, now.time_s
         return 0.0 if before is None else now.time_s - before
 
     @classmethod
     def spanning(cls, low: float, high: float, value: float) -> dict[str, Any]:
-        """Return what to set on a new block so that its output stays from `low` to `high`, near `value` at first.
+        """Return parameter values with which a new block's output ranges from `low` to `high`, at first near `value`.
 
-        A person who lets it drive a parameter sees that parameter's range at work, not a number that is cut off.
+        So a new block that drives a parameter covers the parameter's range and is not clipped to it.
         """
         return {}
 
     def describe(self, build: BlockBuilder) -> None:
-        """Say nothing: nothing of a value block runs on the device."""
+        """A value block does nothing on the device."""
 
     @classmethod
     def _declared(cls) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:
