@@ -1,4 +1,4 @@
-"""What a user's block code raises, as a diagnostic with the line to mend."""
+"""An exception of a user's block code as a diagnostic, with the line to mend."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import traceback
 from pathlib import Path
 
 from engine.blocktypes.declarations import BlockDefinitionError
-from engine.catalogue import loading_thread as loading_worker
+from engine.catalogue import loading_thread
 from engine.diagnostics import Diagnostic, WarploomError, error
 
 
 def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: str | None = None) -> Diagnostic:
     """Return an error that says what `what` raised, at the last line that ran in the folder of `near` or below it.
 
-    What Warploom refuses on purpose is told in its own words, anything else with the exception's name.
+    Warploom's own errors keep their text; other exceptions are given with their names.
     """
     file, line = _place(problem, near)
     said = _said(problem)
     if isinstance(problem, (BlockDefinitionError, WarploomError)):
         text = said
-    elif isinstance(problem, loading_worker.TookTooLong):
-        text = f"{what} must be done within {loading_worker.LIMIT_S:g} s, got stopped in the middle"
+    elif isinstance(problem, loading_thread.TookTooLong):
+        text = f"{what} must be done within {loading_thread.LIMIT_S:g} s, got stopped in the middle"
     else:
         text = f"{what} raised {type(problem).__name__}{': ' if said else ''}{said}"
     if file is not None and line is not None:
@@ -31,7 +31,7 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
 def _said(problem: BaseException) -> str:
     try:
         return str((problem.msg or "") if isinstance(problem, SyntaxError) else problem)
-    except Exception:  # noqa: BLE001 - the exception may be of the block's own code, which may fail again
+    except Exception:  # noqa: BLE001 - an exception class of the user's may fail here too
         return "what it says can't be read"
 
 

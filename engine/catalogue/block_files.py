@@ -1,4 +1,4 @@
-"""Block files as text: which files a folder has, how their modules are called, and which ids stand in them."""
+"""Block files as text: the files of a folder, the names of their modules, the ids and imports in them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folder_package(folder: Path) -> str:
 def module_name(path: Path, folder: Path, package: str) -> str:
     """Return the full name of a file's module; `__init__.py` is the package that its folder is.
 
-    Dots in names of files and folders become something else that looks like one, and that no other name has.
+    A dot in the name of a file or folder is replaced by a character that looks like one.
     """
     parts = [part.replace(".", "\N{ONE DOT LEADER}") for part in path.relative_to(folder).with_suffix("").parts]
     if parts[-1] == "__init__":
@@ -60,7 +60,7 @@ def find_definition(type_id: str, folder: Path) -> Path | None:
 
 
 def read(path: Path) -> bytes:
-    """Return a file's bytes; none when it has gone or can't be read."""
+    """Return a file's bytes; none when it is gone or can't be read."""
     try:
         return path.read_bytes()
     except OSError:
@@ -71,18 +71,15 @@ def _is_hidden(part: str) -> bool:
     return part.startswith(".") or part == "__pycache__"
 
 
-# Which block files import each other, found in their text: what has to be run again when one of them is saved.
-
-
 @lru_cache(maxsize=1024)
 def imported_modules(source: bytes, module: str, *, is_package: bool = False) -> frozenset[str]:
-    """Return the full names of modules that the text of `module` may import; none when it is no Python.
+    """Return the full names of the modules that the text of `module` may import; none when it is no Python.
 
-    `from a import b` may mean a module `a.b` or something in `a`: both are named.
+    `from a import b` may import a module `a.b` or a name in `a`, so both are returned.
     """
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # which running it will tell
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # running it reports the error
         return frozenset()
     found: set[str] = set()
     for statement in ast.walk(tree):
@@ -96,7 +93,7 @@ def imported_modules(source: bytes, module: str, *, is_package: bool = False) ->
 
 
 def _start(statement: ast.ImportFrom, module: str, is_package: bool) -> str:
-    """Return what `from ... import` starts from, with the dots resolved as Python does."""
+    """Return the module that `from ... import` names, with leading dots resolved."""
     if not statement.level:
         return statement.module or ""
     parts = module.split(".")
@@ -105,7 +102,7 @@ def _start(statement: ast.ImportFrom, module: str, is_package: bool) -> str:
 
 
 def in_order(changed: Iterable[str], imports: Mapping[str, frozenset[str]]) -> list[str]:
-    """Return the changed modules and those that import one of them, at any distance; what is imported comes first."""
+    """Return the changed modules and all that import them, directly or indirectly; imported modules come first."""
     importers: dict[str, list[str]] = {}
     for module, used in imports.items():
         for name in used:
@@ -121,7 +118,7 @@ def in_order(changed: Iterable[str], imports: Mapping[str, frozenset[str]]) -> l
     entered: set[str] = set()
 
     def add(module: str) -> None:
-        if module not in entered:  # also in the middle of a circle
+        if module not in entered:  # also when it is in a cycle
             entered.add(module)
             for name in sorted(imports.get(module, frozenset()) & affected):
                 add(name)

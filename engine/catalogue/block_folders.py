@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from engine.blocktypes.block import FOLDER_PACKAGE, block_types
-from engine.catalogue import loading_thread as loading_worker
+from engine.catalogue import loading_thread
 from engine.catalogue.block_files import (
     folder_package,
     imported_modules,
@@ -30,7 +30,7 @@ from engine.diagnostics import Diagnostic, error
 
 @dataclass
 class Folder:
-    """A folder whose files are modules of one package: a package that was imported, or a folder of the person's."""
+    """A folder whose files are the modules of one package: an installed package, or a folder of the user's."""
 
     path: Path
     package: str
@@ -38,12 +38,12 @@ class Folder:
 
     @property
     def is_installed(self) -> bool:
-        """True for a package's, which Python imports."""
+        """True when Python imports the package."""
         return not self.package.startswith(FOLDER_PACKAGE)
 
 
 class BlockFolders:
-    """All folders that blocks come from, by path.
+    """All folders that blocks come from.
 
     Files run on a thread of their own, so a file that hangs doesn't block the caller. That thread also calls the
     listeners of `block_types` with what changed.
@@ -65,30 +65,30 @@ class BlockFolders:
 
     @property
     def is_running_here(self) -> bool:
-        """True in the code of a file that is being run, which must not wait for others."""
+        """True on the loading thread, where waiting for other files would never end."""
         return self._worker.is_current()
 
     def problems(self, folder: Path | None = None) -> list[Diagnostic]:
-        """Return why the newest text of files does not hold, of one folder or of all."""
+        """Return the problems of files in one folder, or in all."""
         chosen = [f for f in tuple(self._folders.values()) if folder is None or f.path == folder.resolve()]
         return [file.problem for f in chosen for file in tuple(f.files.values()) if file.problem is not None]
 
     def add_package(self, package: ModuleType) -> None:
-        """Follow the files of a package that has been imported; they are run again when they are saved."""
+        """Follow the files of an imported package: they are run again when they are saved."""
         for name in getattr(package, "__path__", ()):
             folder = Path(name).resolve()
             self._folders.setdefault(folder, Folder(folder, package.__name__))
 
     def add(self, folder: Path) -> Future[None]:
-        """Run every file of a folder, each on its own: one that fails keeps no other from being there."""
+        """Run every file of a folder; files that fail don't affect the others."""
         path = folder.resolve()
         if path in self._folders:
-            return self._worker.submit(_nothing)  # which is done when the files that are being run are
+            return self._worker.submit(_nothing)  # done after the jobs before it
         added = self._folders[path] = Folder(path, folder_package(path))
         return self._worker.submit(partial(self._load_all, added))
 
     def remove(self, folder: Path) -> None:
-        """Take the types of a folder away, unless it is a package's."""
+        """Remove the types of a folder; nothing happens for an installed package."""
         found = self._folders.get(folder.resolve())
         if found is None or found.is_installed:
             return
@@ -96,12 +96,12 @@ class BlockFolders:
         self._worker.submit(partial(self._remove, found))
 
     def reload(self, files: Collection[Path]) -> Future[None]:
-        """Run files that were saved, and what imports them; those that lie in no folder of blocks are left alone."""
+        """Run saved files and the files that import them; files outside all folders of blocks are ignored."""
         saved = [path.parent.resolve() / path.name for path in files]
         return self._worker.submit(lambda: self._reload(saved))
 
     def catch_up(self) -> Future[None]:
-        """Run files that were saved, or came, while nobody watched, and those that a file that hung kept waiting."""
+        """Run files that changed or appeared while nobody watched, or that waited for a file that hung."""
         return self._worker.submit(lambda: self._reload(self._all_files()))
 
     def _all_files(self) -> list[Path]:
@@ -109,8 +109,8 @@ class BlockFolders:
         return [path for f in folders for path in (f.files if f.is_installed else python_files(f.path))]
 
     def _hurry(self) -> None:
-        """Go on without a file that takes too long, when it has had the time to stop."""
-        timer = threading.Timer(loading_worker.PATIENCE_S, self.catch_up)
+        """Continue without a file that takes too long, after giving it time to stop."""
+        timer = threading.Timer(loading_thread.PATIENCE_S, self.catch_up)
         timer.daemon = True
         timer.start()
 
@@ -142,7 +142,7 @@ class BlockFolders:
         return changed | self._retry(saved) if changed else changed
 
     def _retry(self, just_run: Collection[Path] = ()) -> set[str]:
-        """Run files that failed by themselves: what they are missing, or could not have, may be right now."""
+        """Run files again whose own code failed: the cause may be gone, such as a missing module or a taken id."""
         changed: set[str] = set()
         for folder in tuple(self._folders.values()):
             failed = {path for path, file in folder.files.items() if file.failed_itself and path not in just_run}
@@ -151,7 +151,7 @@ class BlockFolders:
         return changed
 
     def _run(self, folder: Folder, saved: Collection[Path]) -> set[str]:
-        """Run files and those that import them; what imports a file that fails goes on with its old version."""
+        """Run files and the files that import them; a file that imports a failing one keeps its old version."""
         paths: dict[str, Path] = {}
         changed: set[str] = set()
         for path in python_files(folder.path):
@@ -181,7 +181,7 @@ class BlockFolders:
 
     @staticmethod
     def _forget_gone(folder: Folder) -> set[str]:
-        """A deletion alone changes nothing; now is the time, since another file may have taken its types over."""
+        """Forget files that were deleted: only now, since another file may have taken over their types."""
         changed: set[str] = set()
         for path in [path for path in folder.files if not path.is_file()]:
             changed |= forget_file(folder.files.pop(path))
@@ -190,25 +190,25 @@ class BlockFolders:
     def _remove(self, folder: Folder) -> None:
         changed = {type_id for file in folder.files.values() for type_id in forget_file(file)}
         for name in [name for name in tuple(sys.modules) if f"{name}.".startswith(f"{folder.package}.")]:
-            del sys.modules[name]  # also what lay there and was no block file
+            del sys.modules[name]  # including modules that were not block files
         block_types.tell(changed | self._retry())
 
 
 def _hidden(path: Path, first: Path, folder: Path) -> Diagnostic:
-    """Return why a file is not run: another one has its module's name, as Python sees it."""
+    """Return why a file is not run: another file has the same module name."""
     names = path.relative_to(folder), first.relative_to(folder)
     text = f"block file {names[0]} must have a name of its own, got that of {names[1]}, which hides it"
     return error(text, file=str(path), remedy="rename one of them")
 
 
 def _known_file(path: Path, module: str) -> BlockFile:
-    """Return a file as it is before it is run here: one of an imported package has its types already."""
+    """Return a file before its first run here; a file of an imported package has types already."""
     types = [type_id for type_id, block in block_types.all().items() if block.__module__ == module]
     return BlockFile(path, module, types=frozenset(types))
 
 
 def _imports(names: Iterable[str], paths: dict[str, Path], sources: dict[str, bytes]) -> dict[str, frozenset[str]]:
-    """Return what the named modules import, and all that may import them; most files need no look inside."""
+    """Return the imports of the named modules and of all modules that may import them, without parsing the others."""
     found: dict[str, frozenset[str]] = {}
     waiting = list(names)
     while waiting:

@@ -1,4 +1,4 @@
-"""The catalogue: every block type that can be placed, found in packages and by search."""
+"""The catalogue: every block type that can be placed, by id and by search, and the packages they come from."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
 
 ENTRY_POINT_GROUP = "warploom.blocks"
-#: How long somebody waits for the files of a folder; what takes longer comes when it is ready.
+#: How long callers wait for the files of a folder; files that take longer are added when they are ready.
 WAIT_S = 5.0
 
 
 class Catalogue:
-    """The block types by id. Types defined in Python after the catalogue was made are found as well."""
+    """The block types by id, including types that are defined in Python later."""
 
     def get(self, type_id: str) -> type[Block] | None:
         """Return a block type, or None when there is none of this id."""
         return block_types.get(type_id)
 
     def problem(self, type_id: str) -> Diagnostic | None:
-        """Return why a block type is not what its file says now, or None when it is."""
+        """Return why the newest version of a block type is not in use, or None when it is."""
         return block_types.problem(type_id)
 
     def problems(self) -> list[Diagnostic]:
-        """Return why block files, of all folders, are not what they say now."""
+        """Return the problems of block files in all folders."""
         return block_folders.problems()
 
     def require(self, type_id: str) -> type[Block]:
@@ -78,9 +78,9 @@ def _rank(block: type[Block], words: list[str]) -> int | None:
 
 
 def _place_library() -> None:
-    """Have `import blocks` mean the shipped library: a folder of that name may lie where Python was started.
+    """Make `import blocks` mean the shipped library, even if a folder of that name lies where Python was started.
 
-    Such a folder is nobody's to run before it is trusted. WarploomError when it was imported already.
+    Such a folder must not run before it is trusted. WarploomError when another `blocks` was imported already.
     """
     folder = Path(__file__).resolve().parents[2] / LIBRARY
     known = sys.modules.get(LIBRARY)
@@ -92,7 +92,7 @@ def _place_library() -> None:
     if folder not in (Path(path).resolve() for path in known.__path__):
         found = ", ".join(known.__path__)
         raise WarploomError(
-            f"package {LIBRARY} must be Warploom's own, got {found}; import engine before it, or call it otherwise"
+            f"package {LIBRARY} must be Warploom's own, got {found}; import engine before it, or rename it"
         )
 
 
@@ -102,13 +102,13 @@ def load_package(name: str) -> None:
         package = importlib.import_module(name)
         for module in pkgutil.walk_packages(getattr(package, "__path__", []), name + "."):
             importlib.import_module(module.name)
-    except Exception as problem:  # a block file may fail in any way, and must not end the program
+    except Exception as problem:  # a block file may fail in any way
         raise WarploomError(f"block package {name} must import, got {type(problem).__name__}: {problem}") from problem
     block_folders.add_package(package)
 
 
 def configured_folder() -> Path:
-    """Return the folder of the person's own blocks for all patches."""
+    """Return the user's own folder of blocks for all patches."""
     return user_config_path("warploom") / FOLDER_NAME
 
 
@@ -120,9 +120,9 @@ def folder_beside(patch_folder: Path) -> Path | None:
 
 @cache
 def default_catalogue() -> Catalogue:
-    """Return the catalogue of the shipped library, of installed packages, and of the person's configuration folder.
+    """Return the catalogue of the shipped library, installed packages, and the user's configuration folder.
 
-    Packages are those in the entry-point group. Nothing beside a patch is run: that takes `trust_blocks`.
+    Installed packages are those in the entry-point group. Block files beside a patch only run after `trust_blocks`.
     """
     _place_library()
     load_package(LIBRARY)
@@ -135,23 +135,23 @@ def default_catalogue() -> Catalogue:
 
 
 def trust_blocks(folder: Path | str, *, wait_s: float = WAIT_S) -> list[Diagnostic]:
-    """Run the block files of a folder and have their types in the catalogue from now on; an engine follows their saves.
+    """Run the block files of a folder and add their types to the catalogue; engines run them again when they are saved.
 
-    The files may do whatever a program may. Returns why files do not hold, which keeps none of the others from being
-    there; WarploomError when there is no such folder. Files that take longer than `wait_s` come when they are done.
+    The files may do whatever a program may. Returns the problems of files that failed, which don't affect the others;
+    WarploomError when there is no such folder. Files that take longer than `wait_s` are added when they are ready.
     """
     path = Path(folder)
     if not path.is_dir():
         raise WarploomError(f"folder of blocks must exist, got {path}")
-    default_catalogue()  # whose ids come first
+    default_catalogue()  # its ids take precedence
     _wait_for(path, wait_s)
     return block_folders.problems(path)
 
 
 def forget_blocks(folder: Path | str) -> None:
-    """Take the block types of a folder that was trusted out of the catalogue; their nodes become placeholders.
+    """Remove the block types of a trusted folder from the catalogue; their nodes become placeholders.
 
-    Those of the person's configuration folder stay: they are for all patches.
+    The types of the user's configuration folder stay: they are for all patches.
     """
     path = Path(folder).resolve()
     if path != configured_folder().resolve():
@@ -165,4 +165,4 @@ def _wait_for(folder: Path, wait_s: float) -> None:
     try:
         added.result(wait_s)
     except NotDoneYet:
-        return  # listeners are told when it is
+        return  # listeners are called when it is done

@@ -1,4 +1,4 @@
-"""Runs one block file: its types take the place of those it had before, or nothing changes and it is told why."""
+"""Runs one block file: its types replace those it had before, or nothing changes and its problem says why."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from engine.diagnostics import Diagnostic
 
 @dataclass
 class BlockFile:
-    """A file that was run: its module, its text, the ids that it defined, and why the newest text does not hold.
+    """A file that was run: its module, its text, the ids that it defined, and why the newest text failed.
 
-    `blamed` are ids whose newest version the problem keeps from being there. A file that `took_too_long` is not tried
-    again before it is saved.
+    `blamed` are the ids whose newest version the problem prevents. A file that `took_too_long` is not run again before
+    it is saved.
     """
 
     path: Path
@@ -34,16 +34,16 @@ class BlockFile:
 
     @property
     def failed_itself(self) -> bool:
-        """True when its own code did not hold, which may be for something that another file or folder did."""
+        """True when its own code failed, perhaps because of another file or folder."""
         return self.problem is not None and self.problem.file == str(self.path) and not self.took_too_long
 
 
 def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late: Callable[[], None]) -> set[str]:
-    """Run the text of a file as its module and return the ids of what is different now.
+    """Run the text of a file as its module and return the ids of the types that changed.
 
-    When it raises, or defines what it may not, module and types stay as they were, and `file.problem` says why.
-    Modules that it imports are not run again. What it defined counts only while `is_wanted` says so: the thread may
-    have been left behind. `late` is called, on another thread, when it takes too long.
+    When it raises, or defines a type that it may not, module and types stay as they were and `file.problem` says why.
+    Modules that it imports are not run again. Once `is_wanted` returns False the result is dropped: this thread was
+    left behind. When the file takes too long, `late` is called on another thread.
     """
     before = sys.modules.get(file.module)
     types: dict[str, type[Block]] = {}
@@ -53,7 +53,7 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
     def too_late() -> None:
         nonlocal is_late
         is_late = True
-        _place_module(file.module, before)  # others go on with that
+        _place_module(file.module, before)  # other files import the version before
         problem = code_diagnostic(TookTooLong(), f"block file {file.path.name}", file.path)
         changed = blame(file, source, problem)
         file.took_too_long = True
@@ -64,9 +64,9 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
         with block_types.staging() as types, time_limit(too_late):
             _execute(file.module, file.path, source)
             for block in types.values():
-                shows_pictures(block)  # here, where its code may take its time
+                shows_pictures(block)  # runs the block's code here, within the time limit
         if is_late:
-            raise TookTooLong  # it did not let itself be stopped, and what it is was told
+            raise TookTooLong  # it ran on, but was already reported
     except BaseException as problem:  # noqa: BLE001 - a block file may raise anything, also SystemExit
         if not is_wanted():
             return set()
@@ -75,7 +75,7 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
         file.took_too_long = isinstance(problem, TookTooLong)
         return changed
     finally:
-        # What it imported for the first time has its place whatever becomes of the file itself.
+        # Modules that it imported for the first time keep their types, even if the file itself fails.
         others = {type_id: block for type_id, block in types.items() if block.__module__ != file.module}
         block_types.commit(others, ())
     if not is_wanted():
@@ -87,11 +87,11 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
 
 
 def blame(file: BlockFile, source: bytes, problem: Diagnostic) -> set[str]:
-    """Remember why the newest text of a file does not hold; return the ids of the types that it concerns."""
+    """Remember why the newest text of a file failed; return the ids of the types that this concerns."""
     changed = set(forgive(file))
     file.source, file.problem = source, problem
     known = {type_id: block_types.get(type_id) for type_id in file.types | ids_in(source)}
-    # An id that another file has is running as that file says.
+    # A type that another file defines is not affected.
     file.blamed = frozenset(i for i, block in known.items() if block is None or block.__module__ == file.module)
     block_types.blame(file.blamed, problem)
     return changed | file.blamed
@@ -105,16 +105,16 @@ def forgive(file: BlockFile) -> frozenset[str]:
 
 
 def forget_file(file: BlockFile) -> set[str]:
-    """Take a file's types and its module away; return the ids of what is different now."""
+    """Remove a file's types and its module; return the ids of the types that changed."""
     if getattr(sys.modules.get(file.module), "__file__", None) == str(file.path):
         _place_module(file.module, None)
     return block_types.commit({}, file.types) | set(forgive(file))
 
 
 def _execute(name: str, path: Path, source: bytes) -> None:
-    """Run a text as a fresh module that takes the place of the one it was, without looking for compiled files.
+    """Run a text as a new module in place of the earlier one, ignoring compiled files.
 
-    Compiled files are told apart by seconds and sizes, which two quick saves may share.
+    Python checks compiled files by modification time in seconds and by size, which two quick saves may share.
     """
     folders = [str(path.parent)] if path.name == "__init__.py" else None
     spec = spec_from_file_location(name, path, submodule_search_locations=folders)
@@ -125,7 +125,7 @@ def _execute(name: str, path: Path, source: bytes) -> None:
 
 
 def _place_module(name: str, module: ModuleType | None) -> None:
-    """Enter a module where `import` looks: by its name, and as a part of its package."""
+    """Register a module for `import`: by its name, and as an attribute of its package; None removes it."""
     package, _, stem = name.rpartition(".")
     around = sys.modules.get(package)
     if module is not None:

@@ -1,4 +1,4 @@
-"""The thread on which users' block files are run, and the limit on how long one may take."""
+"""The thread that runs users' block files, and the time limit for each file."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
-#: A file may import large libraries, which takes seconds; one that takes longer than this is stopped.
+#: Importing large libraries takes seconds; a file that takes longer than this is stopped.
 LIMIT_S = 20.0
-#: One that has not stopped so long after that is left behind.
+#: A file that still runs so long after that is left behind on its thread.
 PATIENCE_S = 1.0
 
 
 class TookTooLong(BaseException):
-    """Raised inside code that ran longer than it may; no `Exception`, so that the code does not catch it."""
+    """Raised inside code that exceeds its time limit; not an `Exception`, so that the code doesn't catch it."""
 
 
 class LoadWorker:
-    """Runs jobs one after the other on a thread that is there only while there is something to do.
+    """Runs jobs one after the other, on a thread that exists only while there are jobs.
 
-    A job that cannot be stopped, since it waits outside Python, is left behind: the next job gets a fresh thread.
+    A job that can't be stopped, because it waits outside Python, is left behind: the next job gets a new thread.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class LoadWorker:
         self._started_s = 0.0
 
     def submit(self, job: Callable[[], None]) -> Future[None]:
-        """Run a job when those before it are done; never waits."""
+        """Queue a job and return its future; never blocks."""
         done: Future[None] = Future()
         with self._lock:
             self._jobs.append((job, done))
@@ -44,7 +44,7 @@ class LoadWorker:
         return done
 
     def is_current(self) -> bool:
-        """True on the thread whose results count, which one that was left behind is not."""
+        """True on the thread that runs the jobs now; False on one that was left behind."""
         return threading.current_thread() is self._thread
 
     def _is_stuck(self) -> bool:
@@ -61,20 +61,20 @@ class LoadWorker:
                 job, done = self._jobs.popleft()
             try:
                 job()
-            except BaseException as problem:  # noqa: BLE001 - whoever waits for the job gets it
+            except BaseException as problem:  # noqa: BLE001 - goes to the job's future
                 done.set_exception(problem)
             else:
                 done.set_result(None)
 
     def begin_file(self) -> None:
-        """Begin to count anew how long the present thread has been busy with one thing."""
+        """Restart the clock that tells whether the thread is stuck."""
         if self.is_current():
             self._started_s = time.monotonic()
 
 
 @contextmanager
 def time_limit(late: Callable[[], None]) -> Iterator[None]:
-    """Raise TookTooLong in what runs inside for longer than LIMIT_S, and call `late` from another thread."""
+    """Raise TookTooLong in code that runs inside for longer than LIMIT_S, and call `late` on another thread."""
     thread = threading.get_ident()
     lock, is_over = threading.Lock(), False
 
