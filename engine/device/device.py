@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.device.graph import Graph
 from engine.device.occupancy import MultiprocessorLimits
-from engine.device.protocol import Event, LoadedKernel, Memory, Module, PinnedArray, Stream
+from engine.device.protocol import Dim3, Event, LoadedKernel, Memory, Module, PinnedArray, Stream
 from engine.diagnostics import DeviceError
 
 
@@ -145,3 +145,11 @@ def upload(device: Device, array: np.ndarray[Any, Any]) -> Buffer:
     buffer = Buffer(device, device.allocate(max(array.nbytes, 1)), array.dtype, array.shape)
     device.write(buffer.memory, array)
     return buffer
+
+
+def dim3(what: str, extents: Sequence[int]) -> Dim3:
+    """Return one to three extents of a launch as three; those left out are 1."""
+    if not 1 <= len(extents) <= 3:
+        raise DeviceError(f"{what} must have 1 to 3 extents, got {tuple(extents)}")
+    x, y, z = (*map(int, extents), 1, 1)[:3]
+    return x, y, z

@@ -13,15 +13,15 @@ from engine.device.arguments import KernelArguments
 from engine.device.cuda.errors import DeviceFault, check
 from engine.device.cuda.graph import CudaGraphBackend
 from engine.device.cuda.launch import argument_pointers, check_launch
-from engine.device.cuda.memory import CudaAdoptedMemory, CudaMemory, CudaPinnedArray
+from engine.device.cuda.memory import CudaMemory, CudaPinnedArray, adopt, allocate
 from engine.device.cuda.module import CudaModule, own_kernel
 from engine.device.cuda.ownership import DriverObjects
 from engine.device.cuda.probe import describe, start_driver, why_unusable
 from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
-from engine.device.device import Buffer, upload
+from engine.device.device import Buffer, dim3, upload
 from engine.device.external import described
 from engine.device.graph import Graph
-from engine.device.protocol import Dim3, LaunchConfig, LoadedKernel, Memory, Stream
+from engine.device.protocol import LaunchConfig, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -60,12 +60,12 @@ class CudaDevice:
 
     def allocate(self, size_bytes: int) -> CudaMemory:
         """Allocate at least one byte; DeviceError that names the size asked for and the size free."""
-        return CudaMemory(self._objects, size_bytes)
+        return allocate(self._objects, size_bytes)
 
-    def adopt(self, array: object) -> CudaAdoptedMemory:
+    def adopt(self, array: object) -> CudaMemory:
         """Return the memory of an array on this GPU, to be used in place; `free` only lets go of it."""
         with described(array) as external:
-            return CudaAdoptedMemory(self._objects, external, self._ordinal)
+            return adopt(self._objects, external, self._ordinal)
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
@@ -125,7 +125,7 @@ class CudaDevice:
     ) -> None:
         """Launch once; later transfers wait for it, other streams do not. Extents left out of grid and block are 1."""
         own = own_kernel(kernel)
-        config = LaunchConfig(_dim3("grid", grid), _dim3("thread block", thread_block), shared_bytes)
+        config = LaunchConfig(dim3("grid", grid), dim3("thread block", thread_block), shared_bytes)
         check_launch(own, config)
         arguments = KernelArguments(own.parameters, args)
         pointers = argument_pointers(own, arguments)
@@ -171,10 +171,3 @@ class CudaDevice:
 def _check_fits(size_bytes: int, memory: Memory) -> None:
     if size_bytes > memory.size_bytes:
         raise DeviceError(f"array must fit in the memory's {memory.size_bytes} bytes, got {size_bytes}")
-
-
-def _dim3(what: str, extents: Sequence[int]) -> Dim3:
-    if not 1 <= len(extents) <= 3:
-        raise DeviceError(f"{what} must have 1 to 3 extents, got {tuple(extents)}")
-    x, y, z = (*map(int, extents), 1, 1)[:3]
-    return x, y, z

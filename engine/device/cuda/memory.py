@@ -9,7 +9,7 @@ import numpy as np
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
-from engine.device.cuda.ownership import DriverObjects
+from engine.device.cuda.ownership import DriverObjects, Release
 from engine.device.external import ExternalArray, writable_bytes
 from engine.device.protocol import Memory, PinnedArray
 from engine.diagnostics import DeviceError
@@ -18,69 +18,54 @@ _Attribute = driver.CUpointer_attribute
 
 
 class CudaMemory:
-    """One allocation on the GPU."""
+    """Memory on the GPU: an allocation, or an array that somebody else owns."""
 
     __slots__ = ("_objects", "_pointer", "_token", "size_bytes")
 
-    def __init__(self, objects: DriverObjects, size_bytes: int) -> None:
-        if size_bytes < 1:
-            raise DeviceError(f"allocation must be at least 1 byte, got {size_bytes}")
-        result = driver.cuMemAlloc(size_bytes)
-        if result[0] == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-            free, total = check(driver.cuMemGetInfo(), "cuMemGetInfo")
-            raise DeviceError(
-                f"allocation must fit in the GPU's free memory, asked for {size_bytes} bytes, "
-                f"free are {free} of {total} bytes"
-            )
-        handle = check(result, f"allocation of {size_bytes} bytes")
-        self._pointer = int(handle)
+    def __init__(self, objects: DriverObjects, pointer: int, size_bytes: int, release: Release) -> None:
+        self._pointer = pointer
         self.size_bytes = size_bytes
         self._objects = objects
-        self._token = objects.add(lambda: check(driver.cuMemFree(handle), "cuMemFree"))
+        self._token = objects.add(release)
 
     @property
     def pointer(self) -> int:
-        """Address on the GPU; DeviceError after `free`, for to use it then would fault the GPU."""
+        """Address on the GPU; DeviceError after `free`, since its use would fault the GPU."""
         if not self._pointer:
             raise DeviceError("memory must be used before it is freed, got an address asked for afterwards")
         return self._pointer
 
     def free(self) -> None:
-        """Give it back, once the work that uses it is done; DeviceError when that was done before."""
+        """Release it, once the work that uses it is done; DeviceError for a second call."""
         if not self._pointer:
             raise DeviceError("memory must be freed once, got a second time")
         self._pointer = 0
         self._objects.release(self._token)
 
 
-class CudaAdoptedMemory:
-    """GPU memory that somebody else owns; what its producer said must be done before has been waited for."""
+def allocate(objects: DriverObjects, size_bytes: int) -> CudaMemory:
+    """Allocate at least one byte; DeviceError that names the size asked for and the size free."""
+    if size_bytes < 1:
+        raise DeviceError(f"allocation must be at least 1 byte, got {size_bytes}")
+    result = driver.cuMemAlloc(size_bytes)
+    if result[0] == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        free, total = check(driver.cuMemGetInfo(), "cuMemGetInfo")
+        raise DeviceError(
+            f"allocation must fit in the GPU's free memory, asked for {size_bytes} bytes, "
+            f"free are {free} of {total} bytes"
+        )
+    handle = check(result, f"allocation of {size_bytes} bytes")
+    return CudaMemory(objects, int(handle), size_bytes, lambda: check(driver.cuMemFree(handle), "cuMemFree"))
 
-    __slots__ = ("_objects", "_pointer", "_token", "size_bytes")
 
-    def __init__(self, objects: DriverObjects, external: ExternalArray, ordinal: int) -> None:
-        self.size_bytes = writable_bytes(external, f"cuda:{ordinal}")
-        _check_place(external.pointer, ordinal)
-        if external.stream is not None:
-            check(driver.cuStreamSynchronize(driver.CUstream(external.stream)), "waiting for an external array")
-        self._pointer = external.pointer
-        self._objects = objects
-        held = [external]  # given back to its owner when nobody else holds its description
-        self._token = objects.add(held.clear)
-
-    @property
-    def pointer(self) -> int:
-        """Address on the GPU; DeviceError after `free`."""
-        if not self._pointer:
-            raise DeviceError("memory must be used before it is freed, got an address asked for afterwards")
-        return self._pointer
-
-    def free(self) -> None:
-        """Let go of the memory, once the work that uses it is done; DeviceError when that was done before."""
-        if not self._pointer:
-            raise DeviceError("memory must be freed once, got a second time")
-        self._pointer = 0
-        self._objects.release(self._token)
+def adopt(objects: DriverObjects, external: ExternalArray, ordinal: int) -> CudaMemory:
+    """Return memory that somebody else owns, after waiting for the stream that its producer named."""
+    size_bytes = writable_bytes(external, f"cuda:{ordinal}")
+    _check_place(external.pointer, ordinal)
+    if external.stream is not None:
+        check(driver.cuStreamSynchronize(driver.CUstream(external.stream)), "waiting for an external array")
+    held = [external]  # the owner gets it back when nobody else holds its description
+    return CudaMemory(objects, external.pointer, size_bytes, held.clear)
 
 
 def _check_place(pointer: int, ordinal: int) -> None:

@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 
 from engine.device.arguments import KernelArguments
-from engine.device.device import Buffer, DeviceInfo, upload
+from engine.device.device import Buffer, DeviceInfo, dim3, upload
 from engine.device.external import described
 from engine.device.graph import Graph
 from engine.device.host.events import HostEvent, HostStream
 from engine.device.host.graph.backend import HostGraphBackend
 from engine.device.host.launch import Launch
 from engine.device.host.memory import (
-    AdoptedMemory,
     AllocationTable,
     HostMemory,
     HostPinnedArray,
+    adopt,
+    allocate,
     bytes_of,
     copy,
     free_bytes,
@@ -31,7 +32,7 @@ from engine.device.host.memory import (
 from engine.device.host.modules.module import HostModule, own_kernel
 from engine.device.host.pool import Pool
 from engine.device.host.watchdog import Watchdog
-from engine.device.protocol import Dim3, LaunchConfig, LoadedKernel, Memory, Stream
+from engine.device.protocol import LaunchConfig, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
 #: Long for a frame, short for a person who waits for a kernel that never ends.
@@ -76,13 +77,13 @@ class HostDevice:
             raise DeviceError(
                 f"host: allocation must fit in memory, got {size_bytes} of {self._info.memory_bytes} bytes"
             )
-        return HostMemory(self.table, size_bytes)
+        return allocate(self.table, size_bytes)
 
-    def adopt(self, array: object) -> AdoptedMemory:
+    def adopt(self, array: object) -> HostMemory:
         """Return the memory of an array of this computer's memory, to be used in place; `free` only lets go of it."""
         self._check_open()
         with described(array) as external:
-            return AdoptedMemory(self.table, external)
+            return adopt(self.table, external)
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         """Allocate a buffer that holds a copy of `array`, of its dtype and shape."""
@@ -133,7 +134,7 @@ class HostDevice:
         """Launch once and wait; each argument is a `Buffer`, a numpy scalar or a Python number."""
         self._check_open()
         own = own_kernel(kernel)
-        config = LaunchConfig(_dim3(grid), _dim3(thread_block), shared_bytes)
+        config = LaunchConfig(dim3("grid", grid), dim3("thread block", thread_block), shared_bytes)
         launch = Launch(own, config, KernelArguments(own.parameters, args))
         own.settle(math.prod(config.grid))
         self.watchdog.enter()
@@ -173,13 +174,6 @@ class HostDevice:
     def _check_open(self) -> None:
         if not self._is_open:
             raise DeviceError("host: device must not be used after close")
-
-
-def _dim3(sizes: Sequence[int]) -> Dim3:
-    if not 1 <= len(sizes) <= 3:
-        raise DeviceError(f"host: launch sizes must have 1 to 3 axes, got {len(sizes)}")
-    x, y, z = (*(int(size) for size in sizes), 1, 1)[:3]
-    return (x, y, z)
 
 
 def _title() -> str:

@@ -32,7 +32,7 @@ class AllocationTable:
         #: Allocations stay alive until they are freed, whoever drops them.
         self._owners: dict[int, HostMemory] = {}
         #: Memory of others, which may overlap with each other.
-        self._adopted: list[AdoptedMemory] = []
+        self._adopted: list[HostMemory] = []
         self._starts: list[int] = []
         self._sizes: list[int] = []
         self._pairs: np.ndarray[Any, Any] | None = None
@@ -55,13 +55,13 @@ class AllocationTable:
             del self._starts[index], self._sizes[index]
             self._pairs = None
 
-    def adopt(self, memory: AdoptedMemory) -> None:
+    def adopt(self, memory: HostMemory) -> None:
         """Enter memory of somebody else, and keep it."""
         with self._lock:
             self._adopted.append(memory)
             self._pairs = None
 
-    def release(self, memory: AdoptedMemory) -> None:
+    def release(self, memory: HostMemory) -> None:
         """Take memory of somebody else out."""
         with self._lock:
             self._adopted.remove(memory)
@@ -70,7 +70,7 @@ class AllocationTable:
     def free_all(self) -> None:
         """Free every allocation, and let go of what others own."""
         with self._lock:
-            owners: list[HostMemory | AdoptedMemory] = [*self._owners.values(), *self._adopted]
+            owners = [*self._owners.values(), *self._adopted]
         for owner in owners:
             owner.free()
 
@@ -88,24 +88,19 @@ class AllocationTable:
 
 
 class HostMemory:
-    """One allocation; `view` is its bytes."""
+    """Memory of the host: an allocation, or an array that somebody else owns; `view` is its bytes."""
 
-    def __init__(self, table: AllocationTable, size_bytes: int) -> None:
-        if size_bytes <= 0:
-            raise DeviceError(f"host: allocation must have at least 1 byte, got {size_bytes}")
-        try:
-            # Room behind the end: a vector access may start at the last byte that the check allows.
-            storage = np.zeros(size_bytes + 2 * ALIGNMENT, np.uint8)
-        except MemoryError as reason:
-            raise DeviceError(
-                f"host: allocation must fit in memory, got {size_bytes} bytes; close other buffers"
-            ) from reason
-        start = -storage.ctypes.data % ALIGNMENT
-        self._view: np.ndarray[Any, Any] | None = storage[start : start + size_bytes]
-        self._pointer = int(self._view.ctypes.data)
-        self._size_bytes = size_bytes
+    def __init__(self, table: AllocationTable, view: np.ndarray[Any, Any], lent: ExternalArray | None = None) -> None:
+        self._view: np.ndarray[Any, Any] | None = view
+        self._pointer = int(view.ctypes.data)
         self._table = table
-        table.add(self._pointer, size_bytes, self)
+        #: The array of somebody else; the owner gets it back when nobody else holds its description.
+        self._lent = lent
+        self.size_bytes: int = view.size
+        if lent is None:
+            table.add(self._pointer, view.size, self)
+        else:
+            table.adopt(self)
 
     @property
     def pointer(self) -> int:
@@ -113,11 +108,6 @@ class HostMemory:
         if self._view is None:
             raise DeviceError(ENDED)
         return self._pointer
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes that were asked for."""
-        return self._size_bytes
 
     @property
     def view(self) -> np.ndarray[Any, Any]:
@@ -127,50 +117,36 @@ class HostMemory:
         return self._view
 
     def free(self) -> None:
-        """Give the memory back; DeviceError when that was done before."""
+        """Release the memory; DeviceError for a second call."""
         if self._view is None:
             raise DeviceError(ENDED)
-        self._table.remove(self._pointer)
-        self._view = None
+        if self._lent is None:
+            self._table.remove(self._pointer)
+        else:
+            self._table.release(self)
+        self._view = self._lent = None
 
 
-class AdoptedMemory:
-    """Memory that somebody else owns; `view` is its bytes."""
+def allocate(table: AllocationTable, size_bytes: int) -> HostMemory:
+    """Allocate zeroed memory; DeviceError when there is not enough."""
+    if size_bytes <= 0:
+        raise DeviceError(f"host: allocation must have at least 1 byte, got {size_bytes}")
+    try:
+        # Room behind the end: a vector access may start at the last byte that the check allows.
+        storage = np.zeros(size_bytes + 2 * ALIGNMENT, np.uint8)
+    except MemoryError as reason:
+        raise DeviceError(
+            f"host: allocation must fit in memory, got {size_bytes} bytes; close other buffers"
+        ) from reason
+    start = -storage.ctypes.data % ALIGNMENT
+    return HostMemory(table, storage[start : start + size_bytes])
 
-    def __init__(self, table: AllocationTable, external: ExternalArray) -> None:
-        self._size_bytes = writable_bytes(external, "cpu")
-        self._pointer = external.pointer
-        self._external: ExternalArray | None = external
-        self._table = table
-        table.adopt(self)
 
-    @property
-    def pointer(self) -> int:
-        """Address; DeviceError after `free`."""
-        self._live()
-        return self._pointer
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes from the first element to the last."""
-        return self._size_bytes
-
-    @property
-    def view(self) -> np.ndarray[Any, Any]:
-        """The bytes; DeviceError after `free`."""
-        self._live()
-        return np.ctypeslib.as_array((ctypes.c_uint8 * self._size_bytes).from_address(self._pointer))
-
-    def free(self) -> None:
-        """Let go of the memory; DeviceError when that was done before."""
-        self._live()
-        self._table.release(self)
-        self._external = None  # given back to its owner when nobody else holds its description
-
-    def _live(self) -> ExternalArray:
-        if self._external is None:
-            raise DeviceError(ENDED)
-        return self._external
+def adopt(table: AllocationTable, external: ExternalArray) -> HostMemory:
+    """Return memory that somebody else owns."""
+    size_bytes = writable_bytes(external, "cpu")
+    view = np.ctypeslib.as_array((ctypes.c_uint8 * size_bytes).from_address(external.pointer))
+    return HostMemory(table, view, external)
 
 
 class HostPinnedArray:
@@ -193,7 +169,7 @@ class HostPinnedArray:
 
 def bytes_of(memory: object, size_bytes: int, role: str) -> np.ndarray[Any, Any]:
     """Return the first bytes of device memory or a pinned array; DeviceError when it has fewer."""
-    if isinstance(memory, HostMemory | AdoptedMemory):
+    if isinstance(memory, HostMemory):
         view = memory.view
     elif isinstance(memory, MemoryPart):
         view = bytes_of(memory.whole, memory.whole.size_bytes, role)[memory.offset : memory.offset + memory.size_bytes]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host.memory import AllocationTable, HostMemory
+from engine.device.host.memory import AllocationTable, allocate
 from engine.device.host.translate import abi
 
 _CONVERSION = re.compile(rb"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*)?)?(hh|h|ll|l|L|j|z|t)?([diouxXeEfFgGaAcsp%])|%", re.ASCII)
@@ -35,7 +35,7 @@ class DeviceHeap:
     """Memory for `malloc` in kernels; blocks stay until they are freed, also from one kernel to the next."""
 
     def __init__(self, table: AllocationTable) -> None:
-        self._memory = HostMemory(table, HEAP_BYTES)
+        self._memory = allocate(table, HEAP_BYTES)
         self._free = [(self._memory.pointer, HEAP_BYTES)]
         self._used: dict[int, int] = {}
 
