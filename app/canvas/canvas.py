@@ -9,8 +9,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.canvas.block_search import BlockSearch, Goal
-from app.canvas.connection_edits import ConnectionEdits
-from app.canvas.gestures.connection_drag import ConnectionDrop
+from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.gestures.slider_drag import SliderMove
 from app.canvas.graph_view import GraphView, Hit
 from app.canvas.items.scene import GraphScene
@@ -53,8 +52,7 @@ class Canvas(QWidget):
         self._connecting = ConnectionEdits(self)
         self._connecting.refused.connect(self._refuse)
         self._connecting.dropped_on_nothing.connect(self._search_for_end)
-        fitting, candidates = self._connecting.fitting, self._connecting.candidates
-        self._view = GraphView(self._scene, fitting, candidates, self._move_refusal, self._tooltip, self)
+        self._view = GraphView(self._scene, self._connecting, self._move_refusal, self._tooltip, self)
         self._view.setAccessibleName("Patch")
         self.edits = SelectionEdits(self._scene, self._view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
@@ -70,12 +68,12 @@ class Canvas(QWidget):
         self.setFocusProxy(self._view)
         self._view.nodes_dropped.connect(self._move)
         self._view.move_refused.connect(self._say)
-        self._view.connection_dropped.connect(self._drop)
         self._view.connections_cut.connect(self._cut)
         self._view.slider_moved.connect(self._slide)
-        self._view.hovering.connect(self._explain)
-        self._view.hovering_node.connect(self._explain_node)
         self._view.hovering_ended.connect(self._notice.hide)
+        self._connecting.told.connect(self._tell)
+        self._connecting.warned.connect(self._say)
+        self._connecting.hushed.connect(self._notice.hide)
         self._view.node_double_clicked.connect(self.node_activated)
         self._view.connection_double_clicked.connect(self._insert_at_pointer)
         self._view.canvas_double_clicked.connect(self.open_search)
@@ -194,22 +192,6 @@ class Canvas(QWidget):
     def set_costing(self, cost: Costing | None) -> None:
         """Say what a connection would cost while it is dragged, as `cost` tells."""
         self._connecting.cost = cost
-
-    def _explain(self, start: PortRef, end: PortRef, picked_up: object) -> None:
-        """While a connection is dragged: say what a drop would cost, or why it is refused."""
-        before = picked_up if isinstance(picked_up, Connection) else None  # which no type of a signal says
-        text, is_refused = self._connecting.explain(start, end, before)
-        if is_refused:
-            self._say(text)
-        else:
-            self._tell(text)
-
-    def _explain_node(self, start: PortRef, node: str) -> None:
-        self._tell(self._connecting.explain_node(node))
-
-    def _drop(self, drop: ConnectionDrop) -> None:
-        position = self._view.viewport().mapToGlobal(self._view.mapFromScene(drop.point))
-        self._connecting.drop(drop, position)
 
     def _search_for_end(self, point: QPointF, start: PortRef) -> None:
         self._open_search_for(self._view.mapFromScene(point), start)

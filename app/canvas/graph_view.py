@@ -20,7 +20,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
 
 from app.canvas.drawing.background_painter import paint_background, paint_cut, paint_hint
-from app.canvas.gestures.connection_drag import REACH, ConnectionDrop, ConnectionGestures, FindCandidates, Fitting
+from app.canvas.gestures.connection_drag import REACH, ConnectionGestures
+from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, left_move, shift_as_control
 from app.canvas.gestures.node_drag import NodeDrag, Refusal
 from app.canvas.gestures.slider_drag import SliderDrag, SliderMove
@@ -49,12 +50,8 @@ class GraphView(ZoomableView):
     nodes_dropped = Signal(NodeDrop)
     move_refused = Signal(str)  # why nodes that are dragged can't be dropped where the pointer is
     slider_moved = Signal(SliderMove)
-    connection_dropped = Signal(ConnectionDrop)
     connections_cut = Signal(list)  # Connections
-    #: A connection dragged from the first port is over the second; the third is the one that was picked up, or None.
-    hovering = Signal(PortRef, PortRef, object)
-    hovering_node = Signal(PortRef, str)  # it is over a node that offers several parameters
-    hovering_ended = Signal()
+    hovering_ended = Signal()  # nothing is to be said of the dragged nodes
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
     canvas_double_clicked = Signal()
@@ -63,8 +60,7 @@ class GraphView(ZoomableView):
     def __init__(
         self,
         scene: GraphScene,
-        fitting: Fitting,
-        find_candidates: FindCandidates,
+        edits: ConnectionEdits,
         move_refusal: Refusal,
         describe: Callable[[Hit], str],
         parent: QWidget,
@@ -72,11 +68,7 @@ class GraphView(ZoomableView):
         super().__init__(scene, parent)
         self._graph = scene
         self._describe = describe
-        self._connecting = ConnectionGestures(self, scene, fitting, find_candidates)
-        self._connecting.dropped.connect(self.connection_dropped)
-        self._connecting.hovering.connect(self.hovering)
-        self._connecting.hovering_node.connect(self.hovering_node)
-        self._connecting.hovering_ended.connect(self.hovering_ended)
+        self._connecting = ConnectionGestures(self, scene, edits)
         self._slider_drag = SliderDrag(self, scene)
         self._knife: QPolygonF | None = None
         self._pan_from: QPoint | None = None

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QRectF
 from app.canvas.drawing.node_painter import NEAR
 from app.canvas.items.scene import GraphScene
 from app.qt.throttle import Throttle
-from app.view_models.tooltips import badge_text
+from app.view_models.tooltips import time_text
 from engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
@@ -66,7 +66,7 @@ class ReportDisplay(QObject):
         seen = self._visible_part().zoom >= NEAR
         for node_id, view in self._scene.nodes.items():
             found = self.report.nodes.get(node_id)
-            badge = badge_text(found.time_ns) if found and found.time_ns is not None else ""
+            badge = time_text(found.time_ns) if found and found.time_ns is not None else ""
             if badge != view.appearance.badge:
                 view.show_badge(badge, seen=seen)
 

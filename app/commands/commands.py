@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from app.canvas.canvas import Canvas
 from app.commands.actions import Command, Menu
@@ -102,7 +101,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
             Command(
                 f"wrap_{kind}",
                 text,
-                _setter(canvas.edits.wrap, f"control.{kind}"),
+                partial(canvas.edits.wrap, f"control.{kind}"),
                 help=f"Put the blocks into a new {kind_name}",
             )
             for kind, (text, kind_name) in _WRAPS.items()
@@ -140,7 +139,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
     commands.extend(_pacings(session))
     for level, (text, help_text) in _PROFILING.items():
         chosen = level is session.profiling
-        run = _setter(session.set_profiling, level)
+        run = partial(session.set_profiling, level)
         commands.append(
             Command(f"profiling_{level.name.lower()}", text, run, help=help_text, checked=chosen, group="profiling")
         )
@@ -204,7 +203,7 @@ def _theme(window: CommandWindow, name: str) -> Command:
     return Command(
         f"theme_{name}",
         f"&{name.capitalize()}",
-        _setter(window.set_theme, name),
+        partial(window.set_theme, name),
         checked=window.state.theme == name,
         group="theme",
     )
@@ -229,7 +228,3 @@ def _pacings(session: Session) -> list[Command]:
         )
         for name, text, help_text, mode, rate in choices
     ]
-
-
-def _setter(set_value: Callable[[Any], object], value: Any) -> Callable[[], object]:
-    return lambda: set_value(value)

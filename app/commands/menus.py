@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject, QPoint
-from PySide6.QtWidgets import QDockWidget, QMenu, QWidget
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.canvas.canvas import Canvas
 from app.commands.actions import Actions
@@ -25,7 +26,7 @@ from app.viewers.viewer_docks import ViewerDocks
 
 
 class ChangingMenus(QObject):
-    """Fills the menus of recent files, viewers and regions when they are about to be seen."""
+    """Fills the menus of recent files, viewers and regions when they are about to be shown."""
 
     def __init__(
         self,
@@ -37,13 +38,8 @@ class ChangingMenus(QObject):
         state: UserState,
     ) -> None:
         super().__init__(parent)
-        self._menus, self._canvas, self._viewers, self._files, self._state = (
-            actions.menus,
-            canvas,
-            viewers,
-            files,
-            state,
-        )
+        self._menus, self._canvas, self._viewers = actions.menus, canvas, viewers
+        self._files, self._state = files, state
         self._menus["recent"].aboutToShow.connect(self._list_recent)
         self._menus["viewers"].aboutToShow.connect(self._list_viewers)
         self._menus["move_into"].aboutToShow.connect(self._list_regions)
@@ -51,44 +47,35 @@ class ChangingMenus(QObject):
         self._list_recent()
 
     def _list_recent(self) -> None:
-        fill_recent(self._menus["recent"], self._state.existing_recent(), self._files.open_path)
+        menu = self._menus["recent"]
+        menu.clear()
+        for path in self._state.existing_recent():
+            _add(menu, path.name, partial(self._files.open_path, path)).setToolTip(str(path))
+        _say_if_empty(menu, "No recent files")
 
     def _list_viewers(self) -> None:
-        fill_viewers(self._menus["viewers"], self._viewers.docks.values())
+        menu = self._menus["viewers"]
+        menu.clear()
+        menu.addActions([dock.toggleViewAction() for dock in self._viewers.docks.values()])
+        _say_if_empty(menu, "No viewers in this patch")
 
     def _list_regions(self) -> None:
-        edits = self._canvas.edits
-        fill_regions(self._menus["move_into"], edits.scopes_to_enter(), edits.move_into)
+        menu, edits = self._menus["move_into"], self._canvas.edits
+        menu.clear()
+        for scope, title in edits.scopes_to_enter().items():
+            _add(menu, title, partial(edits.move_into, scope))
+        _say_if_empty(menu, "No other region in this patch")
 
 
-def fill_recent(menu: QMenu, recent: Iterable[Path], open_path: Callable[[Path], object]) -> None:
-    """List recent files."""
-    menu.clear()
-    for path in recent:
-        action = menu.addAction(path.name)
-        action.setToolTip(str(path))
-        action.triggered.connect(lambda _=False, path=path: open_path(path))
+def _add(menu: QMenu, title: str, run: Callable[[], object]) -> QAction:
+    action = menu.addAction(title.replace("&", "&&"))
+    action.triggered.connect(lambda: run())
+    return action
+
+
+def _say_if_empty(menu: QMenu, text: str) -> None:
     if menu.isEmpty():
-        menu.addAction("No recent files").setEnabled(False)
-
-
-def fill_viewers(menu: QMenu, docks: Iterable[QDockWidget]) -> None:
-    """List the viewers of the patch, to show and hide them."""
-    menu.clear()
-    for dock in docks:
-        menu.addAction(dock.toggleViewAction())
-    if menu.isEmpty():
-        menu.addAction("No viewers in this patch").setEnabled(False)
-
-
-def fill_regions(menu: QMenu, scopes: Mapping[str, str], move_into: Callable[[str], object]) -> None:
-    """List the regions that the selected blocks can be put into: titles by scope."""
-    menu.clear()
-    for scope, title in scopes.items():
-        action = menu.addAction(title.replace("&", "&&"))
-        action.triggered.connect(lambda _=False, scope=scope: move_into(scope))
-    if menu.isEmpty():
-        menu.addAction("No other region in this patch").setEnabled(False)
+        menu.addAction(text).setEnabled(False)
 
 
 def open_context_menu(parent: QWidget, actions: Actions, kind: str, position: QPoint) -> QMenu:

@@ -99,7 +99,7 @@ class FileCommands(QObject):
             self._session.replace(None)
 
     def recover(self, found: Recovered) -> None:
-        """DriveCandidate unsaved work that a crash left behind; it stays unsaved until the person saves it."""
+        """Offer unsaved work that a crash left behind; it stays unsaved until the person saves it."""
         name = found.path.name if found.path else "a patch that had no file yet"
         if not dialogs.ask_to_recover(self._window, name):
             return

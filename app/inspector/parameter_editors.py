@@ -67,7 +67,7 @@ class NumberEditor(ParameterEditor):
             self.row.addWidget(self.slider, 1)
         self.box = NumberBox(spec.minimum, spec.maximum, whole=self._whole, unit=spec.unit)
         self.box.setAccessibleName(spec.name)
-        self.box.valueChanged.connect(self._on_box)
+        self.box.valueChanged.connect(self._emit)
         self.row.addWidget(self.box, 0 if self.slider else 1)
 
     def show_values(self, values: Sequence[Any]) -> None:
@@ -94,9 +94,6 @@ class NumberEditor(ParameterEditor):
     def _on_slider(self, position: int) -> None:
         value = self._from_position(position)
         self.box.show_value(value)
-        self._emit(value)
-
-    def _on_box(self, value: float) -> None:
         self._emit(value)
 
     def _emit(self, value: float) -> None:
@@ -157,8 +154,7 @@ class BoolEditor(ParameterEditor):
             self.check.setCheckState(Qt.CheckState.PartiallyChecked)
 
     def _on_clicked(self) -> None:
-        value = self.check.checkState() is not Qt.CheckState.Unchecked
-        self.edited.emit(value)
+        self.edited.emit(self.check.checkState() is not Qt.CheckState.Unchecked)
 
 
 class ChoiceEditor(ParameterEditor):

@@ -100,7 +100,7 @@ class ParameterRow(QWidget):
         return self._place.currentWidget() is self.driven
 
     def show_is_set(self, is_set: bool) -> None:
-        """DriveCandidate to reset a value that was set."""
+        """Offer to reset a value that was set."""
         self._is_set = is_set
         self.reset.setVisible(is_set and not self.is_driven)
 

@@ -139,7 +139,7 @@ def buffer_text(buffer: BufferReport) -> str:
     return text
 
 
-def badge_text(time_ns: int) -> str:
+def time_text(time_ns: int) -> str:
     """Return a node's time as its badge shows it: microseconds only when milliseconds would read 0.0."""
     milliseconds = time_ns / 1e6
     return f"{milliseconds:.2f} ms" if 0.0995 <= milliseconds < 10 else format_time(time_ns)

@@ -144,11 +144,6 @@ class Viewer(QWidget):
         probe = None if self.picture.is_whole else self.picture.probe
         return Viewing(None if self._saver.wants_whole else self.picture.wanted_size, probe=probe)
 
-    @property
-    def has_picture(self) -> bool:
-        """True once a picture came."""
-        return self.picture.picture_size is not None
-
     def show_preview(self, preview: Preview) -> None:
         """Show a new picture."""
         self.picture.show_pixels(preview.pixels, preview.shape)
@@ -189,17 +184,17 @@ class Viewer(QWidget):
         row.setSpacing(_SPACING)
         row.addWidget(self._probe, 1)
         row.addWidget(self._status)
-        for face, text, run in (
+        for name, text, run in (
             ("fit", "Fit the picture (double-click)", self.picture.fit),
             ("1:1", "Actual pixels (double-click)", self.picture.show_actual_pixels),
             ("snapshot", "Save picture …", self.save_picture),
         ):
             button = QToolButton(autoRaise=True)
-            if face == "1:1":
-                button.setText(face)
+            if name == "1:1":
+                button.setText(name)
             else:
-                button.setIcon(icon(face))
-                self._icon_buttons[face] = button
+                button.setIcon(icon(name))
+                self._icon_buttons[name] = button
             button.setToolTip(text)
             button.setAccessibleName(text)
             button.clicked.connect(run)

@@ -138,10 +138,6 @@ class MainWindow(QMainWindow):
         self.help.refresh()
         self.transport.refresh()
 
-    def show_problems(self) -> None:
-        """Bring the problem list to the front."""
-        self.docks.reveal("problems")
-
     def show_shortcuts(self) -> None:
         """List the commands that have keys."""
         make_shortcut_list(self, self.actions_by_id.commands.values()).open()
@@ -153,7 +149,7 @@ class MainWindow(QMainWindow):
         show_about(self, f"{info.name}, {info.title}" if info else "no device; open a patch first")
 
     def offer_recovery(self) -> None:
-        """DriveCandidate unsaved work that a crash left behind."""
+        """Offer unsaved work that a crash left behind."""
         for found in take_left_behind(self._folder / "recovery"):
             self.files.recover(found)
 
@@ -207,6 +203,7 @@ class MainWindow(QMainWindow):
         self.updates.node_activated.connect(self.go_to)
         self.updates.noted.connect(self.messages.show)
         self.problems.counted.connect(self._on_problem_count)
+        self._problem_count.clicked.connect(lambda: self.docks.reveal("problems"))
         self.welcome.new_requested.connect(self.files.new)
         self.welcome.browse_requested.connect(self.files.open)
         self.welcome.open_requested.connect(self.files.open_path)

@@ -86,7 +86,7 @@ class TransportBar(QWidget):
         return self._place.text()
 
     def fill_pacings(self, choices: Sequence[QAction]) -> None:
-        """DriveCandidate these choices."""
+        """Offer these choices."""
         self._pacing.menu().addActions(choices)
 
     def show_pacing(self, pacing: Pacing) -> None:

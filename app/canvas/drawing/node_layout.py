@@ -57,7 +57,7 @@ def layout(model: NodeViewModel) -> NodeLayout:
 
     A slider takes the first row, left of the first output's number.
     """
-    title = min(_text_width(model.title, BODY, True), _MAXIMUM_TITLE)
+    title = min(text_width(model.title, BODY, True), _MAXIMUM_TITLE)
     inputs = max((_port_width(port) for port in model.inputs), default=0.0)
     outputs = max((_port_width(port) for port in model.outputs), default=0.0)
     gap = 2 * PADDING if inputs and outputs else PADDING
@@ -80,7 +80,7 @@ def layout(model: NodeViewModel) -> NodeLayout:
         tuple(QPointF(width, first + ROW * row) for row in range(len(model.outputs))),
         header,
         track,
-        max((_text_width(port.name, SMALL, False) for port in model.inputs if port.live is not None), default=0.0),
+        max((text_width(port.name, SMALL, False) for port in model.inputs if port.live is not None), default=0.0),
     )
 
 
@@ -93,7 +93,7 @@ def value_area(port: PortViewModel, centre: QPointF, placed: NodeLayout) -> QRec
 
 def value_width() -> float:
     """Width that is kept for a number."""
-    return _text_width(WIDEST, SMALL, False)
+    return text_width(WIDEST, SMALL, False)
 
 
 def node_size(patch: Patch, node_id: str) -> tuple[float, float]:
@@ -104,11 +104,12 @@ def node_size(patch: Patch, node_id: str) -> tuple[float, float]:
 
 def _port_width(port: PortViewModel) -> float:
     number = VALUE_GAP + value_width() if port.live is not None else 0.0
-    return PORT_TEXT + _text_width(port.name, SMALL, False) + number
+    return PORT_TEXT + text_width(port.name, SMALL, False) + number
 
 
 @lru_cache(maxsize=4096)
-def _text_width(text: str, size: int, strong: bool) -> float:
+def text_width(text: str, size: int, strong: bool) -> float:
+    """Return the width of a text in the UI font."""
     return QFontMetricsF(ui_font(size, strong=strong)).horizontalAdvance(text)
 
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QPointF, QRectF, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF
 from PySide6.QtGui import QMouseEvent
 
+from app.canvas.gestures.connection_edits import ConnectionDrop, ConnectionEdits
 from app.canvas.gestures.mouse_events import adds_to_selection
 from app.canvas.gestures.zoomable_view import ZoomableView
 from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.items.scene import GraphScene
-from app.view_models.drive_candidates import DriveCandidate
 from engine.patch.changes import Connection, PortRef
-
-#: Returns the ports and parameters of the patch that a connection from a port may end at.
-Fitting = Callable[[PortRef], Set[PortRef]]
-#: Returns what a node offers to a connection from a port besides its ports.
-FindCandidates = Callable[[PortRef, str], Sequence[DriveCandidate]]
 
 
 @dataclass(frozen=True)
@@ -32,33 +26,20 @@ class DropTarget:
     node: str | None = None
 
 
-@dataclass(frozen=True)
-class ConnectionDrop:
-    """Where a dragged connection was let go: at a port or parameter, on a node that offers several, or on nothing."""
-
-    start: PortRef
-    end: PortRef | None
-    point: QPointF
-    picked_up: Connection | None
-    node: str | None = None
-
-
 class ConnectionDrag:
-    """One drag, from press to release: the loose line, which ports are dimmed meanwhile, and what a node candidates."""
+    """One drag, from press to release: the loose line, which ports are dimmed meanwhile, and what a node offers."""
 
-    def __init__(
-        self, scene: GraphScene, start: PortView, point: QPointF, fitting: Fitting, find_candidates: FindCandidates
-    ) -> None:
+    def __init__(self, scene: GraphScene, start: PortView, point: QPointF, edits: ConnectionEdits) -> None:
         self._scene = scene
         self._start = start
-        self._find_candidates = find_candidates
+        self._edits = edits
         self._tray: ParameterTray | None = None
         self._over: NodeView | None = None
         self.picked_up: Connection | None = None
         self._line = ConnectionView()
         scene.addItem(self._line)
         self._attach(start)
-        self.fitting = fitting(start.ref)
+        self.fitting = edits.fitting(start.ref)
         keys: dict[str, set[tuple[str, bool]]] = defaultdict(set)
         for ref in self.fitting:
             keys[ref.node].add((ref.port, not start.model.is_input))
@@ -129,7 +110,7 @@ class ConnectionDrag:
         if self._tray is not None:
             self._scene.removeItem(self._tray)
             self._tray = None
-        candidates = self._find_candidates(self.start, node.id) if node is not None else ()
+        candidates = self._edits.candidates(self.start, node.id) if node is not None else ()
         if node is not None and candidates:
             self._tray = ParameterTray(node.id, candidates, node.place, seen, zoom)
             self._scene.addItem(self._tray)
@@ -150,20 +131,11 @@ _END_REACH = 28.0  # pixels from a connection's end in which a drag takes the en
 class ConnectionGestures(QObject):
     """At most one drag of a connection at a time, told where the mouse is by the view."""
 
-    dropped = Signal(ConnectionDrop)
-    #: A connection dragged from the first port is over the second; the third is the one that was picked up, or None.
-    hovering = Signal(PortRef, PortRef, object)
-    hovering_node = Signal(PortRef, str)  # it is over a node that offers several parameters
-    hovering_ended = Signal()
-
-    def __init__(
-        self, view: ZoomableView, scene: GraphScene, fitting: Fitting, find_candidates: FindCandidates
-    ) -> None:
+    def __init__(self, view: ZoomableView, scene: GraphScene, edits: ConnectionEdits) -> None:
         super().__init__(view)
         self._view = view
         self._scene = scene
-        self._fitting = fitting
-        self._find_candidates = find_candidates
+        self._edits = edits
         self._drag: ConnectionDrag | None = None
 
     @property
@@ -206,11 +178,11 @@ class ConnectionGestures(QObject):
         aim = self._drag.move(point, REACH / self._view.zoom, self._view.seen(), self._view.zoom)
         if aim.end is not None:
             # Told at every move: what is said follows the pointer.
-            self.hovering.emit(self._drag.start, aim.end, self._drag.picked_up)
+            self._edits.explain(self._drag.start, aim.end, self._drag.picked_up)
         elif aim.node is not None:
-            self.hovering_node.emit(self._drag.start, aim.node)
+            self._edits.explain_node(aim.node)
         else:
-            self.hovering_ended.emit()
+            self._edits.hushed.emit()
 
     def release(self, point: QPointF, *, moved: bool) -> None:
         """Let go at a point; without a movement it was a click."""
@@ -221,7 +193,7 @@ class ConnectionGestures(QObject):
         drop = ConnectionDrop(drag.start, aim.end, point, drag.picked_up, aim.node)
         self.cancel()
         if moved:
-            self.dropped.emit(drop)
+            self._edits.drop(drop, self._view.viewport().mapToGlobal(self._view.mapFromScene(point)))
         elif drag.picked_up is not None:
             self._scene.select_connection(drag.picked_up)
 
@@ -230,10 +202,10 @@ class ConnectionGestures(QObject):
         drag, self._drag = self._drag, None
         if drag is not None:
             drag.end()
-            self.hovering_ended.emit()
+            self._edits.hushed.emit()
 
     def _begin(self, start: PortView, point: QPointF, picked_up: Connection | None) -> None:
-        self._drag = ConnectionDrag(self._scene, start, point, self._fitting, self._find_candidates)
+        self._drag = ConnectionDrag(self._scene, start, point, self._edits)
         if picked_up is not None:
             self._drag.pick_up(picked_up)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
+from app.canvas.drawing.node_layout import text_width
 from app.canvas.drawing.shapes import OUTLINES, qcolor
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
@@ -39,8 +39,8 @@ class ParameterTray(QGraphicsItem):
         self.node = node
         self._candidates = list(candidates)
         self._hovered: DriveCandidate | None = None
-        names = max(_width(candidate.ref.port) for candidate in candidates)
-        states = max(min(_width(candidate.state), _WIDEST_STATE) for candidate in candidates)
+        names = max(text_width(candidate.ref.port, SMALL, False) for candidate in candidates)
+        states = max(min(text_width(candidate.state, SMALL, False), _WIDEST_STATE) for candidate in candidates)
         self._column = _NAME + names + _GAP + states + _MARGIN * 2
         columns = -(-len(self._candidates) // _ROWS)
         rows = min(len(self._candidates), _ROWS)
@@ -130,8 +130,3 @@ class ParameterTray(QGraphicsItem):
         left = max(min(place.left(), seen.right() - size.width()), seen.left())
         # It stays in reach of the node, from where the pointer comes.
         self.setPos(min(max(left, place.left() - size.width() + _NAME), place.right() - _NAME), top)
-
-
-@lru_cache(maxsize=1024)
-def _width(text: str) -> float:
-    return QFontMetricsF(ui_font(SMALL)).horizontalAdvance(text)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from app.theme.apply import apply_theme
 from app.theme.colours import DARK, LIGHT, Colours, category_tint, contrast, current
 from app.theme.fonts import BODY, code_font, ui_font
-from app.theme.icons import ACTIONS, CATEGORIES, category_icon, icon
+from app.theme.icons import ACTIONS, icon
 from app.theme.port_style import PORT_STYLES
 
 BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
@@ -89,11 +89,9 @@ def test_an_unknown_theme_is_refused(qapp: QApplication) -> None:
 
 
 def test_every_icon_can_be_drawn(qapp: QApplication) -> None:
-    """No name in the tables is misspelt."""
+    """No name in the table is misspelt."""
     for name in ACTIONS:
         assert not icon(name).pixmap(16, 16).isNull()
-    for category in (*CATEGORIES, "of somebody else"):
-        assert not category_icon(category).pixmap(16, 16).isNull()
 
 
 def test_figures_have_one_width(qapp: QApplication) -> None:

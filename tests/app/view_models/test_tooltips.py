@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.view_models.tooltips import badge_text, buffer_text, connection_tooltip, node_tooltip, port_tooltip
+from app.view_models.tooltips import buffer_text, connection_tooltip, node_tooltip, port_tooltip, time_text
 from app.widgets.tooltip import as_html
 from engine.patch.changes import Connection, Node, NodeAdded, NodeRegionChanged, PortRef
 from engine.patch.document import Patch
@@ -107,7 +107,7 @@ def test_a_dangling_port_says_that_the_type_lacks_it(patch: Patch) -> None:
 )
 def test_badges_are_in_milliseconds_as_far_as_these_tell_something(time_ns: int, expected: str) -> None:
     """Times of one patch are compared at a glance, so they share a unit."""
-    assert badge_text(time_ns) == expected
+    assert time_text(time_ns) == expected
 
 
 @pytest.mark.usefixtures("qapp")  # which fonts ask for

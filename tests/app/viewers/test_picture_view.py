@@ -113,7 +113,7 @@ def test_the_viewer_shows_its_hint_until_a_picture_comes(qtbot: QtBot) -> None:
     qtbot.addWidget(viewer)
     viewer.resize(300, 200)
     viewer.show()
-    assert not viewer.has_picture
+    assert viewer.picture.picture_size is None
     assert not viewer.picture.isVisible()
     viewer.show_preview(Preview("v", 3, gradient(30, 20)))
     assert viewer.picture.isVisible()

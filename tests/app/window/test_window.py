@@ -336,6 +336,9 @@ def test_reports_reach_every_part(opened: MainWindow) -> None:
     assert opened.inspector._status is not None
     assert opened.inspector._status.message == "x must be connected"
     assert opened._problem_count.text() == "1 error"
+    opened.docks.reveal("log")
+    opened._problem_count.click()
+    assert not opened.problems.visibleRegion().isEmpty()
     engine_of(opened).reports.append(make_report(frame=2))
     opened.bridge.poll()
     assert opened._problem_count.isHidden()

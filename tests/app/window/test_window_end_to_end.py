@@ -25,7 +25,10 @@ def picture(window: MainWindow) -> np.ndarray:
 def wait_for_picture(qtbot: QtBot, window: MainWindow) -> np.ndarray:
     """Wait until the viewer shows something that is not one colour."""
     viewer = window.viewers.viewer("viewer")
-    qtbot.waitUntil(lambda: viewer.has_picture and int(np.ptp(picture(window)[..., :3])) > 8, timeout=PATIENCE_MS)
+    qtbot.waitUntil(
+        lambda: viewer.picture.picture_size is not None and int(np.ptp(picture(window)[..., :3])) > 8,
+        timeout=PATIENCE_MS,
+    )
     return picture(window)
 
 

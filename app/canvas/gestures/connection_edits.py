@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.canvas.gestures.connection_drag import ConnectionDrop
 from app.edits import nodes as node_edits
 from app.view_models.connection_preview import Costing, preview
 from app.view_models.drive_candidates import DriveCandidate, drive_candidates
@@ -14,9 +15,23 @@ from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
 
 
+@dataclass(frozen=True)
+class ConnectionDrop:
+    """Where a dragged connection was let go: at a port or parameter, on a node that offers several, or on nothing."""
+
+    start: PortRef
+    end: PortRef | None
+    point: QPointF
+    picked_up: Connection | None
+    node: str | None = None
+
+
 class ConnectionEdits(QObject):
     """Edits the connections of `patch`; `cost` says what a change would cost, as soon as somebody knows."""
 
+    told = Signal(str)  # what a drop would do
+    warned = Signal(str)  # why a drop would be refused
+    hushed = Signal()  # a drop would do nothing
     refused = Signal(str)  # why something is not done
     dropped_on_nothing = Signal(QPointF, PortRef)  # a connection from this port, at a point of the scene
 
@@ -37,19 +52,23 @@ class ConnectionEdits(QObject):
         """Return the parameters that a node offers to a connection from a port."""
         return drive_candidates(self.patch, start, node) if self.patch is not None else []
 
-    def explain(self, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> tuple[str, bool]:
-        """Return what a drop at `end` would do and cost, or why it is refused; and whether it is.
+    def explain(self, start: PortRef, end: PortRef, picked_up: Connection | None = None) -> None:
+        """Say what a drop at `end` would do and cost, or why it is refused.
 
-        `picked_up` is the connection whose end is being dragged, which a drop takes away.
+        `picked_up` is the connection whose end is being dragged, which a drop removes.
         """
-        if self._explained != (start, end, picked_up) and self.patch is not None:
+        if self.patch is None:
+            return
+        if self._explained != (start, end, picked_up):
             self._explained = (start, end, picked_up)
             self._explanation = preview(self.patch, start, end, picked_up, self.cost)
-        return self._explanation
+        text, is_refused = self._explanation
+        (self.warned if is_refused else self.told).emit(text)
 
-    def explain_node(self, node: str) -> str:
-        """Return what a drop on a node that offers several parameters does."""
-        return f"Drop on a parameter of {self.patch.title(node)}" if self.patch is not None else ""
+    def explain_node(self, node: str) -> None:
+        """Say what a drop on a node that offers several parameters does."""
+        if self.patch is not None:
+            self.told.emit(f"Drop on a parameter of {self.patch.title(node)}")
 
     def drop(self, drop: ConnectionDrop, position: QPoint) -> None:
         """Do what a drop means; `position` is where it was on the screen."""
