@@ -112,7 +112,7 @@ class Reference:
         state |= self._leave()
         self.patch = copy_of(patch)
         self._engine = Engine(self.patch, device=self._device, profiling=self._profiling)
-        inner = self._engine._engine
+        inner = self._engine.core
         inner._read_inbox()
         inner.updates.run(0, wait=True)
         compiled = inner.updates.compiled
@@ -125,7 +125,7 @@ class Reference:
     def step(self, frame: int) -> FrameReport:
         """Do the frame of this number."""
         assert self._engine is not None
-        self._engine._engine.clock.moment.frame = frame
+        self._engine.core.clock.moment.frame = frame
         return self._engine.step()
 
     def forget(self) -> None:

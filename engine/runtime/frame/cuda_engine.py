@@ -122,16 +122,16 @@ class CudaEngine:
                 self._read_inbox()
             advance = self.running or by_hand
             self.clock.begin(advance=advance, real=real_time)
-            level = self._update(advance=advance, by_hand=by_hand)
+            level = self._update(advance, by_hand)
             compiled = self.updates.compiled
             is_told = False
             # A launch is left out when it would give what the last one gave.
             if compiled is not None and not (
                 free_running and level is UpdateLevel.NONE and self._is_current and (compiled.is_still or not advance)
             ):
-                is_told = self._launch(compiled, level, advance=advance, by_hand=by_hand)
+                is_told = self._launch(compiled, level, advance, by_hand)
             if self._saves or self.previews.is_watched:
-                self._collect(compiled, by_hand=by_hand)
+                self._collect(compiled, by_hand)
         except DeviceError as problem:
             self.fault = problem
             self.fail(fault_diagnostic(problem, self.updates.compiled))
@@ -140,7 +140,7 @@ class CudaEngine:
         if not is_told:
             self._reporter.renew(level, now=by_hand)
         # The first frame of an engine that plays waits for the first build.
-        return self._report(level, time_ns, is_done=advance and (by_hand or compiled is not None))
+        return self._report(level, time_ns, advance and (by_hand or compiled is not None))
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
         """Return a copy of what a port of the running graph held in the last frame."""
@@ -203,7 +203,7 @@ class CudaEngine:
                 case change:
                     self.updates.apply(change)
 
-    def _update(self, *, advance: bool, by_hand: bool) -> UpdateLevel:
+    def _update(self, advance: bool, by_hand: bool) -> UpdateLevel:
         """Bring the running graph to what the patch says, and return the highest level that this took."""
         updates, context, moment = self.updates, self.context, self.clock.moment
         level = UpdateLevel.NONE
@@ -222,7 +222,7 @@ class CudaEngine:
                 self._reporter.spans.clear()
         return level
 
-    def _launch(self, compiled: CompiledGraph, level: UpdateLevel, *, advance: bool, by_hand: bool) -> bool:
+    def _launch(self, compiled: CompiledGraph, level: UpdateLevel, advance: bool, by_hand: bool) -> bool:
         """Launch the graph and wait for it; return whether the report was renewed while the device worked."""
         now, stream, updates, reporter = self.clock.moment, self.stream, self.updates, self._reporter
         if compiled.uses_frame:
@@ -256,7 +256,7 @@ class CudaEngine:
             updates.read_status(fresh=by_hand)
         return is_told
 
-    def _collect(self, compiled: CompiledGraph | None, *, by_hand: bool) -> None:
+    def _collect(self, compiled: CompiledGraph | None, by_hand: bool) -> None:
         """Take the pictures that are looked at, and save what was asked for."""
         if self.previews.is_watched:
             self.previews.take(compiled, self.stream, self.launches, self.clock.moment.frame, by_hand=by_hand)
@@ -264,7 +264,7 @@ class CudaEngine:
         while self._saves and not self.updates.pending:
             self._saver.save(compiled, self._saves.popleft(), self.context.folder(), wait=by_hand)
 
-    def _report(self, level: UpdateLevel, time_ns: int, *, is_done: bool) -> FrameReport:
+    def _report(self, level: UpdateLevel, time_ns: int, is_done: bool) -> FrameReport:
         """Tell of the frame, and go on to the next one if this `is_done`."""
         clock, outbox = self.clock, self.outbox
         records = self.updates.take_records() if level > UpdateLevel.HOT else _NO_RECORDS

@@ -50,11 +50,6 @@ class CudaContext:
         #: The connections that carry buffers, in the order in which they came.
         self._connections: dict[Connection, None] = {}
 
-    @property
-    def is_dirty(self) -> bool:
-        """True while something has changed that no update has followed yet."""
-        return bool(self.dirty.structure or self.parameters.changed or self.dirty.kernel_files)
-
     def apply(self, change: Change) -> None:
         """Follow one change of the patch."""
         match change:

@@ -80,7 +80,8 @@ class Updates:
     @property
     def pending(self) -> bool:
         """True while something has changed that no frame has followed yet."""
-        return self.preparing or self.context.is_dirty
+        context, dirty = self.context, self.context.dirty
+        return bool(dirty.structure or context.parameters.changed or dirty.kernel_files or self._worker.is_busy)
 
     def set_profiling(self, profiling: ProfilingLevel) -> None:
         """Measure at another level from the next rebuild on, which this asks for."""
