@@ -42,6 +42,7 @@ def _option(*names: str, **more: Any) -> Callable[[_Command], _Command]:
 
 _patch = click.argument("patch", type=_PATH, metavar="PATCH", help="A .loom file.")
 _device = _option("--device", default="auto", metavar="auto|host|cuda:0", help="What to run on.")
+_engine = _option("--engine", metavar="COMMAND", help="Run in another process: `warploom engine`, also by ssh.")
 _trust = _option("--trust", is_flag=True, help="Run the block files in `blocks/` beside the patch.")
 _json = _option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
@@ -58,22 +59,24 @@ def cli() -> None:
 @cli.command()
 @click.argument("patch", type=_PATH, metavar="[PATCH]", required=False, help="A .loom file; none: the examples.")
 @_device
+@_engine
 @_option("--screenshot", type=_PATH, metavar="FILE", help="Run for a moment, save the window's picture, exit.")
 @_trust
-def edit(patch: Path | None, device: str, screenshot: Path | None, trust: bool) -> int:
+def edit(patch: Path | None, device: str, engine: str | None, screenshot: Path | None, trust: bool) -> int:
     """Open the editor."""
     from app.qt.qt_check import require_qt
 
     require_qt()
     from app.editor import run_editor
 
-    return run_editor(patch, device, screenshot, trust=trust)
+    return run_editor(patch, device, screenshot, trust=trust, engine=engine)
 
 
 @cli.command()
 @_patch
 @_frames(60)
 @_device
+@_engine
 @_option("--set", "settings", multiple=True, metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
 @_option("--profile", default="per-block", metavar="LEVEL", help="none, summary, per-block or per-kernel.")
 @_option("--out", type=_PATH, metavar="DIR", help="Save every output there.")
@@ -93,6 +96,7 @@ def run(
     patch: Path,
     frames: int,
     device: str,
+    engine: str | None,
     settings: tuple[str, ...],
     profile: str,
     out: Path | None,
@@ -109,7 +113,7 @@ def run(
     from app.headless import Timing, run_headless
 
     timing = Timing(time_step, rate, realtime)
-    return run_headless(patch, frames, device, settings, profile, out, as_json, timing, trust=trust)
+    return run_headless(patch, frames, device, settings, profile, out, as_json, timing, trust=trust, engine=engine)
 
 
 @cli.command()
@@ -142,12 +146,13 @@ def plan(patch: Path, form: str, out: Path | None, trust: bool) -> int:
 @_option("--out", type=_PATH, default=Path("trace.json"), metavar="FILE", help="Where to write the trace.")
 @_frames(10)
 @_device
+@_engine
 @_trust
-def trace(patch: Path, out: Path, frames: int, device: str, trust: bool) -> int:
+def trace(patch: Path, out: Path, frames: int, device: str, engine: str | None, trust: bool) -> int:
     """Time every kernel of some frames; Perfetto and chrome://tracing open the result."""
     from app.headless import trace_headless
 
-    return trace_headless(patch, out, frames, device, trust=trust)
+    return trace_headless(patch, out, frames, device, trust=trust, engine=engine)
 
 
 @cli.command()

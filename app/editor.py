@@ -15,10 +15,12 @@ from PySide6.QtWidgets import QApplication
 from app.qt.faults import install_fault_handler
 from app.qt.qt_check import has_display
 from app.window.main_window import MainWindow
-from engine import Engine, Patch, ProfilingLevel
+from engine import Patch, ProfilingLevel
 from engine.catalogue.catalogue import folder_beside
 from engine.diagnostics import WarploomError
+from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport
+from engine.runtime.engine import open_engine
 
 # How long a screenshot waits: for the build, then for this many frames or this long.
 _BUILD_LIMIT_MS = 60_000
@@ -27,12 +29,15 @@ _RUN_LIMIT_MS = 6_000
 _STILL_MS = 300  # without an engine nothing moves
 
 
-def run_editor(patch_path: Path | None, device: str, screenshot: Path | None, *, trust: bool = False) -> int:
+def run_editor(
+    patch_path: Path | None, device: str, screenshot: Path | None, *, trust: bool = False, engine: str | None = None
+) -> int:
     """Show the editor until it is closed and return the exit status.
 
     Without a patch it begins with the gallery. With `screenshot` it runs the patch for a moment, saves the window's
     picture to that file, and ends; nothing of the person's state is read or written. With `trust` the blocks beside the
-    patch are run without asking. WarploomError when there is no screen, or the patch of a screenshot cannot be opened.
+    patch are run without asking. `engine` is the command of an engine in another process. WarploomError when there is
+    no screen, or the patch of a screenshot cannot be opened.
     """
     if not has_display():
         if screenshot is None:
@@ -47,8 +52,8 @@ def run_editor(patch_path: Path | None, device: str, screenshot: Path | None, *,
     with ExitStack() as stack:
         folder = state_folder() if screenshot is None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
-        def make_engine(patch: Patch, profiling: ProfilingLevel) -> Engine:
-            return Engine(patch, device, profiling=profiling)
+        def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
+            return open_engine(patch, device, engine, profiling=profiling)
 
         window = MainWindow(make_engine, folder)
         stack.callback(install_fault_handler(window.messages.show_fault, folder))

@@ -16,7 +16,7 @@ import msgspec
 
 from app.console import make_console, make_table, progress
 from app.documents.trust import open_patch
-from engine import Engine, Patch, ProfilingLevel, open_device
+from engine import Patch, ProfilingLevel
 from engine.blocktypes.parameters import parse_text
 from engine.compiler.inspection import memory_svg, plan_dot, plan_svg, plan_text
 from engine.compiler.plan import Plan
@@ -24,9 +24,11 @@ from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 from engine.patch.files import write_atomically
 from engine.profiling.statistics import percentile
 from engine.profiling.trace import chrome_trace
+from engine.protocol.client import Client
 from engine.protocol.messages import FrameReport, Saved
 from engine.protocol.pacing import Pacer, Pacing
 from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
+from engine.runtime.engine import open_engine
 from engine.runtime.frame.clock import Clock
 
 
@@ -106,18 +108,15 @@ def run_headless(
     timing: Timing,
     *,
     trust: bool = False,
+    engine: str | None = None,
 ) -> int:
     """Run a patch for some frames and print what came of it; return the exit status."""
     pacer = timing.make_pacer()
     level = _profiling_level(profile)
     patch = open_patch(path, trust=trust)
     _apply_settings(patch, settings)
-    opened = open_device(device)
-    try:
-        with Engine(patch, opened, profiling=level, time_step_s=timing.step_s) as engine:
-            result = _run(engine, frames, pacer, timing.real_time, out, show_progress=not as_json)
-    finally:
-        opened.close()
+    with open_engine(patch, device, engine, profiling=level, time_step_s=timing.step_s) as client:
+        result = _run(client, frames, pacer, timing.real_time, out, show_progress=not as_json)
     _print_diagnostics(result.last.diagnostics)
     if as_json:
         click.echo(json.dumps(result.as_json()))
@@ -126,8 +125,8 @@ def run_headless(
     return 1 if has_errors(list(result.last.diagnostics)) else 0
 
 
-def _run(engine: Engine, frames: int, pacer: Pacer, real_time: bool, out: Path | None, show_progress: bool) -> Result:
-    info, path = engine.info, engine.patch.path
+def _run(client: Client, frames: int, pacer: Pacer, real_time: bool, out: Path | None, show_progress: bool) -> Result:
+    info, path = client.info, client.patch.path
     result = Result(info.name)
     never = threading.Lock()
     never.acquire()
@@ -135,25 +134,28 @@ def _run(engine: Engine, frames: int, pacer: Pacer, real_time: bool, out: Path |
         for number in range(frames):
             if number == 1:
                 pacer.restart()  # the first frame compiles; the grid begins after it
-            result.reports.append(engine.step(real_time=real_time))
+            result.reports.append(client.step(real_time=real_time))
             if has_errors(list(result.last.diagnostics)):
                 return result
             advance()
             pacer.advance()
             if number + 1 < frames:
                 pacer.wait(never)
-        result.outputs = engine.save_outputs(out)
+        result.outputs = client.save_outputs(out)
     return result
 
 
-def trace_headless(path: Path, out: Path, frames: int, device: str, *, trust: bool = False) -> int:
+def trace_headless(
+    path: Path, out: Path, frames: int, device: str, *, trust: bool = False, engine: str | None = None
+) -> int:
     """Write a trace of some frames; return the exit status."""
-    with Engine(open_patch(path, trust=trust), device, profiling=ProfilingLevel.PER_KERNEL) as engine:
-        diagnostics = engine.step().diagnostics
+    patch = open_patch(path, trust=trust)
+    with open_engine(patch, device, engine, profiling=ProfilingLevel.PER_KERNEL) as client:
+        diagnostics = client.step().diagnostics
         _print_diagnostics(diagnostics)
         if has_errors(list(diagnostics)):
             return 1
-        text = chrome_trace(engine.trace(frames))
+        text = chrome_trace(client.trace(frames))
     try:
         write_atomically(out, text.encode())
     except OSError as problem:

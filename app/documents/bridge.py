@@ -13,7 +13,7 @@ from engine.diagnostics import Diagnostic
 from engine.protocol.messages import FrameReport, Observe, Preview, Saved, UpdateRecord, Viewing
 
 if TYPE_CHECKING:
-    from engine import Engine
+    from engine.protocol.client import Client
 
 #: Pictures a second that look smooth and leave time for the rest.
 SHARED_RATE = 30.0
@@ -31,7 +31,7 @@ class Bridge(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._engine: Engine | None = None
+        self._engine: Client | None = None
         self._observed: dict[str, Viewing] = {}
         self._is_told = True  # the engine knows how the observed viewers are looked at
         self._active = True
@@ -48,7 +48,7 @@ class Bridge(QObject):
         """True while the timer runs."""
         return self._timer.isActive()
 
-    def set_engine(self, engine: Engine | None) -> None:
+    def set_engine(self, engine: Client | None) -> None:
         """Listen to another engine, or to none."""
         self._engine = engine
         self._post_observed()

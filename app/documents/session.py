@@ -22,12 +22,12 @@ from engine.protocol.messages import EditCost, Message, ProfilingLevel, SetPacin
 from engine.protocol.pacing import Pacing, PacingMode
 
 if TYPE_CHECKING:
-    from engine import Engine
+    from engine.protocol.client import Client
 
 _log = logging.getLogger(__name__)
 #: How long opening a patch waits for its blocks; those that take longer come when they are done.
 _BLOCKS_WAIT_S = 1.0
-MakeEngine = Callable[[Patch, ProfilingLevel], "Engine"]
+MakeEngine = Callable[[Patch, ProfilingLevel], "Client"]
 
 
 class Session(QObject):
@@ -52,7 +52,7 @@ class Session(QObject):
     def __init__(self, make_engine: MakeEngine, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.patch: Patch | None = None
-        self.engine: Engine | None = None
+        self.engine: Client | None = None
         self.profiling = ProfilingLevel.PER_BLOCK
         self.running = True
         self.pacing = Pacing.display(USUAL_RATE)
@@ -155,7 +155,10 @@ class Session(QObject):
 
     def cost_of(self, changes: Sequence[Change]) -> EditCost | None:
         """Return what changes would cost if they were made now; None while no engine runs."""
-        return self.engine.cost_of(changes) if self.engine is not None else None
+        try:
+            return self.engine.cost_of(changes) if self.engine is not None else None
+        except DeviceError:  # of an engine in another process that has ended: its last report says so
+            return None
 
     def set_running(self, running: bool) -> None:
         """Play or pause."""
@@ -241,7 +244,7 @@ class Session(QObject):
         self.engine = None
 
 
-def _close(engine: Engine) -> None:
+def _close(engine: Client) -> None:
     """Close an engine that nobody looks at any more, so that what its device says goes to the log."""
     try:
         engine.close()

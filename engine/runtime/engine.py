@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -25,6 +26,7 @@ from engine.profiling.trace import Slice
 from engine.protocol.client import Client
 from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Message, Saved
 from engine.protocol.outbox import Outbox
+from engine.protocol.pipe import connect
 from engine.protocol.questions import (
     Answer,
     CostOf,
@@ -73,6 +75,15 @@ class Engine(Client):
     def between_frames(self) -> AbstractContextManager[object]:
         """Hold the engine's thread between two frames: what is edited inside reaches one frame together."""
         return self._local.lock
+
+
+def open_engine(
+    patch: Patch, device: str, command: str | None = None, *, profiling: ProfilingLevel, time_step_s: float = 1 / 60
+) -> Client:
+    """Run a patch in this process or, with a `command` such as "warploom engine", in the process that it starts."""
+    if command is None:
+        return Engine(patch, device, profiling=profiling, time_step_s=time_step_s)
+    return connect(patch, shlex.split(command), device, profiling=profiling, time_step_s=time_step_s)
 
 
 class LocalEngine:

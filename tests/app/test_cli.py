@@ -310,6 +310,26 @@ def test_an_unexpected_error_is_one_line(warploom: Warploom, saxpy_file: Path, m
     assert "ZeroDivisionError" in log.read_text()
 
 
+def test_run_by_an_engine_in_another_process_gives_the_same(
+    warploom: Warploom, saxpy_file: Path, tmp_path: Path
+) -> None:
+    """The file, the levels and the nodes; a command that is no engine is a device that failed."""
+    words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--json", "--out"]
+    here = warploom(*words, tmp_path / "here").json
+    there = warploom(*words, tmp_path / "there", "--engine", f"{sys.executable} -m app engine").json
+    for told in (here, there):
+        told["file"] = np.load(told["outputs"][0].pop("path")).tolist()
+        del told["frame_time_ms"], told["first_frame_ms"]
+        for node in told["nodes"]:
+            del node["time_ms"]
+    assert there == here
+    wrong = warploom(*words, tmp_path, "--engine", "no-such-engine")
+    assert wrong.status == 3
+    assert (
+        wrong.err == "error: engine command must be one that runs, got ['no-such-engine']: No such file or directory\n"
+    )
+
+
 def test_python_m_app_is_the_same_program() -> None:
     """`python -m app` needs no installed script."""
     done = subprocess.run([sys.executable, "-m", "app", "devices"], capture_output=True, text=True, check=False)

@@ -32,8 +32,8 @@ from engine.protocol.messages import (
     Viewing,
 )
 from engine.protocol.pipe import connect
+from tests.protocol.engine_process import COMMAND, the_child
 
-COMMAND = [sys.executable, "-m", "app", "engine"]
 PATIENCE_S = 30.0
 Connect = Callable[[Patch], Client]
 
@@ -192,12 +192,6 @@ def test_a_child_that_dies_is_told_in_one_message() -> None:
             with pytest.raises(DeviceError, match="engine's process must keep running"):
                 ask()
         assert client.take_events() == []
-
-
-def the_child() -> int:
-    """Return the process id of this process's only child that is an engine."""
-    done = subprocess.run(["pgrep", "-P", str(os.getpid()), "-f", "app engine"], capture_output=True, check=True)
-    return int(done.stdout)
 
 
 def test_a_question_that_waits_is_refused_when_the_child_dies() -> None:

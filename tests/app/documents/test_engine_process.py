@@ -1,0 +1,52 @@
+"""The editor with an engine in another process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from pytestqt.qtbot import QtBot
+
+from app.documents.gallery import EXAMPLES_FOLDER
+from app.window.main_window import MainWindow
+from engine import Patch, ProfilingLevel
+from engine.patch.changes import NodeRemoved
+from engine.protocol.client import Client
+from engine.protocol.messages import UpdateLevel
+from engine.protocol.pipe import connect
+from tests.app.app_support import PATIENCE_MS
+from tests.app.conftest import Asked
+from tests.protocol.engine_process import COMMAND, the_child
+
+
+def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
+    """The patch stays open, the problem is told, and the next engine shows it again."""
+
+    def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
+        return connect(patch, COMMAND, "host", profiling=profiling)
+
+    window = MainWindow(make_engine, tmp_path / "state")
+    window.show()
+    try:
+        assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
+        patch = window.session.patch
+        assert patch is not None
+        viewer = window.viewers.viewer("viewer")
+        qtbot.waitUntil(lambda: viewer.has_picture, timeout=PATIENCE_MS)
+        removal = [NodeRemoved(patch.nodes["viewer"])]
+        cost = window.session.cost_of(removal)
+        assert cost is not None
+        assert cost.level is UpdateLevel.COLD
+
+        with qtbot.waitSignal(window.bridge.failed, timeout=PATIENCE_MS) as failed:
+            os.kill(the_child(), signal.SIGKILL)
+        assert "it was ended by SIGKILL" in failed.args[0].message
+        patch.set("tone", exposure=-2.0)
+        assert window.session.cost_of(removal) is None
+
+        window.session.restart_engine()
+        with qtbot.waitSignal(window.bridge.preview, timeout=PATIENCE_MS):
+            pass
+    finally:
+        window.close()
