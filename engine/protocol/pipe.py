@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache
 from itertools import count
 from queue import SimpleQueue
@@ -166,9 +167,11 @@ class PipeTransport:
                 write_frame(sink, frame)
                 if self._unsent.empty():
                     sink.flush()
-            sink.close()
         except OSError:
             pass  # the process has ended, which the other thread sees
+        finally:
+            with suppress(OSError):
+                sink.close()
 
     def _read_all(self) -> None:
         source, decoder, reason = self._process.stdout, make_decoder(FromEngine), ""
