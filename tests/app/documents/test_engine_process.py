@@ -32,8 +32,8 @@ def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot
         assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
         patch = window.session.patch
         assert patch is not None
-        viewer = window.viewers.viewer("viewer")
-        qtbot.waitUntil(lambda: viewer.has_picture, timeout=PATIENCE_MS)
+        with qtbot.waitSignal(window.bridge.preview, timeout=PATIENCE_MS):
+            pass
         removal = [NodeRemoved(patch.nodes["viewer"])]
         cost = window.session.cost_of(removal)
         assert cost is not None
