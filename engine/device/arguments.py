@@ -1,6 +1,6 @@
-"""A kernel's argument block: one piece of memory that holds every argument at the offset the kernel reads it from.
+"""A kernel's argument block: one piece of memory that holds every argument at the offset where the kernel reads it.
 
-It is made once per kernel node. A changed scalar is one write into it, which is what makes a HOT update cheap.
+It is made once per kernel node. Changing a scalar is one write into it, which makes a HOT update cheap.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.device.slab import Piece, take
 from engine.diagnostics import DeviceError
 from engine.ptx.tree import KernelParameter
 
-# struct formats by PTX scalar type; untyped .b32 and .b64 take the format that fits the value.
+# struct formats by PTX scalar type; the format of an untyped .b32 or .b64 depends on the value.
 _FORMATS = {
     "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
     "s8": "b", "s16": "h", "s32": "i", "s64": "q",
@@ -28,11 +28,14 @@ _FLOAT_BY_SIZE = {2: "e", 4: "f", 8: "d"}
 
 
 class ArgumentError(DeviceError):
-    """A value does not fit the kernel's parameter; the device is as well as before."""
+    """A value does not fit the kernel's parameter; nothing is wrong with the device."""
 
 
 class ArgumentLayout:
-    """Where the arguments of kernels with these parameters lie, and how values are written there in one go."""
+    """The offsets of a kernel's arguments in its block, and ways to write values there in one call.
+
+    A recipe packs values of certain types with one `struct` format, after replacing buffers by their addresses.
+    """
 
     __slots__ = (
         "_is_typed",
@@ -56,12 +59,12 @@ class ArgumentLayout:
         self._write_addresses = struct.Struct(f"={len(parameters)}Q").pack_into
         formats = [_FORMATS.get(parameter.ptx_type or "") for parameter in parameters]
         self._writers = tuple(struct.Struct("<" + code).pack if code else None for code in formats)
-        #: How values were written last; where every parameter has a type, a recipe writes right or refuses.
+        #: The recipe used last. It is tried first when every parameter has a type: then it writes correctly or refuses.
         self._latest: _Recipe | None = None
         self._is_typed = all(formats)
 
     def write(self, piece: Piece, values: Sequence[object]) -> None:
-        """Write every argument; ArgumentError when one does not fit."""
+        """Write all arguments; ArgumentError when one does not fit."""
         recipe = self._latest
         if recipe is not None:
             write, buffers = recipe
@@ -72,7 +75,7 @@ class ArgumentLayout:
                 write(piece.memory, piece.offset, *given)
                 return
             except (AttributeError, struct.error, OverflowError):
-                pass  # values of other types than those before, or one that does not fit
+                pass  # other types than before, or a value that does not fit
         kinds = tuple(map(type, values))
         try:
             recipe = self._recipes[kinds]
@@ -89,12 +92,12 @@ class ArgumentLayout:
                 write(piece.memory, piece.offset, *plain)
                 return
             except (struct.error, OverflowError):
-                pass  # some value does not fit as it is: `pack` finds it, and a way to write it or what is wrong
+                pass  # some value does not fit as it is: `pack` converts it or says what is wrong
         for index, value in enumerate(values):
             self._write_packed(piece, index, value)
 
     def write_addresses(self, piece: Piece, address: int) -> None:
-        """Write the address of every argument of a block that lies at `address`, 8 bytes each."""
+        """Write the addresses of all arguments of a block at `address`, 8 bytes each."""
         self._write_addresses(piece.memory, piece.offset, *[address + offset for offset in self.offsets])
 
     def write_one(self, piece: Piece, index: int, value: object) -> None:
@@ -102,7 +105,7 @@ class ArgumentLayout:
         write = self._writers[index]
         if write is not None and (type(value) is float or type(value) is int):
             try:
-                data = write(value)  # not straight into the block, which it clears before it refuses a value
+                data = write(value)  # `pack_into` would clear the argument before it refuses a value
                 start = piece.offset + self.offsets[index]
                 piece.memory[start : start + len(data)] = data
                 return
@@ -111,7 +114,7 @@ class ArgumentLayout:
         self._write_packed(piece, index, value)
 
     def writer(self, index: int) -> Callable[[Any], bytes]:
-        """Return what makes the bytes of one argument of a value; it may refuse values that `write_one` takes."""
+        """Return a function that packs a value of one argument; it may refuse values that `write_one` accepts."""
         return self._writers[index] or partial(pack, self.parameters[index])
 
     def _write_packed(self, piece: Piece, index: int, value: object) -> None:
@@ -119,7 +122,7 @@ class ArgumentLayout:
         piece.memory[start : start + self.sizes[index]] = pack(self.parameters[index], value)
 
     def _recipe(self, values: Sequence[object]) -> _Recipe | None:
-        """Return how values of these types are written in one go; None when they have to be looked at one by one."""
+        """Return the recipe for values of these types; None when they must be written one by one."""
         form, end, buffers = "<", 0, []
         for index, (parameter, value) in enumerate(zip(self.parameters, values, strict=True)):
             code: str | None
@@ -136,13 +139,13 @@ class ArgumentLayout:
 
 
 _Recipe = tuple[Callable[..., None], tuple[int, ...]]
-#: Layouts by the identity of the parameters that they hold: those of one kernel are always the same object.
+#: Layouts by the `id` of their parameters: a kernel always has the same parameters object.
 _LAYOUTS: dict[int, ArgumentLayout] = {}
 _MOST_LAYOUTS = 1024
 
 
 def layout_of(parameters: Sequence[KernelParameter]) -> ArgumentLayout:
-    """Return the layout of a kernel's arguments; it is made once for the parameters of a kernel."""
+    """Return the layout of a kernel's arguments, which is made once for each kernel."""
     found = _LAYOUTS.get(id(parameters))
     if found is not None and found.parameters is parameters:
         return found
@@ -157,7 +160,7 @@ class KernelArguments:
     """The packed arguments of one kernel launch.
 
     `block` is the parameter space, laid out as the kernel declares it; its address never changes. `version` grows with
-    every `set`, which tells who has seen the values.
+    every write, so that a reader can tell whether it has seen the values.
     """
 
     __slots__ = ("_piece", "address", "layout", "parameters", "version")
@@ -186,7 +189,7 @@ class KernelArguments:
         return self.layout.size_bytes
 
     def copy_to(self, other: Piece) -> None:
-        """Copy the block to the start of other memory."""
+        """Copy the block to the start of another piece of memory."""
         piece, target, size = self._piece, other.offset, self.layout.size_bytes
         other.memory[target : target + size] = piece.memory[piece.offset : piece.offset + size]
 
@@ -196,24 +199,24 @@ class KernelArguments:
         self.version += 1
 
     def writer(self, index: int, written: dict[Key, None], key: Key) -> Callable[[object], None]:
-        """Return a function that does what `set` does with one argument and notes `key`, for what is written often."""
+        """Return a fast `set` for one argument, which also enters `key` in `written` at each call."""
         layout, memory = self.layout, self._piece.memory
         start = self._piece.offset + layout.offsets[index]
         span, convert = slice(start, start + layout.sizes[index]), layout.writer(index)
 
         def write(value: object) -> None:
             try:
-                memory[span] = convert(value)  # not straight into the block, see `ArgumentLayout.write_one`
+                memory[span] = convert(value)  # as in `ArgumentLayout.write_one`
                 self.version += 1
             except (struct.error, OverflowError):
-                self.set(index, value)  # which finds a way to write it, or says what is wrong
+                self.set(index, value)  # which converts it or says what is wrong
             written[key] = None
 
         return write
 
 
 def _code_of(parameter: KernelParameter, value: object) -> str | None:
-    """Return the struct format that writes numbers of this type as `pack` does; None when there is none."""
+    """Return the struct format that packs numbers of this type as `pack` does; None when there is none."""
     if isinstance(value, (float, np.floating)):
         code = _FORMATS.get(parameter.ptx_type or "") or _FLOAT_BY_SIZE.get(parameter.size_bytes)
         return code if code is not None and code in "efd" else None
@@ -223,7 +226,7 @@ def _code_of(parameter: KernelParameter, value: object) -> str | None:
 
 
 def pack(parameter: KernelParameter, value: object) -> bytes:
-    """Return the bytes of `value` as `parameter` takes it; ArgumentError when it does not fit."""
+    """Return the bytes of an argument; ArgumentError when the value does not fit the parameter."""
     size = parameter.size_bytes
     pointer = getattr(value, "pointer", None)
     if pointer is not None:

@@ -1,6 +1,6 @@
-"""A device, as the compiler and the engine see it; `cuda` and `host` implement it.
+"""The Device protocol, which `cuda` and `host` implement, and buffers in a device's memory.
 
-The units are those of the CUDA driver API: a module holds kernels, a graph holds nodes that are ordered by explicit
+The concepts are those of the CUDA driver API: a module holds kernels, a graph holds nodes that are ordered by explicit
 dependencies, an executable is an instantiated graph whose kernel nodes can be updated in place.
 """
 
@@ -20,7 +20,7 @@ from engine.diagnostics import DeviceError
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What a person wants to know of a device."""
+    """A device's name and size."""
 
     name: str  # "host" or "cuda:0"
     title: str  # "NVIDIA H200" or the CPU's model
@@ -29,11 +29,11 @@ class DeviceInfo:
     memory_bytes: int
     cores: int  # CPU threads used, or multiprocessors
     limits: MultiprocessorLimits | None = None  # what each multiprocessor has; None on the host
-    has_own_memory: bool = True  # False where it is the host's: to read back is a copy, and no transfer
+    has_own_memory: bool = True  # False when it uses the computer's memory: reading back is a plain copy then
 
 
 class Device(Protocol):
-    """A CUDA device or the host. Every call is allowed from any thread after `activate` was called on that thread."""
+    """A CUDA device or the host. Any thread may use it after calling `activate`."""
 
     @property
     def info(self) -> DeviceInfo: ...
@@ -47,17 +47,17 @@ class Device(Protocol):
         ...
 
     def allocate(self, size_bytes: int) -> Memory:
-        """Allocate; DeviceError that names the size asked for and the size free when there is not enough."""
+        """Allocate memory; when there is not enough, the DeviceError names the size asked for and the size free."""
         ...
 
     def adopt(self, array: object) -> Memory:
-        """Return the memory of an array that somebody else owns, to be used in place; `free` only lets go of it.
+        """Return the memory of an array that another library owns, to be used in place, not copied.
 
-        The array is kept alive until then. It must be writable and in memory of this device: for the host a numpy
-        array or anything with `__array_interface__` or `__dlpack__`, for CUDA anything with
-        `__cuda_array_interface__` or `__dlpack__`, or an `ExternalArray`. What its producer said must be done before is
-        waited for; later writes of the producer must be done before a launch. With strides, the memory reaches from the
-        first element to the last. DeviceError that says why it cannot be used.
+        The array must be writable and in this device's memory: on the host a numpy array or anything with
+        `__array_interface__` or `__dlpack__`; on CUDA anything with `__cuda_array_interface__` or `__dlpack__`; on both
+        an `ExternalArray`. The array is kept alive until `free`, which returns it to its owner. Work that its producer
+        names is waited for here; later writes of the producer must be finished before a launch. With strides, the
+        memory reaches from the first element to the end of the last. DeviceError says why an array cannot be used.
         """
         ...
 
@@ -91,7 +91,7 @@ class Device(Protocol):
         shared_bytes: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Launch once, outside any graph. Each argument is a `Buffer`, a numpy scalar or a Python number."""
+        """Launch a kernel once, outside any graph. Each argument is a `Buffer`, a numpy scalar or a Python number."""
         ...
 
     def synchronize(self) -> None: ...
@@ -103,7 +103,7 @@ class Device(Protocol):
 
 @dataclass(frozen=True)
 class Buffer:
-    """Device memory with a numpy dtype and shape; it does not own the order of anything, only names the bytes."""
+    """Device memory with a numpy dtype and shape; several buffers may share memory."""
 
     device: Device
     memory: Memory
@@ -135,7 +135,7 @@ class Buffer:
         self.device.write(self.memory, np.ascontiguousarray(array))
 
     def free(self) -> None:
-        """Give the allocation back."""
+        """Free the memory."""
         self.memory.free()
 
 

@@ -1,6 +1,6 @@
 """Arrays of other libraries by DLPack (https://dmlc.github.io/dlpack): the structures of its C header, read in place.
 
-numpy reads those of the CPU, and cannot say what lies on a GPU.
+numpy's own reader understands arrays on the CPU only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from engine.diagnostics import DeviceError
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
-#: The version of the protocol whose capsules are understood; the producer may give an older one.
+#: The newest version of the protocol that is understood; a producer may use an older one.
 VERSION = (1, 0)
 _READ_ONLY = 1
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
@@ -67,9 +67,9 @@ _rename = _capsule_function("PyCapsule_SetName", ctypes.c_int, ctypes.py_object,
 
 
 class DlpackTensor:
-    """An array that a producer lends: `release` gives it back, at the latest when this object goes.
+    """An array that a producer lends; `release` returns it, or else the end of this object does.
 
-    `pointer` is the address of the first element, `strides` are in bytes, or None for a C-contiguous array.
+    `pointer` is the address of the first element; `strides` are in bytes, or None for a C-contiguous array.
     """
 
     def __init__(self, capsule: object) -> None:
@@ -81,7 +81,7 @@ class DlpackTensor:
         else:
             raise DeviceError("DLPack capsule must be an unused one, got one that was taken already or none at all")
         managed: Any = kind.from_address(address)
-        _rename(capsule, used)  # the producer's capsule does not delete it any more
+        _rename(capsule, used)  # from now on the capsule does not delete it
         self._finalizer = weakref.finalize(self, _delete, address, managed.deleter)
         self._finalizer.atexit = False  # the library that made it may be gone by then
         self.read_only = False
@@ -104,7 +104,7 @@ class DlpackTensor:
             self.strides = tuple(int(tensor.strides[axis]) * self.dtype.itemsize for axis in range(tensor.ndim))
 
     def release(self) -> None:
-        """Give the array back to its producer; a second call does nothing."""
+        """Return the array to its producer; a second call does nothing."""
         self._finalizer()
 
 

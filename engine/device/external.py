@@ -1,7 +1,7 @@
-"""Arrays of other libraries, described so that a device can use their memory as it is.
+"""Arrays of other libraries, described so that a device can use their memory in place.
 
-Understood are numpy arrays and whatever has `__array_interface__` (memory of the CPU), `__cuda_array_interface__`
-(memory of a GPU) or `__dlpack__` (either).
+An array may be numpy's or have `__array_interface__` (on the CPU), `__cuda_array_interface__` (on a GPU) or
+`__dlpack__` (either).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _ELEMENT_KINDS = "biufcV"
 
 @dataclass(frozen=True, eq=False)
 class ExternalArray:
-    """Memory that somebody else owns.
+    """Memory that another library owns.
 
     `pointer` is the address of the first element; `strides` are in bytes, None for a C-contiguous array. `device` is
-    "cpu", "cuda:0" and so on, or "cuda" where the producer does not say which GPU; `stream` is the CUDA stream whose
-    work must be done before the contents are there. The memory lasts as long as `keep`.
+    "cpu" or "cuda:0" and so on, or "cuda" when the producer does not say which GPU; `stream` is the CUDA stream whose
+    work produces the contents. The memory lasts as long as `keep`.
     """
 
     pointer: int
@@ -43,7 +43,7 @@ class ExternalArray:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes from the first element to the end of the last one; 0 when there is none."""
+        """Bytes from the first element to the end of the last; 0 for an array without elements."""
         if 0 in self.shape:
             return 0
         if self.strides is None:
@@ -51,15 +51,15 @@ class ExternalArray:
         return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.dtype.itemsize
 
     def release(self) -> None:
-        """Give the memory back to its owner before `keep` goes, where the owner waits for that."""
+        """Return memory that was lent by DLPack to its owner, even while `keep` lives."""
         if isinstance(self.keep, DlpackTensor):
             self.keep.release()
 
 
 def describe_external(array: object) -> ExternalArray:
-    """Return what an array of any library is; DeviceError that says why it cannot be used where it is.
+    """Describe an array of any library; DeviceError says why it cannot be used in place.
 
-    For a GPU array with `__dlpack__`, its producer makes the legacy default stream wait for the contents.
+    The producer of a GPU array with `__dlpack__` lets the legacy default stream wait for the contents.
     """
     if isinstance(array, np.ndarray):
         return _from_interface(array.__array_interface__, "cpu", array, array.dtype)
@@ -79,7 +79,7 @@ def describe_external(array: object) -> ExternalArray:
 
 @contextmanager
 def described(array: object) -> Iterator[ExternalArray]:
-    """Describe an array unless it is described already; what was lent for it is given back when the body fails."""
+    """Describe an array unless it is described already; when the body fails, a lent array is returned."""
     external = array if isinstance(array, ExternalArray) else describe_external(array)
     try:
         yield external
@@ -90,9 +90,9 @@ def described(array: object) -> Iterator[ExternalArray]:
 
 
 def writable_bytes(external: ExternalArray, device: str) -> int:
-    """Return the size in bytes of memory that a device is to use as its own; DeviceError when it must not.
+    """Return the size in bytes of an array that a device may use as its own memory; DeviceError otherwise.
 
-    It must be memory of `device`, of at least one byte, writable, and begin with its first element.
+    It must be in memory of `device`, have at least one byte, be writable, and begin with its first element.
     """
     on = external.device
     if on != device and not (on == "cuda" and device.startswith("cuda:")):
@@ -114,7 +114,7 @@ def _attribute(array: object, name: str) -> Mapping[str, Any] | None:
     except (
         RuntimeError,
         TypeError,
-    ) as reason:  # some say so when they are asked, such as a tensor that takes gradients
+    ) as reason:  # a tensor that needs gradients, for example, refuses
         raise DeviceError(f"external array must give its memory away, got {reason}") from reason
     return found
 
@@ -122,7 +122,7 @@ def _attribute(array: object, name: str) -> Mapping[str, Any] | None:
 def _from_interface(
     interface: Mapping[str, Any], device: str, keep: object, dtype: np.dtype[Any] | None = None
 ) -> ExternalArray:
-    """Read an array interface; numpy's and CUDA's have the same entries (numpy and numba document them)."""
+    """Read an array interface; numpy's and CUDA's have the same entries, which numpy and numba document."""
     if interface.get("mask") is not None:
         raise DeviceError("external array must have no mask, got one; fill the masked elements first")
     data = interface.get("data")
@@ -164,7 +164,7 @@ def _from_dlpack(array: Any) -> ExternalArray:
     try:
         try:
             capsule = array.__dlpack__(max_version=dlpack.VERSION, **options)
-        except TypeError:  # from before version 1
+        except TypeError:  # a producer older than version 1
             capsule = array.__dlpack__(**options)
     except (BufferError, RuntimeError, TypeError, ValueError) as reason:
         raise DeviceError(f"external array must give its memory away, got {reason}") from reason
@@ -186,7 +186,7 @@ def _from_dlpack(array: Any) -> ExternalArray:
 def _unless_contiguous(
     shape: tuple[int, ...], strides: tuple[int, ...] | None, item_bytes: int
 ) -> tuple[int, ...] | None:
-    """Return strides in bytes, or None when they are those of a C-contiguous array."""
+    """Return the strides, or None when they are those of a C-contiguous array."""
     if strides is None or 0 in shape:
         return None
     expected = item_bytes

@@ -1,4 +1,4 @@
-"""A graph under construction: the same on every device, with a small backend under it that makes the device's nodes."""
+"""Graphs under construction: one class for both devices, over a small backend that makes the device's nodes."""
 
 from __future__ import annotations
 

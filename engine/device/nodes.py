@@ -1,4 +1,4 @@
-"""What the nodes of a graph do, as plain data."""
+"""What the nodes of a graph do, as plain data, and an order in which they can run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.diagnostics import DeviceError
 
 
 class KernelWork(msgspec.Struct, frozen=True, gc=False):  # a dataclass takes ten times as long to make
-    """A kernel launch."""
+    """Launch a kernel."""
 
     kernel: LoadedKernel
     config: LaunchConfig
@@ -31,7 +31,7 @@ class KernelWork(msgspec.Struct, frozen=True, gc=False):  # a dataclass takes te
 
 @dataclass(frozen=True, slots=True)
 class MemsetWork:
-    """`size_bytes` bytes of `target` are set to `value`."""
+    """Set `size_bytes` bytes of `target` to `value`."""
 
     target: Memory
     value: int
@@ -40,7 +40,7 @@ class MemsetWork:
 
 @dataclass(frozen=True, slots=True)
 class CopyWork:
-    """`size_bytes` bytes go from `source` to `target`."""
+    """Copy `size_bytes` bytes from `source` to `target`."""
 
     target: Memory | PinnedArray
     source: Memory | PinnedArray
@@ -49,21 +49,21 @@ class CopyWork:
 
 @dataclass(frozen=True, slots=True)
 class EventWork:
-    """An event is recorded."""
+    """Record an event."""
 
     event: Event
 
 
 @dataclass(frozen=True, slots=True)
 class ChildWork:
-    """The nodes of graph number `graph` of the tree run; they follow in the order of nodes."""
+    """Run the nodes of graph number `graph` of the tree; their numbers follow this node's."""
 
     graph: int
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionalWork:
-    """The bodies, graphs `first_body` and following of the tree, run as `kind` and `condition` say."""
+    """Run the bodies, graphs `first_body` and following of the tree, as `kind` and `condition` say."""
 
     kind: ConditionalKind
     condition: Condition
@@ -77,50 +77,35 @@ class ConditionalWork:
 
 @dataclass(frozen=True, slots=True)
 class NoWork:
-    """Nothing: the node was removed, and its number is not used again."""
+    """Do nothing: the node was removed, and its number is not used again."""
 
 
 Work = KernelWork | MemsetWork | CopyWork | EventWork | ChildWork | ConditionalWork | NoWork
 
 
+#: What a message calls a node.
+KINDS: dict[type[Work], str] = {
+    KernelWork: "a kernel",
+    MemsetWork: "a memset",
+    CopyWork: "a copy",
+    EventWork: "an event record",
+    ChildWork: "a child graph",
+    ConditionalWork: "a conditional node",
+}
+
+
 class NodeRecord(msgspec.Struct, frozen=True, gc=False):
-    """A node: what it does, the number of the graph or body in the tree that it is in, and what it waits for."""
+    """A node: what it does, the number of its graph or body in the tree, and the nodes that it waits for."""
 
     work: Work
     graph: int
     after: tuple[GraphNode, ...]
 
 
-def kind_of(work: Work) -> str:
-    """Return what a node is, as a person reads it, told apart as finely as an update of an executable has to."""
-    match work:
-        case KernelWork():
-            return "a kernel"
-        case MemsetWork(size_bytes=size):
-            return "a memset" if size else "a memset of no bytes"
-        case CopyWork(target=target, source=source, size_bytes=size):
-            return f"a copy from {_place(source)} to {_place(target)}" if size else "a copy of no bytes"
-        case EventWork():
-            return "an event record"
-        case ChildWork():
-            return "a child graph"
-        case ConditionalWork(kind=kind):
-            return f"a conditional {kind.value}"
-        case NoWork():
-            return "removed"
-
-
-def _place(end: Memory | PinnedArray) -> str:
-    return "pinned memory" if hasattr(end, "array") else "device memory"
-
-
-# In what order the nodes of a graph can run.
-
-
 def execution_order(nodes: Sequence[NodeRecord]) -> Sequence[GraphNode]:
-    """Return all nodes, each after those that it waits for; as they were added, where that is such an order.
+    """Return all nodes, each after those that it waits for; in the order in which they were added if possible.
 
-    DeviceError that names the nodes when some wait for each other in a circle.
+    When nodes wait for each other in a circle, the DeviceError names them.
     """
     later = [index for index, record in enumerate(nodes) if record.after and max(record.after) > index]
     if not later:

@@ -1,8 +1,8 @@
-"""Occupancy: how many threads of a kernel a multiprocessor can run at once, and what keeps it from running more.
+"""Occupancy: how many threads of a kernel a multiprocessor can run at once, and what limits their number.
 
-The formulas are those of NVIDIA's occupancy calculator: a multiprocessor takes in whole thread blocks while it has
-warps, registers and shared memory for one more. Named barriers, of which only kernels with hand-written ones use more
-than a multiprocessor has for all its thread blocks, are left out.
+The formulas are those of NVIDIA's occupancy calculator: a multiprocessor accepts whole thread blocks as long as it has
+warps, registers and shared memory for one more. Named barriers are left out: only kernels with hand-written barriers
+run out of them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-#: Registers are handed out to whole warps, so many at a time (compute capability 7.5 and later).
+#: Registers are allocated to whole warps in units of this many (compute capability 7.5 and later).
 REGISTER_UNIT = 256
-#: A multiprocessor consists of so many parts, each with its share of the registers.
+#: The partitions of a multiprocessor; each has its share of the registers.
 PARTITIONS = 4
 
 
@@ -30,8 +30,8 @@ class KernelResources:
 class MultiprocessorLimits:
     """What one multiprocessor has for all thread blocks that run on it at once.
 
-    `reserved_shared_bytes` are taken by the system for each thread block; `shared_unit` is what a thread block's shared
-    memory is rounded up to, in bytes. `block_registers` are the most that one thread block may have.
+    The system takes `reserved_shared_bytes` for each thread block, and rounds a thread block's shared memory up to a
+    multiple of `shared_unit` bytes. One thread block may have at most `block_registers` registers.
     """
 
     threads: int
@@ -45,17 +45,17 @@ class MultiprocessorLimits:
 
 
 class Limit(StrEnum):
-    """What keeps a multiprocessor from running more of a kernel."""
+    """What limits the number of thread blocks on a multiprocessor."""
 
-    THREADS = "threads"  #: it has no warps left for one more thread block
-    THREAD_BLOCKS = "thread blocks"  #: it runs as many as it can, however small they are
+    THREADS = "threads"  #: no warps are left for one more thread block
+    THREAD_BLOCKS = "thread blocks"  #: it cannot run more, however small they are
     REGISTERS = "registers"
     SHARED_MEMORY = "shared memory"
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """How much of a kernel runs at once on one multiprocessor; no thread block at all is a launch that must fail."""
+    """How much of a kernel runs at once on one multiprocessor; a launch with 0 thread blocks fails."""
 
     thread_blocks: int
     active_threads: int
@@ -64,12 +64,12 @@ class Occupancy:
 
     @property
     def share(self) -> float:
-        """Active threads as a share of those that the multiprocessor could run, from 0 to 1."""
+        """Active threads as a share of all that the multiprocessor can run, from 0 to 1."""
         return self.active_threads / self.max_threads
 
 
 def shared_unit(capability: tuple[int, int]) -> int:
-    """Return what shared memory is rounded up to on devices of a compute capability, in bytes."""
+    """Return the unit, in bytes, to which devices of a compute capability round shared memory up."""
     return 256 if capability < (8, 0) else 128
 
 
@@ -79,7 +79,7 @@ def occupancy(
 ) -> Occupancy:
     """Return the occupancy of a launch with `shared_bytes` of dynamic shared memory.
 
-    Where several limits are the tightest, the first of `Limit` is named.
+    When several limits are equally tight, it names the first of `Limit`.
     """
     threads = thread_block[0] * thread_block[1] * thread_block[2]
     warps = -(-threads // limits.warp_threads)
@@ -104,7 +104,7 @@ def _by_registers(registers: int, warps: int, limits: MultiprocessorLimits) -> i
         return limits.thread_blocks
     of_warp = _round_up(registers * limits.warp_threads, REGISTER_UNIT)
     if of_warp * _round_up(warps, PARTITIONS) > limits.block_registers:
-        return 0  # the hardware counts a thread block as if it were spread over all parts evenly
+        return 0  # the hardware counts as if a thread block were spread evenly over the partitions
     return limits.registers // PARTITIONS // of_warp * PARTITIONS // warps
 
 

@@ -1,4 +1,4 @@
-"""Opens a device by its name, and tells what there is to open."""
+"""Opening a device by its name, and listing the devices of this machine."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class DeviceStatus:
-    """A device that this machine has or could have; `reason` says why it is not usable and is "" when it is.
+    """A device that this machine has or could have; `reason` says why it is not usable, "" when it is.
 
-    `architecture`, `memory_bytes` and `cores` are as in `DeviceInfo`; "" and 0 when there is no device to ask.
+    `architecture`, `memory_bytes` and `cores` are those of `DeviceInfo`; "" and 0 when there is no such device.
     """
 
     name: str
@@ -48,7 +48,7 @@ def open_device(name: str = "auto") -> Device:
 
 
 def list_devices() -> list[DeviceStatus]:
-    """Return what this machine can run on and why not the rest: the CUDA devices in order, then the host."""
+    """Return the CUDA devices in order, then the host; for a device that cannot be used, the reason."""
     host = _open_host()
     try:
         info = host.info
@@ -63,7 +63,7 @@ def _open_first() -> Device:
         if status.usable:
             try:
                 return open_device(status.name)
-            except DeviceError as reason:  # busy in exclusive mode, say: the next one may be free
+            except DeviceError as reason:  # busy in exclusive mode, for example; the next one may be free
                 _log.warning("%s", reason)
     return _open_host()
 

@@ -1,7 +1,6 @@
-"""What every device can do; `cuda` and `host` implement it, the compiler and the engine use nothing else.
+"""What a device gives out: memory, modules with kernels, events, streams and executables.
 
-A device runs graphs. The units are those of the CUDA driver API: a module holds kernels, a graph holds nodes that
-are ordered by explicit dependencies, an executable is an instantiated graph whose kernel nodes can be updated in place.
+`cuda` and `host` implement these protocols. `graph.Graph` is one class for both; `device.Device` makes all of them.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from engine.diagnostics import DeviceError
 from engine.ptx.tree import KernelParameter
 
 GraphNode = NewType("GraphNode", int)
-"""A node of one graph: an index that is valid for that graph and the executables made from it.
+"""A node of one graph: an index that is valid for that graph, its clones and the executables made from them.
 
-Nodes are numbered in the order in which they were added to a graph and to any body in it, so that a number names one
-node of the whole.
+The nodes of a graph and of all bodies in it are numbered together, in the order in which they were added.
 """
 
 Condition = NewType("Condition", int)
-"""What a conditional node looks at: a handle of 64 bits that kernels take as an argument to set the value.
+"""The handle of a value that decides what a conditional node runs.
 
-A kernel sets it with `cudaGraphSetConditional(unsigned long long handle, unsigned value)`.
+Kernels take the handle as a 64-bit argument and set the value with
+`cudaGraphSetConditional(unsigned long long handle, unsigned value)`.
 """
 
 Dim3 = tuple[int, int, int]
@@ -49,11 +48,11 @@ class ConditionalKind(Enum):
 
     IF = "IF"  #: one body, which runs once unless the condition is 0
     IF_ELSE = "IF_ELSE"  #: two bodies: the first runs unless the condition is 0, else the second
-    WHILE = "WHILE"  #: one body, which runs again and again until the condition is 0; it is looked at before each turn
+    WHILE = "WHILE"  #: one body, which runs while the condition is not 0; it is read before each turn
 
 
 class LoopStopped(DeviceError):
-    """A WHILE was ended from outside, as the host can; `node` is the outermost one that was running."""
+    """A WHILE was stopped from outside, which only the host can do; `node` is the outermost one that was running."""
 
     def __init__(self, message: str, node: GraphNode) -> None:
         super().__init__(message)
@@ -70,8 +69,8 @@ class Memory(Protocol):
     def free(self) -> None: ...
 
 
-class MemoryPart(msgspec.Struct, frozen=True):  # a graph has one for every buffer: a dataclass takes thrice as long
-    """Some bytes of an allocation, which can be used like one and lasts as long as the whole."""
+class MemoryPart(msgspec.Struct, frozen=True):  # a dataclass takes three times as long to make
+    """A part of an allocation, used like a whole one; it lasts as long as the whole."""
 
     whole: Memory
     offset: int
@@ -95,7 +94,7 @@ class MemoryPart(msgspec.Struct, frozen=True):  # a graph has one for every buff
 
 
 class PinnedArray(Protocol):
-    """A host array that a graph's copy node or a stream's copy reads or writes; write to `array` between those."""
+    """A host array that copy nodes and stream copies read or write; touch `array` only while no copy runs."""
 
     @property
     def array(self) -> np.ndarray[Any, Any]: ...
@@ -113,12 +112,12 @@ class LoadedKernel(Protocol):
     def max_threads(self) -> int: ...
     @property
     def resources(self) -> KernelResources | None:
-        """What it takes of a multiprocessor; None on the host, which has none."""
+        """What one thread block takes of a multiprocessor; None on the host, which has none."""
         ...
 
 
 class Module(Protocol):
-    """Loaded code. It stays loaded while any of its kernels is in use by a graph; `unload` releases it."""
+    """Loaded code. After `unload` it stays loaded as long as a graph uses one of its kernels."""
 
     @property
     def kernel_names(self) -> tuple[str, ...]: ...
@@ -127,7 +126,7 @@ class Module(Protocol):
 
 
 class Event(Protocol):
-    """A point in a stream's work, with a time stamp."""
+    """A point in a stream's work, with its time."""
 
     def elapsed_ns(self, since: Event) -> int:
         """Nanoseconds from `since` to this event; both must have been recorded and reached."""
@@ -135,7 +134,7 @@ class Event(Protocol):
 
     @property
     def is_reached(self) -> bool:
-        """True when all work before the last record is done, and before the first one; asking never waits."""
+        """True when the work before the last record is done, or when nothing was recorded; asking never waits."""
         ...
 
     def synchronize(self) -> None:
@@ -146,20 +145,20 @@ class Event(Protocol):
 
 
 class Stream(Protocol):
-    """Work in order. On the host device work is done when the call that gave it returns."""
+    """A queue of work that runs in order. On the host, each piece of work is done when the call returns."""
 
     def record(self, event: Event) -> None: ...
     def wait(self, event: Event) -> None:
-        """Have all work given later wait, on the device, for what `event` stands for now; the caller does not wait.
+        """Let later work of this stream wait on the device for the last record of `event`; the caller doesn't wait.
 
         An event that was never recorded is not waited for.
         """
         ...
 
     def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
-        """Copy the first bytes; returns at once, and both must stay as they are until the stream has come past it.
+        """Copy the first bytes; returns at once, and neither end may change until the stream has done it.
 
-        DeviceError when either has fewer bytes.
+        DeviceError when either end has fewer bytes.
         """
         ...
 
@@ -173,20 +172,20 @@ class Executable(Protocol):
     def launch(self, stream: Stream) -> None: ...
 
     def upload(self, stream: Stream) -> None:
-        """Bring the graph to the device on `stream`, so that the first launch takes no longer than others."""
+        """Upload the graph to the device on `stream`, so that the first launch takes no longer than others."""
         ...
 
     def update_kernel(
         self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
     ) -> None:
-        """Give a kernel node new arguments, a new launch or another function; takes effect at the next launch.
+        """Give a kernel node new arguments, a new launch or another function, from the next launch on.
 
-        The node may be one of a body, or of a child graph (`Graph.add_child` says how those are numbered).
+        The node may be in a body or in a child graph (`Graph.add_child` says how those nodes are numbered).
         """
         ...
 
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
-        """Pass on what was written into the argument blocks of kernel nodes; takes effect at the next launch."""
+        """Take over what was written into the argument blocks of kernel nodes, from the next launch on."""
         ...
 
     def destroy(self) -> None: ...

@@ -1,7 +1,7 @@
-"""Small pieces of memory whose addresses are known at once, for what a driver or native code reads by address.
+"""Small pieces of memory with known addresses, for what a driver or native code reads by address.
 
-numpy takes longer to make an array and to tell its address than a kernel node may cost; so a large array is made now
-and then and cut up.
+Making a numpy array and asking for its address takes longer than adding a kernel node should. So the pieces are cut
+from larger arrays.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ALIGNMENT = 16
 
 
 class Piece(msgspec.Struct, frozen=True, gc=False):
-    """Zeroed bytes that stay in their place for as long as this object lives: those of `memory` from `offset` on."""
+    """Zeroed bytes, `memory[offset:offset + size_bytes]`, which keep their address as long as this object lives."""
 
     memory: memoryview
     offset: int
@@ -33,7 +33,7 @@ class Piece(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Slab:
-    """An array that is being cut up; it lives as long as any piece of it."""
+    """An array from which pieces are cut; it lives as long as any of them."""
 
     def __init__(self, size_bytes: int) -> None:
         storage = np.zeros(size_bytes + _ALIGNMENT, np.uint8)
@@ -49,7 +49,7 @@ _slab = _Slab(0)
 
 
 def take(size_bytes: int) -> Piece:
-    """Return `size_bytes` zeroed bytes that nobody else has, aligned for every parameter of a kernel."""
+    """Return `size_bytes` fresh zeroed bytes, aligned for every kernel parameter."""
     global _slab
     with _lock:
         slab = _slab

@@ -1,6 +1,6 @@
-"""The nodes of a graph with those of every body and child graph in it, and the rules by which they are put together.
+"""The nodes of a graph and of every body and child graph in it, with the rules for adding and changing them.
 
-Both devices keep this beside their own graphs: so what can be built, and how it can be changed, is the same on both.
+No device is involved: both devices refuse the same graphs and changes, with the same words.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from engine.device.nodes import (
+    KINDS,
     ChildWork,
     ConditionalWork,
     EventWork,
@@ -18,7 +19,6 @@ from engine.device.nodes import (
     NoWork,
     Work,
     execution_order,
-    kind_of,
 )
 from engine.device.protocol import Condition, ConditionalKind, GraphNode
 from engine.diagnostics import DeviceError
@@ -34,13 +34,14 @@ class GraphTree:
         self.nodes: list[NodeRecord] = []
         #: For each graph of the tree, the node that it belongs to; None for the whole graph.
         self.owners: list[GraphNode | None] = [None]
-        self._is_body: list[bool] = [False]  # or inside one
-        self._conditions: dict[Condition, int] = {}  # the graph it was made in
-        #: False from when the graph was destroyed.
+        #: False after the graph was destroyed.
         self.is_live = True
-        self._has_executable = False
+        self._is_body: list[bool] = [False]  # for each graph: whether it is a body or inside one
+        #: The graph in which each condition was made, and the conditional nodes that have one.
+        self._conditions: dict[Condition, int] = {}
         self._used: dict[Condition, GraphNode] = {}
-        #: Who waits for each node; made when a node is removed for the first time.
+        self._has_executable = False
+        #: The nodes that wait for each node; made when a node is removed for the first time.
         self._followers: list[set[GraphNode]] | None = None
         self._is_reordered = False
         self._has_gaps = False  # nodes that were removed
@@ -71,7 +72,7 @@ class GraphTree:
             )
         if self._is_body[graph] and any(isinstance(record.work, EventWork) for record in child.nodes):
             raise DeviceError("child graph in a body of a conditional node must record no events, got one that does")
-        child.check_order()
+        child._check_order()
         first = len(self.owners)
         node = self.add(graph, ChildWork(first), after)
         inside = node + 1
@@ -109,11 +110,11 @@ class GraphTree:
         return node, work.bodies
 
     def add_condition(self, graph: int, condition: Condition) -> None:
-        """Take note of a condition that was made in a graph."""
+        """Enter a condition that was made in a graph."""
         self._conditions[condition] = graph
 
     def clone(self) -> GraphTree:
-        """Return a tree that can be changed apart from this one; DeviceError where CUDA cannot clone the graph."""
+        """Return a copy that can be changed by itself; DeviceError when CUDA cannot clone the graph."""
         if self._conditions:
             raise DeviceError(
                 f"graph must have no conditions to be cloned, since CUDA cannot clone conditional nodes, "
@@ -125,8 +126,8 @@ class GraphTree:
         return twin
 
     def remove(self, graph: int, node: GraphNode) -> dict[GraphNode, Work]:
-        """Take a node out with the nodes in it, and return what they did; DeviceError when it must stay."""
-        record = self.record(graph, node, "removed node")
+        """Remove a node with the nodes in it and return what they did; DeviceError when it must stay."""
+        record = self._record(graph, node, "removed node")
         if isinstance(record.work, ConditionalWork):
             raise DeviceError(f"removed node must not be conditional, got node {node}; build the graph again")
         if self._has_executable:
@@ -153,11 +154,11 @@ class GraphTree:
     def set_after(
         self, graph: int, node: GraphNode, after: Sequence[GraphNode]
     ) -> tuple[list[GraphNode], list[GraphNode]]:
-        """Have a node wait for others than before; returns those it no longer waits for, and the new ones.
+        """Let a node wait for these nodes only; return those that it no longer waits for, and the new ones.
 
-        It may wait for nodes that were added later; `check_order` finds circles.
+        It may wait for nodes that were added later; `take_executable` finds circles.
         """
-        record = self.record(graph, node, "node that waits")
+        record = self._record(graph, node, "node that waits")
         order = self._order(graph, after)
         if node in order:
             raise DeviceError(f"node {node} must wait for other nodes, got itself")
@@ -174,54 +175,50 @@ class GraphTree:
 
     def kernel(self, graph: int, node: GraphNode) -> KernelWork:
         """Return what a kernel node of a graph launches; DeviceError for other nodes."""
-        work = self.record(graph, node, "changed node").work
+        work = self._record(graph, node, "changed node").work
         if not isinstance(work, KernelWork):
-            raise DeviceError(f"changed node must be a kernel, got node {node}, which is {kind_of(work)}")
+            raise DeviceError(f"changed node must be a kernel, got node {node}, which is {KINDS[type(work)]}")
         return work
 
     def set_work(self, node: GraphNode, work: Work) -> None:
-        """Have a node do something else."""
+        """Replace what a node does."""
         self.nodes[node] = replace(self.nodes[node], work=work)
 
     def _inside(self, node: GraphNode) -> range:
-        """Return the number of a node and those of the nodes of a child graph, which follow it."""
+        """Return the number of a node and, for a child graph, those of the nodes in it, which follow it."""
         work = self.nodes[node].work
         if not isinstance(work, ChildWork):
             return range(node, node + 1)
-        # What follows them was added to an older graph than theirs.
+        # The node after them belongs to a graph that was added before the child.
         older = (index for index in range(node + 1, len(self.nodes)) if self.nodes[index].graph < work.graph)
         return range(node, next(older, len(self.nodes)))
 
-    def record(self, graph: int, node: GraphNode, what: str) -> NodeRecord:
-        """Return what a node of a graph of the tree is; DeviceError when there is none of that number."""
+    def _record(self, graph: int, node: GraphNode, what: str) -> NodeRecord:
+        """Return a node of a graph of the tree; DeviceError, which begins with `what`, when there is none."""
         if not 0 <= node < len(self.nodes) or self.nodes[node].graph != graph or self.nodes[node].work is _NO_WORK:
             raise DeviceError(f"{what} must be one of the same graph or body, got {node}")
         return self.nodes[node]
 
-    def check_order(self) -> None:
+    def _check_order(self) -> None:
         """DeviceError when nodes wait for each other in a circle."""
         if self._is_reordered:
             execution_order(self.nodes)
 
-    def check_conditions(self) -> None:
-        """DeviceError when a condition has no conditional node, which CUDA may refuse to instantiate."""
-        unused = self._conditions.keys() - self._used.keys()
-        if unused:
-            raise DeviceError(f"every condition must have a conditional node, got {len(unused)} without one")
-
     def take_executable(self) -> None:
-        """Say that an executable is made; DeviceError for a second one of a graph with conditions.
+        """Check and note that an executable is made; DeviceError for a second one of a graph with conditions.
 
-        CUDA allows one: the condition's handle is part of the graph.
+        CUDA allows only one: a condition's handle belongs to its graph.
         """
-        self.check_conditions()
-        self.check_order()
+        unused = self._conditions.keys() - self._used.keys()
+        if unused:  # CUDA may refuse to instantiate it
+            raise DeviceError(f"every condition must have a conditional node, got {len(unused)} without one")
+        self._check_order()
         if self._conditions and self._has_executable:
             raise DeviceError("graph with conditions must be instantiated once, got a second time; build it again")
         self._has_executable = True
 
     def forget(self, node: GraphNode) -> None:
-        """Take out a node, which could not be made after all, with everything that was added after it."""
+        """Drop a node that could not be made, with everything that was added after it."""
         del self.nodes[node:]
         graphs = [index for index, owner in enumerate(self.owners) if owner is not None and owner >= node]
         for index in reversed(graphs):
@@ -230,10 +227,10 @@ class GraphTree:
         self._followers = None
 
     def _order(self, graph: int, after: Sequence[GraphNode]) -> tuple[GraphNode, ...]:
-        """Return what to wait for, each node once, as the driver wants it."""
+        """Return the nodes to wait for, each once, as the driver requires."""
         nodes, order = self.nodes, tuple(after)
         count = len(nodes)
-        # In one graph from which nothing was removed, every number that was given out will do.
+        # A single graph from which nothing was removed has every number that was given out.
         is_plain = len(self.owners) == 1 and not self._has_gaps
         for node in order:
             if not 0 <= node < count or not (
