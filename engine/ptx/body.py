@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Mapping
+from dataclasses import replace
 
 from engine.ptx.constants import term
 from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
@@ -24,22 +25,27 @@ from engine.ptx.tree import (
     Vector,
 )
 
-#: More places than a jump table has.
+#: More targets than a jump table has.
 MAX_TARGETS = 1 << 16
 
 
 class BodyParser:
     """Parses one body into flat lists; read the attributes when `parse` has returned."""
 
-    def __init__(self, cursor: Cursor, files: dict[int, str], name: str, reachable: ChainMap[str, Variable]) -> None:
-        """`name` is the function's; `reachable` are the variables of the module and the function's parameters."""
+    def __init__(
+        self, cursor: Cursor, files: dict[int, str], name: str, reachable: ChainMap[str, Variable], scope: Scope
+    ) -> None:
+        """`name` is the function's; `reachable` are the module's variables and the function's parameters.
+
+        `scope` holds the registers of the module.
+        """
         self._cursor = cursor
         self._files = files
         self._name = name
         self._own: dict[str, Variable] = {}
         self._reachable = reachable.new_child(self._own)
         self._location: SourceLocation | None = None
-        self._scope: Scope | None = None
+        self._scope = scope
         self._scopes = 0
         self.body: list[Statement] = []
         self.registers: dict[str, str] = {}
@@ -49,17 +55,14 @@ class BodyParser:
         self.prototypes: dict[str, Prototype] = {}
         self.targets: dict[str, tuple[str, ...]] = {}
 
-    def parse(self, formal: Mapping[str, str] | None = None, outer: Scope | None = None) -> None:
-        """Parse from the opening brace to the closing one.
-
-        `formal` are parameters that are registers, with types; `outer` is the scope of the module's own registers.
-        """
+    def parse(self, formal: Mapping[str, str] | None = None) -> None:
+        """Parse from the opening brace to the closing one; `formal` are parameters that are registers, with types."""
         cursor = self._cursor
         cursor.expect("{")
         suffix = f"~{self._scopes}" if self._scopes else ""  # no name of PTX has a tilde
         self._scopes += 1
         before = self._scope
-        self._scope = Scope(before or outer, suffix)
+        self._scope = Scope(before, suffix)
         if formal:
             for name in formal:
                 base = name.rpartition(".")[0]
@@ -75,10 +78,8 @@ class BodyParser:
 
     def _collect_labels(self) -> None:
         """Declare this scope's labels first: a branch may name one that comes later."""
-        scope = self._scope
-        assert scope is not None
-        tokens, depth = self._cursor, 0
-        for token, following in tokens.ahead():
+        scope, depth = self._scope, 0
+        for token, following in self._cursor.ahead():
             if token.text == "{":
                 depth += 1
             elif token.text == "}":
@@ -148,18 +149,17 @@ class BodyParser:
 
     def _directive(self) -> None:
         cursor, scope = self._cursor, self._scope
-        assert scope is not None
         linkage, name = "", cursor.directive("a directive")
         if name in LINKAGES:
             linkage, name = name, cursor.directive("a state space")
         if name == "reg":
-            self._registers()
+            self.registers.update(declared_registers(cursor, scope))
         elif name in ("local", "shared", "param", "const", "global"):
             is_static = name in ("const", "global")
             for found in variables(cursor, name, linkage):
                 unique = found.name + scope.suffix + (f"~{self._name}" if is_static else "")
                 scope.names[found.name] = unique
-                (self.statics if is_static else self.variables).append(_renamed(found, unique))
+                (self.statics if is_static else self.variables).append(replace(found, name=unique))
                 self._own[unique] = found
         elif name in ("pragma", "alias"):
             while not cursor.accept(";"):
@@ -168,11 +168,6 @@ class BodyParser:
             raise PtxSyntaxError(f"PTX line {cursor.line}: .{name} must have a label in front of it", line=cursor.line)
         else:
             raise PtxSyntaxError(f"PTX line {cursor.line}: .{name} must not stand in a function body", line=cursor.line)
-
-    def _registers(self) -> None:
-        scope = self._scope
-        assert scope is not None
-        self.registers.update(declared_registers(self._cursor, scope))
 
     def _instruction(self) -> None:
         cursor = self._cursor
@@ -193,7 +188,7 @@ class BodyParser:
         self.body += with_elements(plain, operands, self._reachable, self.registers)
 
     def _resolve(self, name: str) -> Register | Symbol | Vector:
-        scope = self._scope
+        scope: Scope | None = self._scope
         while scope is not None:
             found = scope.find(name)
             if found is not None:
@@ -221,12 +216,6 @@ def parameter_list(cursor: Cursor) -> tuple[Variable, ...]:
         space = cursor.directive("a parameter")
         found.append(variable(cursor, space))
     return tuple(found)
-
-
-def _renamed(found: Variable, name: str) -> Variable:
-    return Variable(
-        name, found.space, found.ptx_type, found.count, found.alignment, found.line, found.linkage, found.initial
-    )
 
 
 def _location(text: str, files: dict[int, str], line: int) -> SourceLocation:

@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.ptx.lexer import Cursor
 from engine.ptx.tree import Float, Integer
 
-# Numbers as PTX writes them.
-
-
-def number(text: str) -> Integer | Float:
-    """Return the immediate that a number token stands for."""
-    lower = text.lower()
-    if lower.startswith("0f"):
-        return Float(int(text[2:], 16), 32)
-    if lower.startswith("0d") and len(text) == 18:
-        return Float(int(text[2:], 16), 64)
-    digits = lower.removesuffix("u")
-    if digits.startswith("0x"):
-        return Integer(int(digits, 16))
-    if digits.startswith("0b"):
-        return Integer(int(digits, 2))
-    if "." in digits or "e" in digits:
-        return Float(int.from_bytes(struct.pack("<d", float(digits)), "little"), 64)
-    octal = len(digits) > 1 and digits.startswith("0") and not set(digits) & set("89")
-    return Integer(int(digits, 8 if octal else 10))
-
-
-def negated(value: Integer | Float) -> Integer | Float:
-    """Return the immediate with its sign changed."""
-    if isinstance(value, Integer):
-        return Integer(-value.value)
-    return Float(value.bits ^ (1 << (value.width - 1)), value.width)
-
-
 _WORD = 1 << 64
-_LEVELS: tuple[tuple[str, ...], ...] = (
-    ("||",),
-    ("&&",),
-    ("|",),
-    ("^",),
-    ("&",),
-    ("==", "!="),
-    ("<", "<=", ">", ">="),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
-_TERMS = 9  # the first level above sums: what may follow `+` in an address
+#: Binary operators, from those that bind weakest to those that bind strongest.
+_LEVELS = [level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")]
+_TERMS = 9  # the first level that binds stronger than sums: what may follow `+` in an address
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +31,16 @@ def immediate(cursor: Cursor) -> Integer | Float:
     return _plain(_conditional(cursor))
 
 
+def offset(cursor: Cursor) -> int:
+    """Return the sum of the terms `+n` and `-n` from here on; 0 when there is none."""
+    total = 0
+    while cursor.at("+") or cursor.at("-"):
+        total += term(cursor) if cursor.take().text == "+" else -term(cursor)
+    return total
+
+
 def term(cursor: Cursor) -> int:
-    """Return an integer that sums and differences do not continue, as in `[base+8*4]`."""
+    """Return an integer without sums and differences, such as `8*4` in `[base+8*4]`."""
     return _whole(cursor, _binary(cursor, _TERMS))
 
 
@@ -112,8 +82,8 @@ def _binary(cursor: Cursor, level: int) -> _Value:
         return _unary(cursor)
     left = _binary(cursor, level + 1)
     while cursor.token.kind == "symbol" and cursor.token.text in _LEVELS[level]:
-        operator = cursor.take().text
-        left = _apply(cursor, operator, left, _binary(cursor, level + 1))
+        symbol = cursor.take().text
+        left = _apply(cursor, symbol, left, _binary(cursor, level + 1))
     return left
 
 
@@ -123,9 +93,7 @@ def _unary(cursor: Cursor) -> _Value:
     if cursor.accept("-"):
         value = _unary(cursor)
         if isinstance(value, Float):
-            changed = negated(value)
-            assert isinstance(changed, Float)
-            return changed
+            return Float(value.bits ^ (1 << (value.width - 1)), value.width)
         # The sign of a literal is no wrap-around: -0x8000000000000000 keeps its sign.
         return _Whole(-value.value, False) if not value.unsigned else _wrapped(-value.value, True)
     if cursor.accept("!"):
@@ -160,10 +128,21 @@ def _parentheses(cursor: Cursor) -> _Value:
 
 
 def _literal(text: str) -> _Value:
-    value = number(text)
-    if isinstance(value, Float):
-        return value
-    return _Whole(value.value, text[-1] in "uU" or value.value >= _WORD // 2)
+    """Return the value of a number token."""
+    lower = text.lower()
+    if lower.startswith("0f"):
+        return Float(int(text[2:], 16), 32)
+    if lower.startswith("0d") and len(text) == 18:
+        return Float(int(text[2:], 16), 64)
+    digits = lower.removesuffix("u")
+    if digits.startswith(("0x", "0b")):
+        value = int(digits, 0)
+    elif "." in digits or "e" in digits:
+        return _float(float(digits))
+    else:
+        is_octal = digits.startswith("0") and not set(digits) & set("89")
+        value = int(digits, 8 if is_octal else 10)
+    return _Whole(value, lower.endswith("u") or value >= _WORD // 2)
 
 
 def _double(value: Float) -> float:
@@ -179,56 +158,44 @@ def _float(value: float) -> Float:
     return Float(int.from_bytes(struct.pack("<d", value), "little"), 64)
 
 
-_ON_FLOATS: dict[str, Callable[[float, float], float]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
+_ON_FLOATS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+_ON_INTEGERS = {"+": operator.add, "-": operator.sub, "*": operator.mul} | {
+    "&": operator.and_,
+    "^": operator.xor,
+    "|": operator.or_,
 }
-_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-}
-_ON_INTEGERS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "&": lambda a, b: a & b,
-    "^": lambda a, b: a ^ b,
-    "|": lambda a, b: a | b,
+_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge} | {
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 
 
-def _apply(cursor: Cursor, operator: str, left: _Value, right: _Value) -> _Value:
-    if operator in ("&&", "||"):
+def _apply(cursor: Cursor, symbol: str, left: _Value, right: _Value) -> _Value:
+    if symbol in ("&&", "||"):
         both = (_is_true(left), _is_true(right))
-        return _Whole(int(all(both) if operator == "&&" else any(both)), False)
+        return _Whole(int(all(both) if symbol == "&&" else any(both)), False)
     if isinstance(left, Float) or isinstance(right, Float):
-        return _apply_floats(cursor, operator, left, right)
-    if operator in ("<<", ">>"):
+        return _apply_floats(cursor, symbol, left, right)
+    if symbol in ("<<", ">>"):
         count = right.value & 63
-        shifted = left.value << count if operator == "<<" else left.value >> count
+        shifted = left.value << count if symbol == "<<" else left.value >> count
         return _wrapped(shifted, left.unsigned)
     unsigned = left.unsigned or right.unsigned
     a, b = _wrapped(left.value, unsigned).value, _wrapped(right.value, unsigned).value
-    if operator in _COMPARISONS:
-        return _Whole(int(_COMPARISONS[operator](a, b)), False)
-    if operator in _ON_INTEGERS:
-        return _wrapped(_ON_INTEGERS[operator](a, b), unsigned)
+    if symbol in _COMPARISONS:
+        return _Whole(int(_COMPARISONS[symbol](a, b)), False)
+    if symbol in _ON_INTEGERS:
+        return _wrapped(_ON_INTEGERS[symbol](a, b), unsigned)
     if b == 0:
         raise cursor.error("a divisor other than 0")
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)  # C rounds towards zero
-    return _wrapped(quotient if operator == "/" else a - quotient * b, unsigned)
+    return _wrapped(quotient if symbol == "/" else a - quotient * b, unsigned)
 
 
-def _apply_floats(cursor: Cursor, operator: str, left: _Value, right: _Value) -> _Value:
+def _apply_floats(cursor: Cursor, symbol: str, left: _Value, right: _Value) -> _Value:
     a, b = (_double(item) if isinstance(item, Float) else float(item.value) for item in (left, right))
-    if operator in _COMPARISONS:
-        return _Whole(int(_COMPARISONS[operator](a, b)), False)
-    if operator not in _ON_FLOATS or (operator == "/" and b == 0):
+    if symbol in _COMPARISONS:
+        return _Whole(int(_COMPARISONS[symbol](a, b)), False)
+    if symbol not in _ON_FLOATS or (symbol == "/" and b == 0):
         raise cursor.error("integers, or a sum, difference, product or quotient of floats")
-    return _float(_ON_FLOATS[operator](a, b))
+    return _float(_ON_FLOATS[symbol](a, b))

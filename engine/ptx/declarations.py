@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from engine.ptx.constants import immediate, integer, term
+from engine.ptx.constants import immediate, integer, offset
 from engine.ptx.lexer import Cursor
 from engine.ptx.tree import InitialValue, Integer, SymbolValue, Variable, type_size
 
@@ -22,7 +22,7 @@ def skip_bank(cursor: Cursor) -> None:
 
 
 def variables(cursor: Cursor, space: str, linkage: str) -> list[Variable]:
-    """Return the variables of one declaration, from after its space to after its semicolon."""
+    """Parse a declaration after its state space, up to and including its semicolon; return its variables."""
     skip_bank(cursor)
     alignment, components, ptx_type = _type(cursor)
     found = [_named(cursor, space, linkage, ptx_type, components, alignment)]
@@ -45,7 +45,7 @@ def _type(cursor: Cursor) -> tuple[int, int, str]:
         name = cursor.directive("a type")
         if name == "align":
             given = integer(cursor)
-            # `.ptr .align n` states what the pointer points to, not how the parameter lies.
+            # `.ptr .align n` is the alignment of what the pointer points to.
             if not pointer:
                 alignment = given
         elif name == "ptr":
@@ -86,7 +86,7 @@ def _named(cursor: Cursor, space: str, linkage: str, ptx_type: str, components: 
 
 
 class _Initial:
-    """Reads nested braces; rows that are given in part are filled up with zeros."""
+    """Reads nested braces; incomplete rows are filled with zeros."""
 
     def __init__(self, cursor: Cursor, shape: list[int]) -> None:
         self._cursor = cursor
@@ -128,22 +128,14 @@ def _initial_value(cursor: Cursor) -> InitialValue:
     name, generic = cursor.take().text, False
     if name == "generic" and cursor.accept("("):
         generic, name = True, cursor.word("a symbol")
-        offset = _offset(cursor)
+        inner = offset(cursor)
         cursor.expect(")")
-        return SymbolValue(name, offset + _offset(cursor), generic)
-    return SymbolValue(name, _offset(cursor), generic)
-
-
-def _offset(cursor: Cursor) -> int:
-    offset = 0
-    while cursor.at("+") or cursor.at("-"):
-        sign = -1 if cursor.take().text == "-" else 1
-        offset += sign * term(cursor)
-    return offset
+        return SymbolValue(name, inner + offset(cursor), generic)
+    return SymbolValue(name, offset(cursor), generic)
 
 
 def skip(cursor: Cursor, opening: str, closing: str) -> None:
-    """Step over what stands between two symbols, which may be nested."""
+    """Step over a bracketed, possibly nested, part."""
     cursor.expect(opening)
     depth = 1
     while depth:

@@ -1,4 +1,4 @@
-"""PTX text to tokens."""
+"""PTX text to tokens, and a cursor over them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PATTERN = re.compile(
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return the tokens of `text`, the last of kind "end"; PtxSyntaxError at a character that starts none."""
+    """Return the tokens of `text`, the last of kind "end"; PtxSyntaxError at a character that starts no token."""
     tokens: list[Token] = []
     line, position, length = 1, 0, len(text)
     match = _PATTERN.match
@@ -64,11 +64,8 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-# A position in a token list, with the steps every part of the parser takes.
-
-
 class Cursor:
-    """Walks over tokens; each method either advances or raises PtxSyntaxError at the current line."""
+    """A position in a token list; each method either advances or raises PtxSyntaxError at the current line."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
@@ -131,6 +128,6 @@ class Cursor:
         return self.take().text[1:]
 
     def error(self, wanted: str) -> PtxSyntaxError:
-        """Return the error that says what was wanted here and what stands here instead."""
+        """Return the error that says what was expected here and what was found."""
         token = self.token
         return PtxSyntaxError(f"PTX line {token.line}: must have {wanted} here, got {token.text!r}", line=token.line)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from engine.ptx.constants import immediate, integer, term
+from engine.ptx.constants import immediate, integer, offset
 from engine.ptx.lexer import Cursor
 from engine.ptx.tree import (
     Address,
@@ -26,76 +26,20 @@ from engine.ptx.tree import (
     type_size,
 )
 
-# Operands that name an element of an array, `a[3]` or `a[r+1]`, written as the addresses they stand for.
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """Element `register + number` of an array; its type is that of the array's declaration, whatever accesses it."""
-
-    array: Symbol
-    register: Register | None
-    number: int
-
-
-def with_elements(
-    instruction: Instruction,
-    operands: tuple[Operand | Element, ...],
-    variables: Mapping[str, Variable],
-    registers: dict[str, str],
-) -> list[Instruction]:
-    """Return an instruction with its operands, after the instructions that compute where its elements lie.
-
-    `variables` are those in reach; `registers` is given what new registers there are. A mov takes an element's address
-    and everything else accesses what is there.
-    """
-    done: list[Instruction] = []
-    plain: list[Operand] = []
-    for operand in operands:
-        if not isinstance(operand, Element):
-            plain.append(operand)
-            continue
-        declared = variables.get(operand.array.name)
-        size = type_size(declared.ptx_type) if declared else 1
-        first = Symbol(operand.array.name, operand.number * size)
-        base: Register | Symbol = first
-        if operand.register is not None:
-            base = _computed(instruction, operand.register, size, first, registers, done)
-        plain.append(base if instruction.opcode == "mov" else _element_address(base))
-    return [*done, replace(instruction, operands=tuple(plain))]
-
-
-def _element_address(base: Register | Symbol) -> Address:
-    return Address(Symbol(base.name), base.offset) if isinstance(base, Symbol) else Address(base)
-
-
-def _computed(
-    instruction: Instruction,
-    index: Register,
-    size: int,
-    first: Symbol,
-    registers: dict[str, str],
-    done: list[Instruction],
-) -> Register:
-    """Write the address of the element after `first` that a register numbers, and return the register it is in."""
-
-    def write(opcode: str, modifiers: tuple[str, ...], *sources: Operand) -> Register:
-        target = Register(f"%element${len(registers)}")
-        registers[target.name] = "b64"
-        done.append(Instruction(opcode, modifiers, (target, *sources), None, instruction.line, instruction.source))
-        return target
-
-    start = write("mov", ("b64",), first)
-    kind = registers.get(index.name, "b32")
-    wide = index if type_size(kind) == 8 else write("cvt", ("s64", f"s{8 * type_size(kind)}"), index)
-    return write("mad", ("lo", "s64"), wide, Integer(size), start)
-
-
-# Bytes or half words of a register, as the video instructions name them.
+#: Bytes or half words of a register, as video instructions select them.
 _SELECTOR = re.compile(r"b[0-7]{1,4}|h[0-3]{1,2}")
 
 #: Resolves a name in the current scope to the register, registers or symbol it stands for.
 Resolve = Callable[[str], Register | Symbol | Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """The operand `array[register + number]`; the element type is that of the array's declaration."""
+
+    array: Symbol
+    register: Register | None
+    number: int
 
 
 def instruction_operands(cursor: Cursor, resolve: Resolve, *, groups: bool) -> tuple[Operand | Element, ...]:
@@ -152,9 +96,7 @@ def _single(cursor: Cursor, resolve: Resolve) -> Operand:
             if isinstance(selected, Register):
                 return Part(selected, selector)
         target = resolve(name)
-        if isinstance(target, Symbol) and (cursor.at("+") or cursor.at("-")):
-            return Symbol(target.name, target.offset + _signed_offset(cursor))
-        return target
+        return Symbol(target.name, target.offset + offset(cursor)) if isinstance(target, Symbol) else target
     if cursor.at("-") and cursor.following.kind == "word" and cursor.following.text != "WARP_SZ":
         cursor.take()
         negated = _single(cursor, resolve)
@@ -177,9 +119,7 @@ def _element(cursor: Cursor, resolve: Resolve) -> Element:
         found = resolve(cursor.take().text)
         if not isinstance(found, Register):
             raise cursor.error("a register or a number as an index")
-        register = found
-        while cursor.at("+") or cursor.at("-"):
-            number += _signed_offset(cursor)
+        register, number = found, offset(cursor)
     else:
         number = integer(cursor)
     cursor.expect("]")
@@ -198,16 +138,61 @@ def _address(cursor: Cursor, resolve: Resolve) -> Address:
         if isinstance(value, Float):
             raise cursor.error("an address")
         base = value
-    offset = 0
-    while cursor.at("+") or cursor.at("-"):
-        offset += _signed_offset(cursor)
-    coordinates: tuple[Operand, ...] = ()
+    added = offset(cursor)
     if cursor.accept(","):
-        return Address(base, offset, operand_list(cursor, resolve, "]"))
+        return Address(base, added, operand_list(cursor, resolve, "]"))
     cursor.expect("]")
-    return Address(base, offset, coordinates)
+    return Address(base, added)
 
 
-def _signed_offset(cursor: Cursor) -> int:
-    sign = -1 if cursor.take().text == "-" else 1
-    return sign * term(cursor)
+def with_elements(
+    instruction: Instruction,
+    operands: tuple[Operand | Element, ...],
+    variables: Mapping[str, Variable],
+    registers: dict[str, str],
+) -> list[Instruction]:
+    """Return an instruction with its operands, preceded by instructions that compute the addresses of its elements.
+
+    `variables` are those in scope; new registers are added to `registers`. `mov` takes an element's address, any other
+    instruction accesses the element.
+    """
+    done: list[Instruction] = []
+    plain: list[Operand] = []
+    for operand in operands:
+        if not isinstance(operand, Element):
+            plain.append(operand)
+            continue
+        declared = variables.get(operand.array.name)
+        size = type_size(declared.ptx_type) if declared else 1
+        first = Symbol(operand.array.name, operand.number * size)
+        base: Register | Symbol = first
+        if operand.register is not None:
+            base = _computed(instruction, operand.register, size, first, registers, done)
+        plain.append(base if instruction.opcode == "mov" else _element_address(base))
+    return [*done, replace(instruction, operands=tuple(plain))]
+
+
+def _element_address(base: Register | Symbol) -> Address:
+    return Address(Symbol(base.name), base.offset) if isinstance(base, Symbol) else Address(base)
+
+
+def _computed(
+    instruction: Instruction,
+    index: Register,
+    size: int,
+    first: Symbol,
+    registers: dict[str, str],
+    done: list[Instruction],
+) -> Register:
+    """Append instructions that compute the address of element `index` after `first`; return the register with it."""
+
+    def write(opcode: str, modifiers: tuple[str, ...], *sources: Operand) -> Register:
+        target = Register(f"%element${len(registers)}")
+        registers[target.name] = "b64"
+        done.append(Instruction(opcode, modifiers, (target, *sources), None, instruction.line, instruction.source))
+        return target
+
+    start = write("mov", ("b64",), first)
+    kind = registers.get(index.name, "b32")
+    wide = index if type_size(kind) == 8 else write("cvt", ("s64", f"s{8 * type_size(kind)}"), index)
+    return write("mad", ("lo", "s64"), wide, Integer(size), start)

@@ -1,4 +1,4 @@
-"""Names of a function body: which register, variable or label a name stands for between one pair of braces."""
+"""Scopes: which register, variable or label a name stands for between one pair of braces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FAMILY = re.compile(r"(.*?)(\d+)$")
 #: Component names of vector registers, by position and by colour.
 _COMPONENTS = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": "z", "a": "w"}
 
-#: More registers than a compiler ever declares at once; what is over it is a mistake, not a kernel.
+#: More registers than any compiler declares at once; a larger number is a mistake.
 MAX_REGISTERS = 1 << 18
 
 
@@ -54,7 +54,7 @@ class Scope:
 
 
 def declared_registers(cursor: Cursor, scope: Scope) -> dict[str, str]:
-    """Return the registers of a declaration, from after `.reg`, with their types, and enter them in a scope."""
+    """Parse a declaration after `.reg`: return its registers with their types, and enter them in a scope."""
     components, ptx_type = 0, cursor.directive("a register type")
     if ptx_type in ("v2", "v4"):
         components, ptx_type = int(ptx_type[1:]), cursor.directive("a register type")

@@ -60,14 +60,14 @@ def _parameters(kernel: Function) -> tuple[KernelParameter, ...]:
 
 
 def is_dynamic(variable: Variable) -> bool:
-    """Whether a shared variable's size is given at launch."""
+    """True when a shared variable's size is given at launch."""
     return variable.space == "shared" and (variable.count == 0 or variable.linkage == "extern")
 
 
 def shared_variables(
     kernel: Function, functions: Mapping[str, Function], variables: Mapping[str, Variable]
 ) -> tuple[Variable, ...]:
-    """Return the shared variables that a kernel and the functions it may call use, in order of declaration."""
+    """Return the shared variables that a kernel, or a function that it may call, uses, in order of declaration."""
     used: dict[str, Variable] = {}
     for function in reachable(kernel, functions, variables):
         own = {variable.name: variable for variable in function.variables if variable.space == "shared"}

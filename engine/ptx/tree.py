@@ -92,7 +92,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """The destination `_`, which drops its value."""
+    """The destination `_`, which discards the value."""
 
 
 Operand = Register | Integer | Float | Symbol | Address | Vector | Group | Pair | Negated | Part | Sink
@@ -134,7 +134,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place in a body that branches name."""
+    """A position in a body that branches refer to."""
 
     name: str
     line: int
@@ -222,7 +222,7 @@ class Function:
 class KernelParameter:
     """One formal parameter of a kernel: where it lies in the parameter space and how it is typed.
 
-    `ptx_type` is a PTX scalar type without its dot, or None when the image does not say (CUBIN): then the value
+    `ptx_type` is a PTX scalar type without its dot, or None when the image does not have it (CUBIN); then the argument
     decides between integer and float. Aggregates passed by value have type "b8" and any size.
     """
 
