@@ -1,1 +1,1 @@
-"""A CUDA device, on the driver API; import `engine.device.open` to get one, which loads this room only when needed."""
+"""A CUDA device, on the driver API; `engine.device.open` imports this room only when one is opened."""

@@ -1,4 +1,4 @@
-"""The CUDA device: makes everything else in this room and moves data to and fro."""
+"""The CUDA device: it makes everything else of this room and transfers data."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _log = logging.getLogger(__name__)
 
 
 class CudaDevice:
-    """One GPU, by its primary context, which other CUDA libraries in this process share.
+    """One GPU, used by its primary context, which other CUDA libraries in this process share.
 
-    Transfers and one-off launches go through a stream of the device's own, in the order they are asked for.
+    Transfers and launches outside graphs use a stream of the device's own and run in the order of the calls.
     """
 
     def __init__(self, ordinal: int = 0) -> None:
@@ -50,7 +50,7 @@ class CudaDevice:
 
     @property
     def memory_free_bytes(self) -> int:
-        """Bytes of the GPU that nobody uses."""
+        """Bytes of free memory on the GPU."""
         free, _ = check(driver.cuMemGetInfo(), "cuMemGetInfo")
         return int(free)
 
@@ -63,7 +63,7 @@ class CudaDevice:
         return allocate(self._objects, size_bytes)
 
     def adopt(self, array: object) -> CudaMemory:
-        """Return the memory of an array on this GPU, to be used in place; `free` only lets go of it."""
+        """Return the memory of an array on this GPU, to be used in place; `free` returns it to its owner."""
         with described(array) as external:
             return adopt(self._objects, external, self._ordinal)
 
@@ -107,10 +107,9 @@ class CudaDevice:
         self._stream.synchronize()
 
     def load_module(self, image: str | bytes) -> CudaModule:
-        """Load PTX text or CUBIN bytes; KernelError with the driver's log, and the line in PTX, when it is wrong.
+        """Load PTX text or CUBIN bytes; KernelError with the driver's log, and the line of PTX, when it is wrong.
 
-        A CUBIN does not say its parameters' types: arguments for its kernels are better made from the signatures of
-        the PTX that was compiled with it.
+        A CUBIN does not contain the types of its kernels' parameters, only offsets and sizes.
         """
         return CudaModule(self._objects, image)
 
@@ -123,7 +122,7 @@ class CudaDevice:
         shared_bytes: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Launch once; later transfers wait for it, other streams do not. Extents left out of grid and block are 1."""
+        """Launch a kernel once; later transfers wait for it, other streams don't. Extents that are left out are 1."""
         own = own_kernel(kernel)
         config = LaunchConfig(dim3("grid", grid), dim3("thread block", thread_block), shared_bytes)
         check_launch(own, config)
@@ -154,7 +153,7 @@ class CudaDevice:
         return Graph(CudaGraphBackend(self._objects, self._context))
 
     def close(self) -> None:
-        """Wait for the work, give everything back and let go of the context. A second call does nothing."""
+        """Wait for all work, then release everything and the context. A second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -164,7 +163,7 @@ class CudaDevice:
             self._objects.release_all()
             check(driver.cuDevicePrimaryCtxRelease(self._handle), "cuDevicePrimaryCtxRelease")
         except DeviceFault as fault:
-            # Nothing can be given back after a fault; the process's end does it.
+            # After a fault nothing can be released; the end of the process does it.
             _log.warning("device %s was closed after a fault: %s", self.info.name, fault)
 
 

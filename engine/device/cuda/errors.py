@@ -1,4 +1,4 @@
-"""CUDA's error codes, turned into errors that a person can act on."""
+"""CUDA's error codes as exceptions that say what to do."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from cuda.bindings import driver
 
 from engine.diagnostics import DeviceError
 
-# After one of these every further CUDA call of this process fails with the same code; resetting the primary context
-# does not help (measured for an illegal address, driver 580). By name, since older bindings lack the newest codes.
+# After one of these errors every CUDA call of this process fails with the same code; resetting the primary context does
+# not help (measured for an illegal address, driver 580). They are listed by name: older bindings lack the newest codes.
 STICKY = frozenset(
     "CUDA_ERROR_" + name
     for name in (
@@ -35,9 +35,9 @@ class DeviceFault(DeviceError):
 
 
 def check(result: tuple[Any, ...], call: str) -> Any:
-    """Return what a driver call returned besides its code; DeviceError that names `call` when it failed.
+    """Return the values of a driver call without its code; when it failed, raise a DeviceError that names `call`.
 
-    One value comes back as itself, several as a tuple, none as None.
+    One value is returned as itself, several as a tuple, none as None.
     """
     if result[0]:
         raise device_error(result[0], call)
@@ -47,11 +47,11 @@ def check(result: tuple[Any, ...], call: str) -> Any:
 
 
 def device_error(code: Any, call: str) -> DeviceError:
-    """Make the error for a failed call; a `DeviceFault` when the code is sticky."""
+    """Return the error for a failed call; a `DeviceFault` when the code is sticky."""
     _, text = driver.cuGetErrorString(code)
     reason = f"{code.name}, {text.decode()}" if text else code.name
     if code.name in STICKY:
-        # The call that reports a fault is often not the one that caused it: kernels run later than they are launched.
+        # The call that reports a fault is rarely the one that caused it: kernels run after their launch returns.
         return DeviceFault(
             f"{call} failed: {reason}. A kernel that ran before has faulted; the GPU stays unusable until this "
             "process ends: save the patch and restart"

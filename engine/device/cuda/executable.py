@@ -1,4 +1,4 @@
-"""Instantiated graphs."""
+"""Instantiated graphs, and updates of their kernel nodes in place."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _launch, _set_params = driver.cuGraphLaunch, driver.cuGraphExecKernelNodeSetPara
 
 
 class CudaExecutable:
-    """An instantiated graph, with prepared launch parameters for each kernel node that was updated once."""
+    """An instantiated graph, with prepared launch parameters for each kernel node that was ever updated."""
 
     def __init__(
         self, objects: DriverObjects, handle: Any, native: NativeGraph, records: tuple[NodeRecord, ...], images: Holds
     ) -> None:
-        # The driver names the nodes of an executable by those of the graph it came from, which so must outlive it.
+        # The driver names the nodes of an executable by those of its graph, which must outlive it for that.
         native.shared.hold()
         self._native = native
         self._handle = handle
         self._objects = objects
         self._token = objects.add(lambda: check(driver.cuGraphExecDestroy(handle), "cuGraphExecDestroy"))
         self._records = records
-        #: The driver's name of a kernel node, its launch, and what the driver reads of that.
+        #: The driver's handle of a kernel node, its launch, and the launch's structure that the driver reads.
         self._prepared: dict[GraphNode, tuple[Any, NativeLaunch, Any]] = {}
         self._images = images
         self._destroyed = False
@@ -58,8 +58,7 @@ class CudaExecutable:
     ) -> None:
         """Give a kernel node new arguments, a new launch or another function; DeviceError, and no change, if unfit.
 
-        With the kernel, argument block and launch that it had before it costs one driver call: that is the way to
-        pass on values that were written into the block.
+        With the same kernel, argument block and launch as before, it costs one driver call, as `refresh` does.
         """
         name, prepared, _ = self._prepared.get(node) or self._prepare(node)
         before = prepared.kernel
@@ -76,7 +75,7 @@ class CudaExecutable:
         self._images.drop(before.image)
 
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
-        """Pass on what was written into the argument blocks of kernel nodes: one driver call for each."""
+        """Let the driver copy the argument blocks of kernel nodes, by one driver call for each."""
         prepared, handle = self._prepared, self._handle
         for node in nodes:
             name, _, native = prepared.get(node) or self._prepare(node)
@@ -85,7 +84,7 @@ class CudaExecutable:
                 check(result, "updating a kernel node")
 
     def destroy(self) -> None:
-        """Give it back; a launch that is running is finished first. A second call does nothing."""
+        """Release it; the driver finishes a running launch first. A second call does nothing."""
         if not self._destroyed:
             self._destroyed = True
             self._objects.release(self._token)
@@ -94,7 +93,7 @@ class CudaExecutable:
             self._prepared.clear()
 
     def _prepare(self, node: GraphNode) -> tuple[Any, NativeLaunch, Any]:
-        """Make a node's parameters on its first update: most nodes of a patch are never updated."""
+        """Prepare a node's launch parameters at its first update: most nodes are never updated."""
         work = self._records[node].work if 0 <= node < len(self._records) else None
         if self._destroyed or not isinstance(work, KernelWork):
             raise DeviceError(f"node {node} must be a kernel node of a live executable")

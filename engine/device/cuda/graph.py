@@ -1,4 +1,4 @@
-"""Graphs on CUDA: the backend of `engine.device.graph`, which makes the driver's nodes."""
+"""The CUDA backend of `engine.device.graph`: it makes and changes the driver's nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from engine.device.tree import ROOT, GraphTree
 
 
 class CudaGraphBackend:
-    """A graph of the driver with every body and child graph in it; each of our nodes is one or more of the driver's."""
+    """A driver graph with every body and child graph in it; one node of ours is one or more of the driver's."""
 
     def __init__(self, objects: DriverObjects, context: Any, origin: CudaGraphBackend | None = None) -> None:
         self._objects = objects
@@ -41,14 +41,14 @@ class CudaGraphBackend:
         else:
             self.tree = origin.tree.clone()
             self._native = origin._native.clone(self.tree)
-            #: The modules of its kernels.
+            #: The modules whose kernels are in the graph.
             self._images = origin._images.copy()
-            #: For each kernel node, the version of the argument block that the driver has copied.
+            #: For each kernel node, the version of its argument block that the driver copied.
             self._versions = origin._versions.copy()
         self._launch = NativeLaunch()
 
     def clone(self) -> CudaGraphBackend:
-        """Return a clone with the same numbers of nodes; DeviceError where the driver makes none."""
+        """Return a clone whose nodes have the same numbers; DeviceError when the driver cannot clone the graph."""
         return CudaGraphBackend(self._objects, self._context, self)
 
     def create_condition(self, graph: int, default: int) -> Condition:
@@ -79,9 +79,9 @@ class CudaGraphBackend:
             nodes.append(self._make_other(work, graph, before))
 
     def unmake(self, first: GraphNode) -> None:
-        """Undo `make` for the nodes from `first` on: a child graph or a conditional node with the nodes in it."""
+        """Undo `make` for the nodes from `first` on, a child graph or a conditional node with the nodes in it."""
         native, nodes = self._native, self._native.nodes
-        if len(nodes) > first:  # the nodes in it go with it
+        if len(nodes) > first:  # destroying the first destroys the nodes in it
             for handle in nodes[first] or []:
                 check(driver.cuGraphDestroyNode(handle), "cuGraphDestroyNode")
         for index in range(first, len(nodes)):
@@ -116,18 +116,18 @@ class CudaGraphBackend:
         self._images.drop(own_kernel(old.kernel).image)
 
     def instantiate(self) -> CudaExecutable:
-        """Make an executable; it keeps the graph and its kernels as long as it needs them."""
+        """Make an executable, which keeps the driver's graph and the modules alive."""
         self._refresh()
         handle = check(driver.cuGraphInstantiate(self._native.graph(ROOT), 0), "instantiating a graph")
         return CudaExecutable(self._objects, handle, self._native, tuple(self.tree.nodes), self._images.copy())
 
     def destroy(self) -> None:
-        """Let go of the graph and of its kernels; executables go on."""
+        """Release the driver's graph and the modules; executables keep what they need."""
         self._native.shared.drop()
         self._images.clear()
 
     def _refresh(self) -> None:
-        """Have the driver copy the argument blocks that were written since it did: an executable begins with them."""
+        """Let the driver copy the argument blocks that were written since it last did, for a new executable."""
         records = self.tree.nodes
         for node, version in self._versions.items():
             work = records[node].work

@@ -1,4 +1,4 @@
-"""What a kernel launch hands to the driver, made once and changed in place."""
+"""Kernel launches as the driver reads them, and the checks before them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _NO_BLOCK = take(0)
 
 
 class NativeLaunch:
-    """One kernel launch as the driver reads it (`native`), with the array of argument addresses that it points to.
+    """A kernel launch as the driver reads it (`native`), with the array of argument addresses that it points to.
 
-    The driver copies launch and arguments while it is called. To launch again with changed values in the same argument
-    block, `native` is handed over as it is; that is what makes an update of a parameter cost a microsecond. To add many
-    nodes, one object is made to copy each in turn: only what differs from the node before is written.
+    The driver copies the launch and its arguments during a call. To pass on changed values of the same argument block,
+    `native` is handed over again as it is, so that a parameter update costs a microsecond. To add many nodes, one
+    object copies each of them in turn, and only what differs from the node before is written.
     """
 
     __slots__ = ("_block", "_layout", "_pointers", "_room", "arguments", "config", "kernel", "native")
@@ -34,13 +34,13 @@ class NativeLaunch:
         self.config = _NO_LAUNCH
         self.arguments: KernelArguments | None = None
         self.native: Any = driver.CUDA_KERNEL_NODE_PARAMS()
-        #: A block that argument blocks are copied into, and the layout for which the addresses are those in it.
+        #: A block into which `copy` copies, and the layout for which the address array points into it.
         self._block = _NO_BLOCK
         self._layout: ArgumentLayout | None = None
         self._point(1)
 
     def set(self, kernel: CudaKernel, config: LaunchConfig, arguments: KernelArguments) -> Any:
-        """Return `native` for a launch; DeviceError when the launch or the arguments do not fit the kernel."""
+        """Return `native` for a launch; DeviceError when the launch or the arguments don't fit the kernel."""
         if kernel is not self.kernel or (config is not self.config and config != self.config):
             self._change(kernel, config)
         self._write_addresses(kernel, arguments.layout, arguments.address)
@@ -49,9 +49,9 @@ class NativeLaunch:
         return self.native
 
     def copy(self, kernel: CudaKernel, config: LaunchConfig, arguments: KernelArguments) -> Any:
-        """Return `native` for a launch with the values as they are now; DeviceError as for `set`.
+        """Return `native` for a launch with a copy of the values; DeviceError as for `set`.
 
-        Values are copied in a tenth of the time in which the addresses of all arguments are written.
+        Copying the values takes a tenth of the time of writing the addresses of all arguments.
         """
         if kernel is not self.kernel or (config is not self.config and config != self.config):
             self._change(kernel, config)
@@ -72,12 +72,12 @@ class NativeLaunch:
         native.gridDimX, native.gridDimY, native.gridDimZ = config.grid
         native.blockDimX, native.blockDimY, native.blockDimZ = config.thread_block
         native.sharedMemBytes = config.shared_bytes
-        # Together with what was written: should the arguments not fit, the next launch is compared with this one.
+        # Noted now: if the arguments don't fit, the next launch is still compared with what was written.
         self.kernel, self.config = kernel, config
-        self._layout = None  # which may fit the kernel before alone
+        self._layout = None  # it was checked for the kernel before
 
     def _write_addresses(self, kernel: CudaKernel, layout: ArgumentLayout, address: int) -> None:
-        """Write where the arguments of a block at `address` lie."""
+        """Write the addresses of the arguments of a block at `address`."""
         sizes = layout.sizes
         if sizes != kernel.argument_sizes:
             raise _unfit(kernel, layout)
@@ -91,7 +91,7 @@ class NativeLaunch:
 
 
 def argument_pointers(kernel: CudaKernel, arguments: KernelArguments) -> Piece:
-    """Return the address of each argument in its block, as the driver wants them (`void**`)."""
+    """Return the addresses of all arguments in their block, as the driver reads them (`void**`)."""
     if arguments.layout.sizes != kernel.argument_sizes:
         raise _unfit(kernel, arguments.layout)
     pointers = take(8 * max(1, len(arguments.parameters)))
@@ -105,7 +105,7 @@ def _unfit(kernel: CudaKernel, layout: ArgumentLayout) -> DeviceError:
 
 
 def check_launch(kernel: CudaKernel, config: LaunchConfig) -> None:
-    """Raise DeviceError that says what must hold, where the driver would only say "invalid value"."""
+    """Raise a DeviceError that says what must hold; the driver would only say "invalid value"."""
     (gx, gy, gz), (bx, by, bz) = config.grid, config.thread_block
     if not (1 <= gx <= _GRID_LIMITS[0] and 1 <= gy <= _GRID_LIMITS[1] and 1 <= gz <= _GRID_LIMITS[2]):
         raise DeviceError(f"grid of kernel {kernel.name} must be from (1, 1, 1) to {_GRID_LIMITS}, got {config.grid}")

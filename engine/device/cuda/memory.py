@@ -18,7 +18,7 @@ _Attribute = driver.CUpointer_attribute
 
 
 class CudaMemory:
-    """Memory on the GPU: an allocation, or an array that somebody else owns."""
+    """Memory on the GPU: an allocation, or an array that another library owns."""
 
     __slots__ = ("_objects", "_pointer", "_token", "size_bytes")
 
@@ -59,17 +59,17 @@ def allocate(objects: DriverObjects, size_bytes: int) -> CudaMemory:
 
 
 def adopt(objects: DriverObjects, external: ExternalArray, ordinal: int) -> CudaMemory:
-    """Return memory that somebody else owns, after waiting for the stream that its producer named."""
+    """Return memory that another library owns, after waiting for the stream that its producer named."""
     size_bytes = writable_bytes(external, f"cuda:{ordinal}")
     _check_place(external.pointer, ordinal)
     if external.stream is not None:
         check(driver.cuStreamSynchronize(driver.CUstream(external.stream)), "waiting for an external array")
-    held = [external]  # the owner gets it back when nobody else holds its description
+    held = [external]  # `free` drops the reference that keeps the array
     return CudaMemory(objects, external.pointer, size_bytes, held.clear)
 
 
 def _check_place(pointer: int, ordinal: int) -> None:
-    """DeviceError unless an address is in memory of a GPU, or in managed memory, which every GPU may use."""
+    """Raise DeviceError unless an address is on this GPU or in managed memory, which every GPU may use."""
     code, is_managed = driver.cuPointerGetAttribute(_Attribute.CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer)
     if code == driver.CUresult.CUDA_ERROR_INVALID_VALUE:
         raise DeviceError(f"external array must be in memory that CUDA knows, got the address {pointer:#x}")
@@ -106,19 +106,19 @@ class CudaPinnedArray:
         self._token = objects.add(lambda: check(driver.cuMemFreeHost(handle), "cuMemFreeHost"))
 
     def free(self) -> None:
-        """Give it back; a second call does nothing."""
+        """Release it; a second call does nothing."""
         self._objects.release(self._token)
 
 
 def copy_address(end: Memory | PinnedArray, size_bytes: int, role: str) -> int:
-    """Return the address of one end of a copy; DeviceError when it has fewer bytes or is another device's array."""
+    """Return the address of one end of a copy; DeviceError when it has fewer bytes or is on another device."""
     if isinstance(end, CudaPinnedArray):
         address, size = end.address, int(end.array.nbytes)
     else:
         pointer = getattr(end, "pointer", None)
         if pointer is None:
             raise DeviceError(f"{role} must be memory of the CUDA device, got {type(end).__name__}")
-        address, size = int(pointer), end.size_bytes  # type: ignore[union-attr]  # what has a pointer is a Memory
+        address, size = int(pointer), end.size_bytes  # type: ignore[union-attr]  # it has a pointer, so it is a Memory
     if not 0 <= size_bytes <= size:
         raise DeviceError(f"{role} must hold {size_bytes} bytes, got {size}")
     return address

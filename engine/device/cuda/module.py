@@ -19,7 +19,7 @@ _Result = driver.CUresult
 _Option = driver.CUjit_option
 _Attribute = driver.CUfunction_attribute
 _LOG_BYTES = 16384
-# What a bad image gives; any other code is the device's trouble, not the kernel's.
+# The codes for a bad image; with any other code, the device failed and not the kernel.
 _BAD_IMAGE = frozenset(
     {
         _Result.CUDA_ERROR_INVALID_VALUE,
@@ -35,7 +35,7 @@ _BAD_IMAGE = frozenset(
 
 
 class CudaKernel:
-    """One entry point; dynamic shared memory comes on top of the static in `resources`."""
+    """One entry point; `resources` counts static shared memory only."""
 
     __slots__ = (
         "_allowed_shared_bytes",
@@ -63,7 +63,7 @@ class CudaKernel:
         self._allowed_shared_bytes = self._attribute(_Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 
     def allow_shared(self, size_bytes: int) -> None:
-        """Make launches with this much dynamic shared memory possible: more than 48 KB has to be asked for."""
+        """Allow launches with this much dynamic shared memory: the driver wants to be asked for more than 48 KB."""
         if size_bytes > self._allowed_shared_bytes:
             limit = _Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             result = driver.cuFuncSetAttribute(self.handle, limit, size_bytes)
@@ -80,13 +80,13 @@ class CudaKernel:
 
 
 class CudaModule:
-    """Loaded code; `unload` lets go of it, and the last graph that runs one of its kernels takes it away."""
+    """Loaded code. After `unload` it stays loaded until the last graph that uses one of its kernels is gone."""
 
     def __init__(self, objects: DriverObjects, image: str | bytes) -> None:
         handle = _load(image)
 
         def unload() -> None:
-            # A launch that is still running may be in this code.
+            # A launch that is still running may use this code.
             check(driver.cuCtxSynchronize(), "waiting to unload a module")
             check(driver.cuModuleUnload(handle), "cuModuleUnload")
 
@@ -112,7 +112,7 @@ class CudaModule:
         return tuple(self._kernels)
 
     def kernel(self, name: str) -> CudaKernel:
-        """Return one entry point, always the same object; KernelError that lists them when it is not there."""
+        """Return one entry point, always the same object; a KernelError for an unknown name lists all of them."""
         if not self._loaded:
             raise DeviceError(f"module must be loaded, got kernel {name} asked for after unload")
         if name not in self._kernels:
@@ -120,14 +120,14 @@ class CudaModule:
         return self._kernels[name]
 
     def unload(self) -> None:
-        """Let go of the code; a second call does nothing."""
+        """Release the code; a second call does nothing."""
         if self._loaded:
             self._loaded = False
             self._image.drop()
 
 
 def own_kernel(kernel: LoadedKernel) -> CudaKernel:
-    """Return the kernel as this device's; DeviceError when it is another device's or was unloaded."""
+    """Return a kernel of this device; DeviceError when it is another device's or was unloaded."""
     if not isinstance(kernel, CudaKernel):
         raise DeviceError(f"kernel {kernel.name} must be loaded on the CUDA device, got {type(kernel).__name__}")
     if not kernel.image.alive:
@@ -170,7 +170,7 @@ def _declared(image: str | bytes) -> dict[str, KernelSignature]:
     try:
         return parse(image).signatures
     except KernelError:
-        # The driver has accepted this text and knows the parameters' places; only their types stay unknown.
+        # The driver accepted this text and knows offsets and sizes; only the parameters' types stay unknown.
         return {}
 
 

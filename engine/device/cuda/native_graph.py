@@ -1,4 +1,4 @@
-"""A graph of the driver, with the driver's names for our graphs and nodes in it."""
+"""A driver graph, with the driver's handles of our graphs and nodes in it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from engine.device.nodes import ChildWork, NoWork
 from engine.device.protocol import GraphNode
 from engine.device.tree import ROOT, GraphTree
 
-#: A clone looks up the driver's nodes in the graph that it comes from, and that one in its own; at most so many.
+#: The longest chain of clones, each of which looks its nodes up by way of the one before.
 _MOST_ORIGINS = 8
 
 
 class NativeGraph:
-    """Owns a graph of the driver; `shared` says who still needs it.
+    """Owns a driver graph, which is destroyed when the last holder of `shared` drops it.
 
-    The nodes of a clone are looked up when they are needed, which is seldom: until all are, the graph that it was
-    cloned from has to stay.
+    The nodes of a clone are looked up when they are needed, which is rare. The driver finds them by the nodes of the
+    original, which therefore stays alive until the clone is gone or has found all.
     """
 
     def __init__(self, objects: DriverObjects, tree: GraphTree, handle: Any) -> None:
         self.shared = Shared(objects, self._release)
-        #: The driver's graph for each graph of the tree, and its nodes for each node; None is not looked up yet.
+        #: The driver's graph for each graph of the tree, and its nodes for each node; None when not looked up yet.
         self.graphs: list[Any] = [handle]
         self.nodes: list[list[Any] | None] = []
         self._objects, self._tree = objects, tree
@@ -36,7 +36,7 @@ class NativeGraph:
         self._clones: weakref.WeakSet[NativeGraph] = weakref.WeakSet()
 
     def clone(self, tree: GraphTree) -> NativeGraph:
-        """Return a clone, for a copy of the tree that this one has."""
+        """Return a clone that belongs to `tree`, a clone of this graph's tree."""
         if self._generation == _MOST_ORIGINS:
             self._find_all()
         handle = check(driver.cuGraphClone(self.graphs[ROOT]), "cloning a graph")
@@ -72,14 +72,14 @@ class NativeGraph:
         return handle
 
     def find_in_clones(self, nodes: Iterable[GraphNode]) -> None:
-        """Have the clones look up nodes that this graph is about to lose."""
+        """Let the clones look up nodes that this graph is about to lose."""
         for twin in self._clones:
             for node in nodes:
                 if node < len(twin.nodes):
                     twin.nodes_of(node)
 
     def _find_all(self) -> None:
-        """Look up everything, so that the graph this one was cloned from is not needed any more."""
+        """Look everything up, so that the original is no longer needed."""
         for node in range(len(self.nodes)):
             self.nodes_of(GraphNode(node))
         for number, owner in enumerate(self._tree.owners):

@@ -1,4 +1,4 @@
-"""Nodes as the driver makes them: each of ours is one or more of the driver's."""
+"""The driver's nodes for fills, copies, events, child graphs and conditional nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.device.nodes import ConditionalWork, CopyWork, EventWork, MemsetWork
 from engine.device.protocol import ConditionalKind, Memory, PinnedArray
 from engine.diagnostics import DeviceError
 
-# A row of a driver copy must be shorter than 2 GiB, so longer fills and copies become several nodes side by side.
+# A row of a driver copy must be shorter than 2 GiB, so longer fills and copies become several parallel nodes.
 PIECE_BYTES = 1 << 30
 
 _KINDS = {
@@ -70,8 +70,8 @@ def add_event(graph: Any, work: EventWork, before: list[Any]) -> Any:
 def add_child(graph: Any, before: list[Any]) -> tuple[Any, Any]:
     """Add a child graph node and return it with its graph, which is empty.
 
-    The driver copies the graph that it is given and says nothing of the nodes of the copy; nodes that are added to the
-    copy itself are known, and can be updated in an executable.
+    The driver copies the graph that it is given and does not tell the nodes of the copy. Nodes that are added to the
+    copy afterwards have handles, by which they can be updated in an executable.
     """
     empty = check(driver.cuGraphCreate(0), "cuGraphCreate")
     try:
@@ -97,7 +97,7 @@ def add_conditional(graph: Any, context: Any, work: ConditionalWork, before: lis
     parameters.conditional.ctx = context
     result = driver.cuGraphAddNode(graph, before, None, len(before), parameters)
     node = check(result, f"adding a conditional {work.kind.value} to a graph")
-    # What the parameters hold are views of the driver's own array.
+    # The parameters hold views of the driver's own array.
     return node, [driver.CUgraph(int(body)) for body in parameters.conditional.phGraph_out]
 
 
@@ -121,6 +121,6 @@ def _place(end: Memory | PinnedArray) -> tuple[Any, int, int]:
 
 
 def _check_size(what: str, size_bytes: int, available: int) -> None:
-    # Past its end lies other memory, or none: writing there changes another buffer or faults the GPU.
+    # A write past the end would change another buffer or fault the GPU.
     if not 0 <= size_bytes <= available:
         raise DeviceError(f"{what} must be from 0 to {available} bytes, got {size_bytes}")

@@ -1,4 +1,4 @@
-"""Who gives a driver object back, and when: on request, with the last of its users, or with the device."""
+"""When a driver object is released: on request, with its last user, or with the device."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ Release = Callable[[], None]
 
 
 class DriverObjects:
-    """Everything a device has made and not given back yet."""
+    """All driver objects that a device has made and not released yet."""
 
     def __init__(self) -> None:
         self._releases: dict[int, Release] = {}
         self._tokens = itertools.count()
 
     def add(self, release: Release) -> int:
-        """Take note of a driver object by the call that releases it; returns the token for `release`."""
+        """Enter a driver object by the call that releases it; return the token for `release`."""
         token = next(self._tokens)
         self._releases[token] = release
         return token
 
     def release(self, token: int) -> None:
-        """Release one object now; doing it twice does nothing."""
+        """Release one object now; a second call does nothing."""
         release = self._releases.pop(token, None)
         if release is not None:
             release()
 
     def release_all(self) -> None:
-        """Release what is left, the newest first: a graph goes before the module whose kernels it runs."""
+        """Release what is left, the newest first: a graph before the module whose kernels it runs."""
         for token in sorted(self._releases, reverse=True):
             self.release(token)
 
 
 class Shared:
-    """A driver object with several holders, such as a module and the graphs that run its kernels.
+    """A driver object with a count of its holders, such as a module that several graphs use.
 
-    The one who makes it is its first holder; it is released when the last one drops it.
+    Its maker is the first holder; it is released when the last holder drops it.
     """
 
     __slots__ = ("_holders", "_objects", "_token")
@@ -48,7 +48,7 @@ class Shared:
 
     @property
     def alive(self) -> bool:
-        """Whether anyone still holds it."""
+        """Whether it has a holder."""
         return self._holders > 0
 
     def hold(self) -> None:
@@ -56,20 +56,20 @@ class Shared:
         self._holders += 1
 
     def drop(self) -> None:
-        """Let go of it."""
+        """Give up one hold."""
         self._holders -= 1
         if self._holders == 0:
             self._objects.release(self._token)
 
 
 class Holds:
-    """The shared objects that someone holds, each once, and how often each is in use."""
+    """The shared objects of one holder, with the number of uses of each; each object is held once."""
 
     def __init__(self) -> None:
         self._uses: dict[Shared, int] = {}
 
     def hold(self, shared: Shared) -> None:
-        """Note one more use."""
+        """Count one more use."""
         uses = self._uses
         if shared in uses:
             uses[shared] += 1
@@ -78,14 +78,14 @@ class Holds:
             uses[shared] = 1
 
     def drop(self, shared: Shared) -> None:
-        """Note one use less; the object is let go of with the last."""
+        """Count one use less; the last one drops the object."""
         self._uses[shared] -= 1
         if not self._uses[shared]:
             del self._uses[shared]
             shared.drop()
 
     def copy(self) -> Holds:
-        """Return one with the same uses."""
+        """Return a copy with the same uses, which holds every object as well."""
         twin = Holds()
         twin._uses = self._uses.copy()
         for shared in twin._uses:
@@ -93,7 +93,7 @@ class Holds:
         return twin
 
     def clear(self) -> None:
-        """Let go of everything."""
+        """Drop everything."""
         for shared in self._uses:
             shared.drop()
         self._uses.clear()

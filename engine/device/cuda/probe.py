@@ -1,4 +1,4 @@
-"""What CUDA devices there are; asks the driver without making anything on a GPU."""
+"""The CUDA devices of this machine, asked of the driver without making anything on a GPU."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ OLDEST_CAPABILITY = (7, 5)
 
 
 def start_driver() -> int:
-    """Load and initialise the driver and return its number of devices; DeviceError with the reason when there are none.
+    """Initialise the driver and return its number of devices; DeviceError with the reason when there is none.
 
-    Can be called any number of times.
+    It may be called any number of times.
     """
     library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
@@ -49,7 +49,7 @@ def driver_version() -> str:
 
 
 def describe(ordinal: int) -> DeviceInfo:
-    """Return what there is to know of device `ordinal`; `start_driver` must have been called."""
+    """Describe device `ordinal`; `start_driver` must have been called."""
     handle = check(driver.cuDeviceGet(ordinal), "cuDeviceGet")
     title = check(driver.cuDeviceGetName(128, handle), "cuDeviceGetName").split(b"\0")[0].decode(errors="replace")
     major, minor = capability(handle)

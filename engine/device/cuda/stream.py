@@ -14,7 +14,7 @@ _synchronize = driver.cuStreamSynchronize
 
 
 class CudaEvent:
-    """A CUDA event with a time stamp (resolution about 0.5 us)."""
+    """A CUDA event with a time (resolution about 0.5 us)."""
 
     __slots__ = ("_objects", "_token", "handle")
 
@@ -35,7 +35,7 @@ class CudaEvent:
 
     @property
     def is_reached(self) -> bool:
-        """True when all work before the last record is done, and before the first one; asking never waits."""
+        """True when the work before the last record is done, or when nothing was recorded; asking never waits."""
         (code,) = driver.cuEventQuery(self.handle)
         if code == driver.CUresult.CUDA_ERROR_NOT_READY:
             return False
@@ -47,7 +47,7 @@ class CudaEvent:
         check(driver.cuEventSynchronize(self.handle), "waiting for an event")
 
     def destroy(self) -> None:
-        """Give it back; no graph that records it may be launched afterwards."""
+        """Release it; no graph that records it may be launched afterwards."""
         self._objects.release(self._token)
 
 
@@ -63,11 +63,11 @@ class CudaStream:
         self._token = objects.add(lambda: check(driver.cuStreamDestroy(handle), "cuStreamDestroy"))
 
     def record(self, event: Event) -> None:
-        """Record `event` after the work given so far."""
+        """Record `event` after the work so far."""
         check(driver.cuEventRecord(own_event(event).handle, self.handle), "cuEventRecord")
 
     def wait(self, event: Event) -> None:
-        """Have all work given later wait on the GPU for the last record of `event`; the caller does not wait."""
+        """Let later work of this stream wait on the GPU for the last record of `event`; the caller doesn't wait."""
         check(driver.cuStreamWaitEvent(self.handle, own_event(event).handle, 0), "having a stream wait for an event")
 
     def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
@@ -77,25 +77,25 @@ class CudaStream:
             check(driver.cuMemcpyAsync(to, at, size_bytes, self.handle), f"copy of {size_bytes} bytes")
 
     def synchronize(self) -> None:
-        """Wait until all work given so far is done."""
+        """Wait until all work so far is done."""
         result = _synchronize(self.handle)
         if result[0]:
             check(result, "waiting for a stream")
 
     def destroy(self) -> None:
-        """Give it back; work given before is still done."""
+        """Release it; the driver finishes its work first."""
         self._objects.release(self._token)
 
 
 def own_stream(stream: Stream) -> CudaStream:
-    """Return the stream as this device's; DeviceError when it is another device's."""
+    """Return a stream of this device; DeviceError when it is another device's."""
     if not isinstance(stream, CudaStream):
         raise DeviceError(f"stream must be a CUDA device's, got {type(stream).__name__}")
     return stream
 
 
 def own_event(event: Event) -> CudaEvent:
-    """Return the event as this device's; DeviceError when it is another device's."""
+    """Return an event of this device; DeviceError when it is another device's."""
     if not isinstance(event, CudaEvent):
         raise DeviceError(f"event must be a CUDA device's, got {type(event).__name__}")
     return event
