@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Slice:
+class TraceSlice:
     """Something that took time: on which track, from when, for how long (nanoseconds), and what to tell of it."""
 
     track: str
@@ -18,7 +18,7 @@ class Slice:
     details: Mapping[str, str | int] = field(default_factory=dict)
 
 
-def chrome_trace(slices: Iterable[Slice]) -> str:
+def chrome_trace(slices: Iterable[TraceSlice]) -> str:
     """Return the slices as Trace Event JSON; times there are microseconds from the first slice on."""
     ordered = sorted(slices, key=lambda item: item.start_ns)
     origin_ns = ordered[0].start_ns if ordered else 0

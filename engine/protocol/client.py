@@ -12,7 +12,7 @@ import numpy as np
 from engine.device.device import DeviceInfo
 from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch
-from engine.profiling.trace import Slice
+from engine.profiling.trace import TraceSlice
 from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, Undone
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
@@ -90,7 +90,7 @@ class Client:
         """
         return self._ask(Step(real_time))
 
-    def trace(self, frames: int) -> list[Slice]:
+    def trace(self, frames: int) -> list[TraceSlice]:
         """Do some frames with every kernel timed and return what took time; see `engine.profiling.trace`."""
         return self._ask(Trace(frames))
 

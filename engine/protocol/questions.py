@@ -11,7 +11,7 @@ import numpy as np
 from engine.device.device import DeviceInfo
 from engine.patch.changes import Change, PortRef
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.trace import Slice
+from engine.profiling.trace import TraceSlice
 from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Saved, SetProfiling
 from engine.protocol.pacing import Pacing
 
@@ -44,7 +44,7 @@ class Step(Question[FrameReport], frozen=True, tag=True):
     real_time: bool = False
 
 
-class Trace(Question[list[Slice]], frozen=True, tag=True):
+class Trace(Question[list[TraceSlice]], frozen=True, tag=True):
     """Do some frames with every kernel timed."""
 
     frames: int

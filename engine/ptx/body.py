@@ -11,7 +11,7 @@ from engine.ptx.constants import term
 from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
 from engine.ptx.lexer import Cursor, PtxSyntaxError
 from engine.ptx.operands import instruction_operands, with_elements
-from engine.ptx.scopes import Scope, declared_registers
+from engine.ptx.scopes import NameScope, declared_registers
 from engine.ptx.tree import (
     Guard,
     Instruction,
@@ -33,7 +33,7 @@ class BodyParser:
     """Parses one body into flat lists; read the attributes when `parse` has returned."""
 
     def __init__(
-        self, cursor: Cursor, files: dict[int, str], name: str, reachable: ChainMap[str, Variable], scope: Scope
+        self, cursor: Cursor, files: dict[int, str], name: str, reachable: ChainMap[str, Variable], scope: NameScope
     ) -> None:
         """`name` is the function's; `reachable` are the module's variables and the function's parameters.
 
@@ -62,7 +62,7 @@ class BodyParser:
         suffix = f"~{self._scopes}" if self._scopes else ""  # no name of PTX has a tilde
         self._scopes += 1
         before = self._scope
-        self._scope = Scope(before, suffix)
+        self._scope = NameScope(before, suffix)
         if formal:
             for name in formal:
                 base = name.rpartition(".")[0]
@@ -188,7 +188,7 @@ class BodyParser:
         self.body += with_elements(plain, operands, self._reachable, self.registers)
 
     def _resolve(self, name: str) -> Register | Symbol | Vector:
-        scope: Scope | None = self._scope
+        scope: NameScope | None = self._scope
         while scope is not None:
             found = scope.find(name)
             if found is not None:

@@ -11,11 +11,11 @@ from engine.ptx.lexer import Cursor
 from engine.ptx.tree import (
     Address,
     Float,
-    Group,
     Instruction,
     Integer,
     Negated,
     Operand,
+    OperandList,
     Pair,
     Part,
     Register,
@@ -68,7 +68,7 @@ def operand_list(cursor: Cursor, resolve: Resolve, end: str, *, groups: bool = F
 def operand(cursor: Cursor, resolve: Resolve, *, groups: bool = False) -> Operand:
     """Return one operand."""
     if groups and cursor.accept("("):
-        return Group(operand_list(cursor, resolve, ")"))
+        return OperandList(operand_list(cursor, resolve, ")"))
     first = _single(cursor, resolve)
     if cursor.accept("|"):
         return Pair(first, _single(cursor, resolve))

@@ -10,7 +10,7 @@ from engine.ptx.body import BodyParser, parameter_list
 from engine.ptx.constants import integer
 from engine.ptx.declarations import LINKAGES, SPACES, skip, variables
 from engine.ptx.lexer import Cursor, PtxSyntaxError, tokenize
-from engine.ptx.scopes import Scope, declared_registers
+from engine.ptx.scopes import NameScope, declared_registers
 from engine.ptx.signature import signatures, symbols
 from engine.ptx.tree import (
     Address,
@@ -47,7 +47,7 @@ class _ModuleParser:
         self._variables: dict[str, Variable] = {}
         self._aliases: dict[str, str] = {}
         #: Registers of the module, as PTX had them before version 3; every function has its own copy.
-        self._scope = Scope(None, "")
+        self._scope = NameScope(None, "")
         self._registers: dict[str, str] = {}
 
     def parse(self) -> PtxModule:

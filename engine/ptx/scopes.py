@@ -16,10 +16,10 @@ _COMPONENTS = {"x": "x", "y": "y", "z": "z", "w": "w", "r": "x", "g": "y", "b": 
 MAX_REGISTERS = 1 << 18
 
 
-class Scope:
+class NameScope:
     """The names declared between one pair of braces."""
 
-    def __init__(self, parent: Scope | None, suffix: str) -> None:
+    def __init__(self, parent: NameScope | None, suffix: str) -> None:
         self.parent = parent
         self.suffix = suffix
         #: Exact register names and, for `%r<10>`, the family's prefix with its count.
@@ -53,7 +53,7 @@ class Scope:
         return None
 
 
-def declared_registers(cursor: Cursor, scope: Scope) -> dict[str, str]:
+def declared_registers(cursor: Cursor, scope: NameScope) -> dict[str, str]:
     """Parse a declaration after `.reg`: return its registers with their types, and enter them in a scope."""
     components, ptx_type = 0, cursor.directive("a register type")
     if ptx_type in ("v2", "v4"):

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from engine.ptx.tree import (
     Address,
     Function,
-    Group,
     KernelParameter,
     KernelSignature,
     Operand,
+    OperandList,
     Pair,
     Symbol,
     SymbolValue,
@@ -124,7 +124,7 @@ def _symbols(operand: Operand) -> Iterator[str]:
     elif isinstance(operand, Address):
         if isinstance(operand.base, Symbol):
             yield operand.base.name
-    elif isinstance(operand, Vector | Group):
+    elif isinstance(operand, Vector | OperandList):
         for element in operand.elements:
             yield from _symbols(element)
     elif isinstance(operand, Pair):

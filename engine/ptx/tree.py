@@ -57,7 +57,7 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OperandList:
     """A parenthesised list: the arguments or results of a call."""
 
     elements: tuple[Operand, ...]
@@ -95,7 +95,7 @@ class Sink:
     """The destination `_`, which discards the value."""
 
 
-Operand = Register | Integer | Float | Symbol | Address | Vector | Group | Pair | Negated | Part | Sink
+Operand = Register | Integer | Float | Symbol | Address | Vector | OperandList | Pair | Negated | Part | Sink
 
 
 @dataclass(frozen=True, slots=True)

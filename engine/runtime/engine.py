@@ -22,7 +22,7 @@ from engine.kernel_sources.watcher import SourceWatcher
 from engine.patch.changes import BlockTypesChanged
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.trace import Slice
+from engine.profiling.trace import TraceSlice
 from engine.protocol.client import Client
 from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Message, Saved
 from engine.protocol.outbox import Outbox
@@ -121,7 +121,7 @@ class LocalEngine:
         with self.lock:
             return self.engine.frame(real_time=question.real_time)
 
-    def _trace(self, question: Trace) -> list[Slice]:
+    def _trace(self, question: Trace) -> list[TraceSlice]:
         with self.lock:
             return trace_frames(self.engine, question.frames)
 

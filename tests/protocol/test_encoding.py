@@ -19,7 +19,7 @@ from engine.blocktypes.parameters import UserArray
 from engine.device.external import describe_external
 from engine.diagnostics import DeviceError, WarploomError
 from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged
-from engine.profiling.trace import Slice
+from engine.profiling.trace import TraceSlice
 from engine.protocol.encoding import FromEngine, ToEngine, encode, make_decoder
 from engine.protocol.messages import Message, Viewing
 from engine.protocol.pacing import Pacing, PacingMode
@@ -171,4 +171,4 @@ def test_what_is_no_message_is_refused() -> None:
         with pytest.raises(msgspec.ValidationError):
             decoder.decode(encode(wrong))
     with pytest.raises(msgspec.DecodeError):
-        decoder.decode(encode(Slice("a", "b", 0, 1))[:-1])
+        decoder.decode(encode(TraceSlice("a", "b", 0, 1))[:-1])

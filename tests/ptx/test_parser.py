@@ -7,11 +7,11 @@ from engine.ptx import KernelParameter, PtxSyntaxError, parse
 from engine.ptx.tree import (
     Address,
     Float,
-    Group,
     Guard,
     Integer,
     Label,
     Negated,
+    OperandList,
     Pair,
     Register,
     Sink,
@@ -50,7 +50,8 @@ def body(text, declarations=".reg .pred %p<9>; .reg .b32 %r<99>; .reg .b64 %rd<9
         ("mov.u32 %r1, WARP_SZ;", (Register("%r1"), Integer(32))),
         ("mov.u32 %r1, 0xFFU;", (Register("%r1"), Integer(255))),
         ("mov.u32 %r1, 0b101;", (Register("%r1"), Integer(5))),
-        ("call.uni (a), f, (b, c);", (Group((Symbol("a"),)), Symbol("f"), Group((Symbol("b"), Symbol("c"))))),
+        ("call.uni (a), f, (b, c);",
+         (OperandList((Symbol("a"),)), Symbol("f"), OperandList((Symbol("b"), Symbol("c"))))),
         ("bar.sync 0;", (Integer(0),)),
     ],
 )  # fmt: skip

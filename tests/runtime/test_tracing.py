@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch
-from engine.profiling.trace import Slice, chrome_trace
+from engine.profiling.trace import TraceSlice, chrome_trace
 from tests.runtime.conftest import Kernels
 
 
@@ -45,7 +45,7 @@ def test_a_patch_with_mistakes_is_traced_as_it_runs(patch: Patch) -> None:
 
 def test_trace_events_are_in_microseconds_from_the_first_slice() -> None:
     """One complete event a slice, and one name a track, as the Trace Event format asks."""
-    slices = [Slice("gpu", "late", 5_000, 1_500, {"block": "b"}), Slice("engine", "early", 2_000, 9_000)]
+    slices = [TraceSlice("gpu", "late", 5_000, 1_500, {"block": "b"}), TraceSlice("engine", "early", 2_000, 9_000)]
     events = json.loads(chrome_trace(slices))["traceEvents"]
     assert {e["args"]["name"]: e["tid"] for e in events if e["ph"] == "M"} == {"engine": 1, "gpu": 2}
     complete = [(e["name"], e["tid"], e["ts"], e["dur"]) for e in events if e["ph"] == "X"]

@@ -7,37 +7,37 @@ import time
 from engine.blocktypes.entries import KernelEntry
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.profiling.levels import ProfilingLevel
-from engine.profiling.trace import Slice
+from engine.profiling.trace import TraceSlice
 from engine.runtime.frame.cuda_engine import CudaEngine
 
 
-def trace_frames(engine: CudaEngine, frames: int) -> list[Slice]:
+def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
     """Run `frames` frames at the per-kernel level and return what took time in each.
 
     The device's clock starts a frame's track where the engine launches it, so that both tracks line up to within the
     time of a launch.
     """
     engine.updates.set_profiling(ProfilingLevel.PER_KERNEL)
-    slices: list[Slice] = []
+    slices: list[TraceSlice] = []
     for _ in range(frames):
         start_ns = time.perf_counter_ns()
         report = engine.frame()
         duration_ns = time.perf_counter_ns() - start_ns
         details: dict[str, str | int] = {"frame": report.frame, "update": report.update_level.name}
-        slices.append(Slice("engine", f"frame {report.frame}", start_ns, duration_ns, details))
+        slices.append(TraceSlice("engine", f"frame {report.frame}", start_ns, duration_ns, details))
         if engine.updates.compiled is not None:
             slices += _device_slices(engine, engine.updates.compiled)
     return slices
 
 
-def _device_slices(engine: CudaEngine, compiled: CompiledGraph) -> list[Slice]:
+def _device_slices(engine: CudaEngine, compiled: CompiledGraph) -> list[TraceSlice]:
     slices = []
     launches = {kernel.operation: kernel.config for kernel in compiled.kernels}
     for label, (offset_ns, duration_ns) in compiled.span_intervals(engine.graph_start).items():
         node, _, index = label.partition("#")
         start_ns = engine.launched_ns + offset_ns
         if not index:  # a patch with mistakes runs on as it was built, with its blocks timed as a whole
-            slices.append(Slice(engine.device.info.name, node, start_ns, duration_ns, {"block": node}))
+            slices.append(TraceSlice(engine.device.info.name, node, start_ns, duration_ns, {"block": node}))
             continue
         operation = compiled.plan.operations[int(index)]
         entry = operation.entry
@@ -46,5 +46,5 @@ def _device_slices(engine: CudaEngine, compiled: CompiledGraph) -> list[Slice]:
         launch = launches.get(int(index))
         if launch is not None:
             details |= {"grid": str(launch.grid), "thread_block": str(launch.thread_block)}
-        slices.append(Slice(engine.device.info.name, f"{node}: {name}", start_ns, duration_ns, details))
+        slices.append(TraceSlice(engine.device.info.name, f"{node}: {name}", start_ns, duration_ns, details))
     return slices

@@ -10,11 +10,11 @@ from engine.diagnostics import KernelError
 from engine.ptx.tree import (
     Address,
     Function,
-    Group,
     Instruction,
     Label,
     Negated,
     Operand,
+    OperandList,
     Pair,
     Part,
     Register,
@@ -42,7 +42,7 @@ def registers(operand: Operand) -> Iterator[str]:
             yield operand.base.name
         for item in operand.coordinates:
             yield from registers(item)
-    elif isinstance(operand, Vector | Group):
+    elif isinstance(operand, Vector | OperandList):
         for item in operand.elements:
             yield from registers(item)
     elif isinstance(operand, Pair):

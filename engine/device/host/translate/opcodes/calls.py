@@ -12,7 +12,7 @@ from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.special_registers import launch_field, linear_thread
 from engine.device.host.translate.types import bits, llvm_type
 from engine.diagnostics import KernelError
-from engine.ptx.tree import Group, Instruction, Operand, Register, Symbol, Variable, Vector
+from engine.ptx.tree import Instruction, Operand, OperandList, Register, Symbol, Variable, Vector
 
 # Functions that every kernel may call without their being in its module: printf, assert, malloc and free.
 
@@ -101,11 +101,11 @@ def frame() -> str:
 @opcode("call")
 def _call(body: Body, instruction: Instruction) -> None:
     operands = list(instruction.operands)
-    results = operands.pop(0) if isinstance(operands[0], Group) else Group(())
+    results = operands.pop(0) if isinstance(operands[0], OperandList) else OperandList(())
     target = operands.pop(0)
-    arguments = operands.pop(0) if operands and isinstance(operands[0], Group) else Group(())
-    assert isinstance(results, Group)
-    assert isinstance(arguments, Group)
+    arguments = operands.pop(0) if operands and isinstance(operands[0], OperandList) else OperandList(())
+    assert isinstance(results, OperandList)
+    assert isinstance(arguments, OperandList)
     if isinstance(target, Symbol):
         callee = body.callees.get(target.name)
         if callee is None and target.name in FUNCTIONS:
@@ -125,8 +125,8 @@ def _call(body: Body, instruction: Instruction) -> None:
 def _pass(
     body: Body,
     instruction: Instruction,
-    results: Group,
-    arguments: Group,
+    results: OperandList,
+    arguments: OperandList,
     result_variables: tuple[Variable, ...],
     parameters: tuple[Variable, ...],
 ) -> tuple[list[str], list[tuple[Operand, str, str]]]:
@@ -182,7 +182,12 @@ def _places(body: Body, slot: str, operand: Operand, ptx_type: str) -> list[tupl
 
 
 def _indirect(
-    body: Body, instruction: Instruction, target: Register, results: Group, arguments: Group, rest: list[Operand]
+    body: Body,
+    instruction: Instruction,
+    target: Register,
+    results: OperandList,
+    arguments: OperandList,
+    rest: list[Operand],
 ) -> None:
     """Call whichever function of a fitting shape the register's number stands for; any other number is a fault."""
     code = body.code

@@ -11,12 +11,12 @@ from engine.diagnostics import KernelError
 from engine.ptx.tree import (
     Address,
     Function,
-    Group,
     Guard,
     Instruction,
     Label,
     Negated,
     Operand,
+    OperandList,
     Pair,
     Part,
     Register,
@@ -157,7 +157,7 @@ class _Inliner:
         callee = self._functions[name]
         if name in chain:
             raise _recursive(call, name)
-        groups = [operand for operand in call.operands if isinstance(operand, Group)]
+        groups = [operand for operand in call.operands if isinstance(operand, OperandList)]
         given = [operand for group in groups for operand in group.elements]
         formal = [*callee.results, *callee.parameters]
         if len(given) != len(formal):
@@ -232,8 +232,8 @@ def _renamed(item: Statement, names: dict[str, str], registers: dict[str, str], 
             return Address(operand(value.base), value.offset, tuple(map(operand, value.coordinates)))  # type: ignore[arg-type]  # a base stays a base
         if isinstance(value, Vector):
             return Vector(tuple(map(operand, value.elements)))
-        if isinstance(value, Group):
-            return Group(tuple(map(operand, value.elements)))
+        if isinstance(value, OperandList):
+            return OperandList(tuple(map(operand, value.elements)))
         if isinstance(value, Pair):
             return Pair(operand(value.first), operand(value.second))
         return value

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.passes.lowering import Lower, Rewriter, lowers
-from engine.ptx.tree import Address, Group, Guard, Instruction, Integer, Operand, Register, Symbol, Variable, Vector
+from engine.ptx.tree import (
+    Address,
+    Guard,
+    Instruction,
+    Integer,
+    Operand,
+    OperandList,
+    Register,
+    Symbol,
+    Variable,
+    Vector,
+)
 
 _CLUSTER_BARRIER = 16
 
@@ -45,7 +56,7 @@ def _set_condition(rewriter: Rewriter, instruction: Instruction) -> None:
     if not isinstance(target, Symbol) or target.name != NAME:
         rewriter.done.append(instruction)
         return
-    given = groups[0].elements if groups and isinstance(groups[0], Group) else ()
+    given = groups[0].elements if groups and isinstance(groups[0], OperandList) else ()
     if len(given) != 2:
         raise unsupported(instruction, f"pass a handle and a value to {NAME}")
     handle, value = _value(rewriter, given[0], "b64"), _value(rewriter, given[1], "b32")

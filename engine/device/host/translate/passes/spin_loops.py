@@ -21,7 +21,18 @@ from engine.device.host.translate.analysis.control_flow import (
     registers,
     used,
 )
-from engine.ptx.tree import Address, Function, Group, Guard, Instruction, Integer, Label, Register, Statement, Symbol
+from engine.ptx.tree import (
+    Address,
+    Function,
+    Guard,
+    Instruction,
+    Integer,
+    Label,
+    OperandList,
+    Register,
+    Statement,
+    Symbol,
+)
 
 # Loops that count: they end whatever other threads do.
 
@@ -175,7 +186,7 @@ def _may_spin(loop: Loop, flow: ControlFlow, racy: Set[str]) -> bool:
 def _results(instruction: Instruction) -> set[str]:
     """Return the registers that an instruction writes, or the variables that take a call's results."""
     first = instruction.operands[0] if instruction.operands else None
-    if instruction.opcode == "call" and isinstance(first, Group):
+    if instruction.opcode == "call" and isinstance(first, OperandList):
         return {item.name for item in first.elements if isinstance(item, Symbol | Register)}
     return defined(instruction)
 
