@@ -83,9 +83,9 @@ class BlockSearch(QObject):
 
 
 def _that_fit(found: list[type[Block]], spec: End) -> list[type[Block]]:
-    """Block types with an end for `spec`; those that take anything, or convert it, come last: they say the least of it.
+    """Return the block types that have an end for `spec`; those that take any type, or convert it, come last.
 
-    A value is mostly wanted by a value block, though it could drive a parameter of nearly any other.
+    For a value, value blocks come first, although it could drive a parameter of nearly any block.
     """
     ends = [(block_type, best_end(block_type, spec)) for block_type in found]
     fitting = [

@@ -36,8 +36,8 @@ class Canvas(QWidget):
     """A view of one patch. Gestures become edits of the patch; what is seen follows the patch's changes alone."""
 
     selection_changed = Signal(list)  # node ids
-    refused = Signal(str)  # why something that was asked for is not done
-    connections_selected = Signal(bool)  # whether any is
+    refused = Signal(str)  # why an edit is refused
+    connections_selected = Signal(bool)  # whether any connection is selected
     node_activated = Signal(str)  # double-clicked
     menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a position of the screen
 
@@ -71,7 +71,7 @@ class Canvas(QWidget):
         self._view.connections_cut.connect(self._cut)
         self._view.slider_moved.connect(self._slide)
         self._view.hovering_ended.connect(self._notice.hide)
-        self._connecting.told.connect(self._tell)
+        self._connecting.promised.connect(self._tell)
         self._connecting.warned.connect(self._say)
         self._connecting.hushed.connect(self._notice.hide)
         self._view.node_double_clicked.connect(self.node_activated)
@@ -107,7 +107,7 @@ class Canvas(QWidget):
         return self._view.viewport()
 
     def show_report(self, report: FrameReport) -> None:
-        """Show states and times of a frame; tooltips tell from it too."""
+        """Show states and times of a frame, also in tooltips."""
         self._display.show_report(report)
 
     @property
@@ -124,7 +124,7 @@ class Canvas(QWidget):
         self._view.show_rect(self._scene.rect_of(self._scene.nodes))
 
     def fit_selection(self) -> None:
-        """Bring the selected nodes into view; the whole patch when none is selected."""
+        """Bring the selected nodes into view, or the whole patch when none is selected."""
         self._view.show_rect(self._scene.rect_of(self.selected() or self._scene.nodes))
 
     # Selection
@@ -157,7 +157,7 @@ class Canvas(QWidget):
             self.connections_selected.emit(has_connections)
 
     def _open_menu(self, hit: object, position: QPoint) -> None:
-        """Ask for the menu of what lies under the pointer, which is selected first."""
+        """Select what is under the pointer and ask for its menu."""
         match hit:
             case Connection():
                 self._scene.select_connection(hit)
@@ -190,7 +190,7 @@ class Canvas(QWidget):
     # Connecting
 
     def set_costing(self, cost: Costing | None) -> None:
-        """Say what a connection would cost while it is dragged, as `cost` tells."""
+        """Show what a connection would cost while it is dragged; `cost` returns it."""
         self._connecting.cost = cost
 
     def _search_for_end(self, point: QPointF, start: PortRef) -> None:

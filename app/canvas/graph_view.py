@@ -1,4 +1,4 @@
-"""The view of the scene: selection, tooltips, and the gestures that ask for an edit. It edits nothing itself."""
+"""The view of the scene: selection, tooltips, and gestures, which ask for edits but make none."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from app.theme import colours
 from app.widgets.tooltip import as_html
 from engine.patch.changes import Connection, PortRef
 
-#: What lies under the pointer: a port, a connection, or a node's id.
+#: What is under the pointer: a port, a connection, or a node's id.
 Hit = PortRef | Connection | str
 
 
@@ -51,7 +51,7 @@ class GraphView(ZoomableView):
     move_refused = Signal(str)  # why nodes that are dragged can't be dropped where the pointer is
     slider_moved = Signal(SliderMove)
     connections_cut = Signal(list)  # Connections
-    hovering_ended = Signal()  # nothing is to be said of the dragged nodes
+    hovering_ended = Signal()  # a drop of the dragged nodes would not be refused
     node_double_clicked = Signal(str)
     connection_double_clicked = Signal(Connection)
     canvas_double_clicked = Signal()
@@ -92,7 +92,7 @@ class GraphView(ZoomableView):
         return self.mapToScene(position)
 
     def hit(self, position: QPoint) -> Hit | None:
-        """Return what lies at a position of the viewport."""
+        """Return what is at a position of the viewport."""
         point = self.mapToScene(position)
         if port := self._graph.port_at(point, REACH / self.zoom):
             return port.ref
@@ -120,7 +120,7 @@ class GraphView(ZoomableView):
     # Mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin what the button, the modifiers and the place mean."""
+        """Start the gesture that the button, the modifiers and the place mean."""
         position = event.position().toPoint()
         self._pressed_at = self.cursor_position = position
         button = event.button()
@@ -162,7 +162,7 @@ class GraphView(ZoomableView):
         return True
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Go on with what the press began."""
+        """Continue the gesture that the press started."""
         position = event.position().toPoint()
         self.cursor_position = position
         point = self.mapToScene(position)
@@ -192,7 +192,7 @@ class GraphView(ZoomableView):
                 self.hovering_ended.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Finish what the press began, and ask for the edit it means."""
+        """Finish the gesture that the press started, and ask for its edit."""
         position = event.position().toPoint()
         moved = is_apart(position, self._pressed_at)
         self._edge_scroll.stop()
@@ -230,7 +230,7 @@ class GraphView(ZoomableView):
                 self.node_double_clicked.emit(node_id)
 
     def _go_on_dragging(self) -> None:
-        """The view moved under the pointer, which for a drag is as if the pointer had moved."""
+        """Continue a drag after the view moved under the pointer, as if the pointer had moved."""
         self.mouseMoveEvent(left_move(self, self.cursor_position))
 
     # Keys
@@ -244,7 +244,7 @@ class GraphView(ZoomableView):
             self.menu_requested.emit(selected[0] if selected else None, self.viewport().mapToGlobal(place))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Cancel a drag; every other key is the canvas's."""
+        """Cancel a drag; leave every other key to the canvas."""
         if event.key() == Qt.Key.Key_Escape and (self._connecting.is_on or self._node_drag.is_on):
             self.cancel_drag()
         else:
@@ -262,7 +262,7 @@ class GraphView(ZoomableView):
     # Tooltips and background
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Say what lies under the pointer, made when it is asked for."""
+        """Show a tooltip, whose text is made only now."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             hit = self.hit(event.pos())
             if hit is None or self._connecting.is_on:
@@ -273,13 +273,13 @@ class GraphView(ZoomableView):
         return super().viewportEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint, and note how long it takes: what is only nice to see must not make the canvas slow."""
+        """Paint, and note how long it takes: live values are painted less often when painting is slow."""
         start_s = time.perf_counter()
         super().paintEvent(event)
         self.paint_s = time.perf_counter() - start_s
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        """Paint what lies behind the nodes."""
+        """Paint the background."""
         paint_background(painter, QRectF(rect), colours.current(), self.zoom)
 
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:

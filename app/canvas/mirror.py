@@ -1,4 +1,4 @@
-"""Keeps the scene equal to the patch: every change of the patch, whoever made it, is shown once."""
+"""Keeps the scene equal to the patch: shows every change once, whoever made it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from engine.patch.document import Patch
 
 
 class Mirror:
-    """Follows one patch until `stop`. `structure_changed` is called before nodes or connections come or go."""
+    """Follows one patch until `stop`. It calls `structure_changed` before nodes or connections come or go."""
 
     def __init__(self, patch: Patch, scene: GraphScene, structure_changed: Callable[[], None]) -> None:
         self._patch = patch
@@ -36,7 +36,7 @@ class Mirror:
         self.stop = patch.subscribe(self._follow)
 
     def refresh(self, node_id: str) -> None:
-        """Show a node's model anew."""
+        """Show a node as it is now."""
         self._scene.nodes[node_id].set_model(node_view_model(self._patch, node_id))
         self._show_region(node_id)
 
@@ -77,7 +77,7 @@ class Mirror:
                 self._follow_types(types)
 
     def _follow_types(self, types: frozenset[str]) -> None:
-        """Show nodes as their types are now; connections at ports that are gone dangle."""
+        """Show nodes as their types are now; connections at removed ports dangle."""
         changed = [node.id for node in self._patch.nodes.values() if node.type in types]
         if changed:
             self._structure_changed()
@@ -96,7 +96,7 @@ class Mirror:
             self._scene.regions.show(node_id, model)
 
     def _show_ends(self, connection: Connection) -> None:
-        """Give the nodes the ports that a connection brings: driven parameters, and those that only it names."""
+        """Add the ports that exist because of a connection: driven parameters, and dangling ports."""
         for ref, is_input in _ends(connection):
             if (ref.port, is_input) not in self._scene.nodes[ref.node].ports:
                 self.refresh(ref.node)

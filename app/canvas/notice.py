@@ -1,4 +1,4 @@
-"""A short message near the pointer that goes away by itself."""
+"""A short message near the pointer that disappears by itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDTH = 360
 
 
 class Notice(QLabel):
-    """The message; it lets clicks through and stays inside its parent."""
+    """A message that lets clicks through and stays inside its parent."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

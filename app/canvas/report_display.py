@@ -15,7 +15,7 @@ from engine.protocol.messages import FrameReport, NodeState
 
 _BADGE_INTERVAL_MS = 200
 _VALUE_INTERVAL_MS = 80  # values are watched, not only read
-_VALUE_SHARE = 0.1  # of the UI's time goes into painting them, and no more as long as they are not too slow then
+_VALUE_SHARE = 0.1  # of the UI's time may go into painting values, down to the slowest interval
 _SLOWEST_VALUES_MS = 500
 
 
@@ -29,7 +29,7 @@ class VisiblePart:
 
 
 class ReportDisplay(QObject):
-    """Takes every report; the newest one is `report`. `visible_part` tells what can be seen of the scene."""
+    """Takes every report and keeps the newest as `report`; `visible_part` returns what can be seen of the scene."""
 
     def __init__(self, scene: GraphScene, visible_part: Callable[[], VisiblePart], parent: QObject) -> None:
         super().__init__(parent)
@@ -43,7 +43,7 @@ class ReportDisplay(QObject):
         """Show a report."""
         is_other = self.report is None or report.nodes is not self.report.nodes
         self.report = report
-        if is_other:  # the engine makes them anew when there is something new to tell of a node
+        if is_other:  # the engine makes another dict when something about a node is new
             self._show_states(report)
         self._badges.ask()
         self._values.ask()
@@ -71,7 +71,7 @@ class ReportDisplay(QObject):
                 view.show_badge(badge, seen=seen)
 
     def _show_values(self) -> None:
-        """Repaint the numbers that changed, where they can be seen; all others are painted when they come into view."""
+        """Repaint the numbers that changed and can be seen; others are painted when they come into view."""
         assert self.report is not None
         self._scene.values.clear()
         self._scene.values.update(self.report.values)

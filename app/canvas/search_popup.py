@@ -83,13 +83,13 @@ class SearchPopup(QFrame):
         self.field.setFocus()
 
     def close_search(self) -> None:
-        """Hide the search and give the focus back."""
+        """Hide the search and return the focus."""
         if self.isVisible():
             self.hide()
             self._room.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let the field's keys move in the list; close when the person goes elsewhere."""
+        """Let the field's keys move the selection; close when the focus leaves."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return self._handle_key(event.key())
         if event.type() == QEvent.Type.FocusOut and not self.isAncestorOf(self.window().focusWidget()):
@@ -124,7 +124,7 @@ class SearchPopup(QFrame):
         self._resize_to_rows()
 
     def _resize_to_rows(self) -> None:
-        """Cover no more of the patch than the found block types need."""
+        """Make the popup as small as the found block types allow."""
         frame = 3 * 8 + self.field.sizeHint().height()
         rows = min(max(self.list.count(), 1), _ROWS)
         self.resize(QSize(_WIDTH, frame + rows * _ROW).boundedTo(self._room.size() - QSize(16, 16)))
@@ -140,7 +140,7 @@ class _Delegate(QStyledItemDelegate):
     """A row: title and category, and under them the summary."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """Every row is as high."""
+        """Return the height of every row."""
         return QSize(0, _ROW)
 
     def paint(

@@ -22,7 +22,7 @@ from engine.patch.document import Patch
 class SelectionEdits(QObject):
     """Edits of what is selected in `scene`, each one undo step of the patch; `pointer` says where to paste."""
 
-    refused = Signal(str)  # why something is not done
+    refused = Signal(str)  # why an edit is refused
 
     def __init__(self, scene: GraphScene, pointer: Callable[[], QPointF], parent: QObject) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class SelectionEdits(QObject):
             node_edits.delete(self.patch, nodes, connections)
 
     def disconnect_all(self) -> None:
-        """Take away the selected connections, and all connections of the selected nodes."""
+        """Remove the selected connections, and all connections of the selected nodes."""
         if self.patch is None:
             return
         nodes, chosen = set(self._scene.selected_nodes()), set(self._scene.selected_connections())
@@ -70,7 +70,7 @@ class SelectionEdits(QObject):
             self._paste(node_edits.copied(self.patch, nodes), None, "Duplicate", scope)
 
     def nudge(self, dx: int, dy: int, gesture: object) -> None:
-        """Move the selected nodes, and what lies in selected regions, by steps of the canvas grid.
+        """Move the selected nodes, and those in selected regions, by steps of the canvas grid.
 
         Edits of one `gesture` are one undo step.
         """
@@ -108,14 +108,14 @@ class SelectionEdits(QObject):
                 regions.move_into(self.patch, nodes, scope)
 
     def take_out(self) -> None:
-        """Put the selected nodes into what lies around their regions."""
+        """Move the selected nodes out of their regions."""
         nodes = self._scene.selected_nodes()
         if self.patch is not None and self.has_members():
             with self._saying_refusals():
                 regions.take_out(self.patch, nodes)
 
     def has_members(self) -> bool:
-        """Return whether any of the selected nodes lies in a region."""
+        """Return whether any of the selected nodes is in a region."""
         return any(self._scene.regions.scope_of(node) for node in self._scene.selected_nodes())
 
     def scopes_to_enter(self) -> dict[str, str]:

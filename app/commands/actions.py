@@ -16,7 +16,7 @@ _ICON = 20
 
 @dataclass(frozen=True)
 class Command:
-    """Something a person can do: its name, icon and keys, and what it calls.
+    """Something a person can do: its name, icon and keys, and the function that does it.
 
     A command with `checked` shows a state; commands of one `group` exclude each other. `canvas_only` keys work only
     while the canvas has the focus, because they mean something else in a panel.
@@ -34,7 +34,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The text without its mnemonic and without what says that it asks first."""
+        """The text without its mnemonic and its ellipsis."""
         return self.text.replace("&", "").removesuffix(" …")
 
 
@@ -80,7 +80,7 @@ class Actions:
         return toolbar
 
     def set_enabled(self, commands: Sequence[str], enabled: bool) -> None:
-        """Allow commands, or not; a menu's id stands for all that is in it."""
+        """Enable or disable commands; a menu's id stands for everything in it."""
         for command in commands:
             self[command].setEnabled(enabled)
 

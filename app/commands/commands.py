@@ -1,4 +1,4 @@
-"""Every command of the editor, and where it is in the menus and the toolbar: the one table to add one to."""
+"""Every command of the editor, and its place in the menus and the toolbar: the one table to add to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.protocol.pacing import PacingMode
 
 #: Commands that need a selected block.
 NEEDS_NODE = ("cut", "copy", "duplicate", "rename", "fit_selection", "open_kernel", "wrap_in", "move_into")
-#: Commands that need a selected block that lies in a region.
+#: Commands that need a selected block in a region.
 NEEDS_MEMBER = ("take_out",)
 #: Commands that need a selected connection.
 NEEDS_CONNECTION = ("insert_block",)
@@ -44,7 +44,7 @@ _WRAPS = {"if": ("&If", "If"), "if_else": ("If &else", "If else"), "while": ("&W
 
 
 class CommandWindow(Protocol):
-    """What the commands need of the window."""
+    """What the commands need from the window."""
 
     files: FileCommands
     session: Session
@@ -106,11 +106,16 @@ def make_commands(window: CommandWindow) -> list[Command]:
             )
             for kind, (text, kind_name) in _WRAPS.items()
         ),
-        Command("take_out", "&Take out of region", canvas.edits.take_out, help="Into what lies around the region"),
+        Command(
+            "take_out",
+            "&Take out of region",
+            canvas.edits.take_out,
+            help="Move the blocks to the scope around their region",
+        ),
         Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), canvas_only=True),
         Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), canvas_only=True),
         Command("play", "&Play or pause", window.toggle_running, "pause", ("Space",)),
-        Command("step", "&Step one frame", session.step, "step", (".",), "Pause, and do one frame"),
+        Command("step", "&Step one frame", session.step, "step", (".",), "Pause, and run one frame"),
         Command(
             "reset", "&Reset state", lambda: session.post(Reset()), "to_start", ("Ctrl+R",), "Begin again at frame 0"
         ),
@@ -186,7 +191,7 @@ MENUS = (
     Menu("&Help", ("block_help", "shortcuts", "about")),
 )
 
-#: Menus of what lies under the pointer on the canvas: commands, and menus of the menu bar by their ids.
+#: Menus for what is under the pointer on the canvas: commands, and menus of the menu bar by their ids.
 CONTEXT_MENUS: dict[str, tuple[str | None, ...]] = {
     "node": (
         *("rename", None, "cut", "copy", "duplicate", "delete", None, "disconnect", "fit_selection", None),
@@ -215,7 +220,7 @@ def _pacings(session: Session) -> list[Command]:
     choices: list[tuple[str, str, str, PacingMode, float | None]] = [
         ("display", "&Display's rate", "As many frames a second as the window's screen shows", display, None),
         *((str(rate), f"{rate} a second", "", PacingMode.FIXED, float(rate)) for rate in PACING_RATES),
-        ("free", "&Free", "Each frame follows the one before at once", free, None),
+        ("free", "&Free", "Each frame starts as soon as the one before ends", free, None),
     ]
     return [
         Command(

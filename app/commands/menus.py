@@ -92,7 +92,7 @@ def open_context_menu(parent: QWidget, actions: Actions, kind: str, position: QP
 
 
 class Availability(QObject):
-    """Keeps commands usable while there is something for them to do, and undo and redo named for what they would do."""
+    """Enables commands while they have something to do, and names undo and redo for what they would do."""
 
     def __init__(self, parent: QObject, session: Session, canvas: Canvas, actions: Actions) -> None:
         super().__init__(parent)
@@ -106,7 +106,7 @@ class Availability(QObject):
         self._actions.set_enabled(NEEDS_PATCH, self._session.patch is not None)
 
     def follow_history(self) -> None:
-        """There is something else to undo or to redo."""
+        """Something else can be undone or redone."""
         history = self._session.patch.history if self._session.patch else None
         for command, word, name in (
             ("undo", "&Undo", history.undo_name if history else None),
@@ -117,7 +117,7 @@ class Availability(QObject):
             action.setEnabled(name is not None)
 
     def follow_selection(self) -> None:
-        """Something else is selected on the canvas, or lies in another region."""
+        """The selection changed, or the regions of what is selected."""
         has_nodes, has_connections = bool(self._canvas.selected()), self._canvas.has_selected_connections
         self._actions.set_enabled(NEEDS_NODE, has_nodes)
         self._actions.set_enabled(NEEDS_CONNECTION, has_connections)

@@ -33,7 +33,7 @@ class Help(EmptyState):
             self.refresh()
 
     def refresh(self) -> None:
-        """Write the help anew, in the colours of the present theme."""
+        """Write the help again, in the colours of the current theme."""
         self.set_filled(self._block_type is not None)
         if self._block_type is not None:
             theme = colours.current()

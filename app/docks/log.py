@@ -23,7 +23,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class Kind(Enum):
-    """What an entry tells of."""
+    """The kind of an entry."""
 
     FILE = "file"
     MESSAGE = "message"
@@ -165,27 +165,27 @@ _SHOWN_MS = 8000
 
 
 class Messages:
-    """Says things in one status bar and one log."""
+    """Shows messages in one status bar and keeps them in one log."""
 
     def __init__(self, status_bar: QStatusBar, log: Log) -> None:
         self._status_bar, self._log = status_bar, log
 
     def show(self, text: str) -> None:
-        """Say something."""
+        """Show a message."""
         self._log.add_message(text)
         self._status_bar.showMessage(text, _SHOWN_MS)
 
     def show_fault(self, text: str) -> None:
-        """Say what went wrong."""
+        """Show an error."""
         self._log.add_error(text)
         self._status_bar.showMessage(text, _SHOWN_MS)
 
     def show_saved(self, saved: Saved) -> None:
-        """Say where an output was saved."""
+        """Show where an output was saved."""
         self._log.add_saved(saved)
         self._status_bar.showMessage(f"Saved {saved.path}", _SHOWN_MS)
 
     def show_diagnostic(self, diagnostic: Diagnostic) -> None:
-        """Say what the engine could not do."""
+        """Show what the engine could not do."""
         self._log.add_diagnostic(diagnostic)
         self._status_bar.showMessage(str(diagnostic), _SHOWN_MS)

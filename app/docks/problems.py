@@ -1,4 +1,4 @@
-"""The problem list: what keeps the patch from running, and where to mend it."""
+"""The problem list: what keeps the patch from running, and where to fix it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROLE = Qt.ItemDataRole.UserRole
 class Problems(EmptyState):
     """A row for each diagnostic, errors first; a double click goes to its node, or opens its file."""
 
-    #: Go to a node.
+    #: Go to this node.
     node_activated = Signal(str)
     #: How many (errors, warnings) there are.
     counted = Signal(int, int)
@@ -47,7 +47,7 @@ class Problems(EmptyState):
         self._unsubscribe: Callable[[], None] | None = None
 
     def set_patch(self, patch: Patch | None) -> None:
-        """Show the problems of another patch, which has none until it ran."""
+        """Show the problems of another patch, which has none until it runs."""
         if self._unsubscribe is not None:
             self._unsubscribe()
         self._patch = patch
@@ -104,7 +104,7 @@ class Problems(EmptyState):
 
 
 def _headline(diagnostic: Diagnostic) -> tuple[str, list[str]]:
-    """Return the one line that a row has room for, and what else a compiler said, without the code it quoted."""
+    """Return the line that a row has room for, and the rest of a compiler's message without the code it quotes."""
     first, *rest = [line for line in diagnostic.message.splitlines() if not line.startswith(" ")] or [""]
     if rest:
         first = f"{first} {rest.pop(0)}"

@@ -1,4 +1,4 @@
-"""The updates list, "why did it rebuild?": every update above HOT with its cause, who made it, and what it cost."""
+"""The updates list, "why did it rebuild?": every update above HOT with its cause, its author and its cost."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from engine.figures import format_time
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport, UpdateLevel, UpdateRecord
 
-#: So many rows are kept; the oldest then go, many at once, since a view lays itself out anew each time.
+#: How many rows are kept, and how many of the oldest are dropped at once: a view lays itself out again each time.
 LIMIT, _DROPPED_AT_ONCE = 5000, 500
-#: The levels that are listed, dearest first, as a person reads them, with what each one means.
+#: The listed levels, the most expensive first, with their titles and what each means.
 LEVELS = {
-    UpdateLevel.COLD: ("Cold", "The graph was built anew, because its structure changed"),
-    UpdateLevel.CODE: ("Code", "A kernel's function was exchanged in the running graph"),
+    UpdateLevel.COLD: ("Cold", "The graph was rebuilt, because its structure changed"),
+    UpdateLevel.CODE: ("Code", "A kernel's function was swapped in the running graph"),
     UpdateLevel.RECAPTURE: ("Recapture", "A library call was captured again"),
     UpdateLevel.WARM: ("Warm", "Pointers or launch sizes were changed in the running graph"),
 }
-#: A frame that waits for longer is late on a display of 60 Hz.
+#: A frame that waits longer than this is late on a display of 60 Hz.
 _LATE_NS = 1e9 / 60
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -47,14 +47,14 @@ _Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True)
 class Row:
-    """An update, with the time of day at which it was heard of."""
+    """An update, with the time of day at which it arrived."""
 
     record: UpdateRecord
     clock: str
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The row as it is read, column by column."""
+        """The texts of the row, column by column."""
         record = self.record
         return (
             self.clock,
@@ -68,7 +68,7 @@ class Row:
 
     @property
     def tooltip(self) -> str:
-        """All that is known, for when a column is too narrow."""
+        """Everything known, for columns that are too narrow."""
         record = self.record
         lines = [record.cause, LEVELS[record.level][1]]
         if record.beside_ns:
@@ -81,17 +81,17 @@ class Row:
 
 @safe_overrides
 class UpdateRows(QAbstractTableModel):
-    """Oldest first. Rows of levels that are not `shown` are kept and counted, but not among the model's rows."""
+    """The oldest update is first. Rows of levels that are not `shown` are kept and counted, but not listed."""
 
     HEADERS = ("Time", "Level", "Why", "By", "Frame", "Took", "Frame waited")
     TOOLTIPS = (
         "Time of day",
         "What had to be done; parameter writes (Hot) are only counted",
         "What changed",
-        "Who changed it",
-        "The first frame that had it",
-        "From when the work began to when its result ran; the patch ran on meanwhile",
-        "How long the frame was held up in which it was swapped in",
+        "What made the change",
+        "The first frame with the change",
+        "From the start of the work until its result ran; the patch kept running meanwhile",
+        "How long the frame that swapped it in was held up",
     )
     WHY, LEVEL, WAITED = 2, 1, 6
     _NUMBERS = (4, 5, 6)
@@ -234,7 +234,7 @@ class Updates(EmptyState):
         self.clear()
 
     def begin_again(self) -> None:
-        """Another engine runs, which counts from 0."""
+        """Another engine runs, and counts from 0 again."""
         self._hot_before = self._hot_before - self._hot
         self._hot = 0
 

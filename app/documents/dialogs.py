@@ -48,13 +48,13 @@ def ask_to_recover(parent: QWidget, name: str) -> bool:
     recover = box.addButton("Open", QMessageBox.ButtonRole.AcceptRole)
     box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
     box.setDefaultButton(recover)
-    box.setEscapeButton(recover)  # a dialog that is waved away must not cost work
+    box.setEscapeButton(recover)  # dismissing the dialog must not lose work
     box.exec()
     return box.clickedButton() is recover
 
 
 def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
-    """Ask whether the block files called `names`, which lie in a folder beside a patch, may run."""
+    """Ask whether the block files called `names`, in a folder beside a patch, may run."""
     box = _box(
         parent,
         "Blocks beside this patch",
@@ -101,7 +101,7 @@ def ask_save(parent: QWidget, suggestion: Path) -> Path | None:
 
 
 def show_error(parent: QWidget, title: str, text: str) -> None:
-    """Show one message and wait until it was read."""
+    """Show one message and wait until it is closed."""
     _box(parent, title, text, icon("error", colours.current().error)).exec()
 
 

@@ -1,4 +1,4 @@
-"""New, open, save, and what goes with them: unsaved changes, recent files, recovery."""
+"""New, open and save, with unsaved changes, recent files and recovery."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FileCommands(QObject):
 
     #: The list of recent files changed.
     recent_changed = Signal()
-    #: Something worth a line was done or failed without stopping the person.
+    #: A message that does not stop the person.
     noted = Signal(str)
 
     def __init__(
@@ -59,7 +59,7 @@ class FileCommands(QObject):
             self.open_path(path)
 
     def open_path(self, path: Path, *, trust: bool = False) -> bool:
-        """Open a file; when it is no patch a message says why, and the present patch stays.
+        """Open a file; if it is no patch, a message says why and the current patch stays.
 
         Blocks beside it are run if the person trusts them, which is asked once, or at once with `trust`.
         """
@@ -76,7 +76,7 @@ class FileCommands(QObject):
         return True
 
     def trust_blocks(self) -> None:
-        """Ask about the blocks beside the patch, whatever was answered before, and run them if they are trusted."""
+        """Ask again about the blocks beside the patch, and run them if they are trusted."""
         path = self._session.path
         folder = folder_beside(path.resolve().parent) if path is not None else None
         if folder is None or not python_files(folder):

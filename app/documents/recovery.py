@@ -47,7 +47,7 @@ class RecoverySlot:
         self._written: str | None = None
 
     def write(self, patch: Patch) -> None:
-        """Keep a copy of `patch`, unless the newest copy equals it."""
+        """Write a copy of `patch`, unless the last one is equal."""
         text = dump_patch(patch)
         if text != self._written:
             copy = _Copy(str(patch.path) if patch.path else None, text)
@@ -55,12 +55,12 @@ class RecoverySlot:
             self._written = text
 
     def clear(self) -> None:
-        """Forget the copy: the work is saved, or was given up."""
+        """Delete the copy: the work is saved, or was discarded."""
         self._file.unlink(missing_ok=True)
         self._written = None
 
     def close(self) -> None:
-        """Forget the copy and give the slot up."""
+        """Delete the copy and release the slot."""
         self.clear()
         self._lock.unlock()
 
@@ -79,7 +79,7 @@ def take_left_behind(folder: Path) -> list[Recovered]:
             copy = msgspec.json.decode(file.read_bytes(), type=_Copy)
         except (OSError, msgspec.DecodeError):
             lock.unlock()
-            continue  # not a copy that this version can read: it is left where it is
+            continue  # this version can't read it: it stays where it is
         found.append(Recovered(copy.patch, Path(copy.path) if copy.path else None))
         file.unlink()
         lock.unlock()

@@ -1,4 +1,4 @@
-"""Which folders of blocks the person trusts: for good, which is kept in the state folder, or until the program ends."""
+"""Which folders of blocks the person trusts: permanently, kept in the state folder, or until the program ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TrustedFolders:
         self._decided: dict[Path, bool] = {}
 
     def decision(self, folder: Path) -> bool | None:
-        """Return whether a folder is trusted; None when nobody has said so yet."""
+        """Return whether a folder is trusted; None when the person has not decided yet."""
         path = folder.resolve()
         return True if str(path) in self._always() else self._decided.get(path)
 
@@ -48,7 +48,7 @@ class TrustedFolders:
     def _always(self) -> list[str]:
         try:
             return msgspec.json.decode(self._file.read_bytes(), type=list[str])
-        except (OSError, msgspec.DecodeError):  # nobody was trusted yet, or nobody knows any more
+        except (OSError, msgspec.DecodeError):  # no folder was trusted yet, or the file is damaged
             return []
 
 

@@ -44,9 +44,9 @@ def is_exact(one: End, other: End) -> bool:
 
 
 def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:
-    """Return what to set on a new value block that is to drive a parameter, so that it goes over the parameter's range.
+    """Return what to set on a new value block so that it covers the range of the parameter that it will drive.
 
-    A parameter without bounds is taken to go from 0 to twice its value, or one to either side of 0.
+    Without bounds, the range is from 0 to twice the value, or from -1 to 1 around a value of 0.
     """
     if not issubclass(block_type, ValueBlock):
         return {}

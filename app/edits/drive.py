@@ -20,7 +20,7 @@ _GAP, _SPACING = 6 * STEP, 2 * STEP
 
 
 def drive(patch: Patch, targets: Sequence[PortRef], source: PortRef) -> None:
-    """Let a value output drive parameters; PatchError says why it may not, and then nothing changes."""
+    """Let a value output drive parameters; PatchError says why it can't, and then nothing has changed."""
     with patch.edit(f"Drive {_named(patch, targets)} with {source_title(patch, source)}"):
         for target in targets:
             patch.connect(source, target)
@@ -42,7 +42,7 @@ def drive_with_new(patch: Patch, targets: Sequence[PortRef], block_type: type[Bl
 
 
 def release(patch: Patch, targets: Sequence[PortRef]) -> None:
-    """Take what drives parameters away, so that they are what they were set to."""
+    """Disconnect what drives parameters; they return to the values that were set."""
     with patch.edit(f"Disconnect {_named(patch, targets)}"):
         for target in targets:
             if patch.source_of(target) is not None:
@@ -66,7 +66,7 @@ def _named(patch: Patch, targets: Sequence[PortRef]) -> str:
 
 
 def _free_place(patch: Patch, new: str, node: str, size: NodeSize) -> Position:
-    """Return a place left of a node, below what lies there already."""
+    """Return a position left of a node, below the nodes that are there already."""
     width, height = size(patch, new)
     x, y = patch.nodes[node].position
     left, top = x - width - _GAP, y
@@ -82,7 +82,7 @@ def _free_place(patch: Patch, new: str, node: str, size: NodeSize) -> Position:
 
 
 def source_title(patch: Patch, source: PortRef) -> str:
-    """Return what drives a parameter in few words: the node's title, and the output when it has several."""
+    """Return what drives a parameter in a few words: the node's title, and the output when it has several."""
     block_type = patch.block_type(source.node)
     title = patch.title(source.node)
     return title if block_type is not None and len(block_type.values_out) == 1 else f"{title} · {source.port}"

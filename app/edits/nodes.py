@@ -34,7 +34,7 @@ def delete(patch: Patch, node_ids: Collection[str], connections: Collection[Conn
 
 
 def move(patch: Patch, positions: Mapping[str, Position], *, gesture: object = None) -> None:
-    """Put nodes elsewhere."""
+    """Move nodes."""
     with patch.edit(f"Move {plural(len(positions), 'node')}", gesture=gesture):
         for node, position in positions.items():
             patch.move(node, position)
@@ -67,7 +67,7 @@ def place(
 def insert(patch: Patch, block_type: type[Block], position: Position, connection: Connection, scope: str = TOP) -> str:
     """Add a block between the ends of a connection and return the new node's id; PatchError when it doesn't fit.
 
-    It lies in `scope` when one of the ends does or lies deeper; else in the innermost scope around both.
+    It goes into `scope` if one of the ends is in it, at any depth; otherwise into the innermost scope that holds both.
     """
     regions = [patch.nodes[ref.node].region for ref in (connection.source, connection.target)]
     if not any(scope in patch.scopes.chain(region) for region in regions):
@@ -87,7 +87,7 @@ def insert(patch: Patch, block_type: type[Block], position: Position, connection
 
 
 def cut(patch: Patch, connections: Iterable[Connection], name: str = "Cut") -> None:
-    """Take connections away; the undo step is called "Cut 2 connections"."""
+    """Remove connections; the undo step is called "Cut 2 connections"."""
     found = list(connections)
     with patch.edit(f"{name} {plural(len(found), 'connection')}"):
         for connection in found:
@@ -108,7 +108,7 @@ def copied(patch: Patch, node_ids: Collection[str]) -> str:
 def paste(patch: Patch, text: str, at: Position | None = None, name: str = "Paste", scope: str = TOP) -> list[str]:
     """Add the nodes in `text` to a scope of the patch and return their ids, as one undo step.
 
-    Their top left corner goes to `at`, or 24 right and below of where it was. PatchError when `text` is no patch.
+    Their top left corner goes to `at`, or is moved by 24 right and down. PatchError when `text` is no patch.
     """
     part = parse_patch(text, "clipboard", patch.catalogue)
     if not part.nodes:

@@ -24,8 +24,7 @@ class NodeDrop:
 
 
 def drop(patch: Patch, dropped: NodeDrop) -> None:
-    """Put dragged nodes where they were dropped, and into the region there; PatchError says why not, and then nothing
-    has changed."""
+    """Move dragged nodes to where they were dropped and into the region there; PatchError says why that is refused."""
     name = f"Move {plural(len(dropped.positions), 'node')}"
     if dropped.scope is not None:
         name += f" into {scope_title(patch, dropped.scope)}" if dropped.scope else " out of the region"
@@ -46,12 +45,12 @@ def move_refusal(patch: Patch, nodes: Sequence[str], scope: str) -> str | None:
 
 
 def move_into(patch: Patch, nodes: Collection[str], scope: str) -> None:
-    """Put nodes into a scope; those that lie in regions among them stay there. PatchError says why not."""
+    """Put nodes into a scope; those inside regions among them stay there. PatchError says why that is refused."""
     patch.move_into(outermost(patch, nodes), scope)
 
 
 def take_out(patch: Patch, nodes: Collection[str]) -> None:
-    """Put nodes into what lies around their regions; PatchError says why not."""
+    """Move nodes out of their regions, into the scopes around; PatchError says why that is refused."""
     with patch.edit(f"Take {plural(len(nodes), 'node')} out of the region"):
         by_scope: dict[str, list[str]] = {}
         for node in outermost(patch, nodes):
@@ -62,9 +61,9 @@ def take_out(patch: Patch, nodes: Collection[str]) -> None:
 
 
 def wrap(patch: Patch, nodes: Collection[str], block_type: type[Block], place: Callable[[str], Position]) -> str:
-    """Add a region block, put nodes into it, and return its id; `place` returns where the new block is to lie.
+    """Add a region block, put nodes into it, and return its id; `place` returns the position of the new block.
 
-    It lies in the innermost region that all of the nodes lie in. PatchError says why they can't be put into it.
+    It goes into the innermost region that holds all of the nodes. PatchError says why they can't be put into it.
     """
     inside = outermost(patch, nodes)
     with patch.edit(f"Wrap {plural(len(nodes), 'node')} in {block_type.title}"):
@@ -75,12 +74,12 @@ def wrap(patch: Patch, nodes: Collection[str], block_type: type[Block], place: C
 
 
 def common_scope(patch: Patch, nodes: Iterable[str]) -> str:
-    """Return the innermost scope that all of some nodes lie in."""
+    """Return the innermost scope that holds all of some nodes."""
     return patch.scopes.common(patch.nodes[node].region for node in nodes)
 
 
 def outermost(patch: Patch, nodes: Collection[str]) -> list[str]:
-    """Return those of some nodes that lie in no region block among them."""
+    """Return the nodes that are in no region among them."""
     chosen, scopes = frozenset(nodes), patch.scopes
     return [
         node
@@ -90,7 +89,7 @@ def outermost(patch: Patch, nodes: Collection[str]) -> list[str]:
 
 
 def scopes_to_enter(patch: Patch, nodes: Collection[str]) -> list[str]:
-    """Return the scopes that nodes could be put into: of all regions but their own and those among them."""
+    """Return the scopes that nodes could be put into: those of every region except their own and those among them."""
     inside = outermost(patch, nodes)
     held, scopes = frozenset(inside), patch.scopes
     present = {patch.nodes[node].region for node in inside}
@@ -104,7 +103,7 @@ def scopes_to_enter(patch: Patch, nodes: Collection[str]) -> list[str]:
 
 
 def scope_title(patch: Patch, scope: str) -> str:
-    """Return what a scope is called: its region block's title, and the branch of one that has two."""
+    """Return the title of a scope: its region block's, and the branch if the region has two."""
     region = region_of(scope)
     block_type = patch.block_type(region)
     is_parted = block_type is not None and len(block_type.regions) > 1
@@ -119,5 +118,5 @@ def scope_titles(patch: Patch, scopes: Iterable[str]) -> dict[str, str]:
 
 
 def branch_title(branch: str) -> str:
-    """Return what a branch of a region with two is called."""
+    """Return the title of a branch of a region that has two."""
     return branch.capitalize() if branch else "Then"

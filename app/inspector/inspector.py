@@ -29,7 +29,7 @@ from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
 
 _HINT = "Select a block to edit its parameters"
-_IDLE_MS = 600  # steps of a wheel or a held key that follow each other this closely are one gesture
+_IDLE_MS = 600  # steps of a wheel or a held key that are closer than this are one gesture
 
 
 class Inspector(EmptyState):
@@ -37,9 +37,9 @@ class Inspector(EmptyState):
 
     #: An edit was refused; the text says why.
     refused = Signal(str)
-    #: The title was entered: the keyboard is the canvas's again.
+    #: The title was entered; the canvas gets the keyboard back.
     renaming_ended = Signal()
-    #: The person wants to see a node: it drives a parameter that is shown.
+    #: The person asked to see a node that drives a shown parameter.
     node_followed = Signal(str)
 
     def __init__(self, node_size: NodeSize, parent: QWidget | None = None) -> None:
@@ -224,5 +224,5 @@ class Inspector(EmptyState):
             case NodeRenamed():
                 self._drives.refresh_all()
             case NodeRemoved(node) if node.id in self._nodes:
-                # The canvas selects something else as well, but not always before the next edit.
+                # The canvas also changes its selection, but not always before the next edit.
                 self.show_nodes([other for other in self._nodes if other != node.id])

@@ -19,7 +19,7 @@ _REFRESH_S = 0.25  # a person can't read figures that change faster
 
 
 class NodeStatus(QWidget):
-    """Follows the reports. It stands below the editors, because it comes and goes and they must not move with it."""
+    """Follows the reports. It stands below the editors, which must not move when it appears."""
 
     def __init__(self, block_type: type[Block] | None) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class NodeStatus(QWidget):
 
 
 def text_label(name: str, text: str = "") -> QLabel:
-    """Return a label whose text wraps and can be copied; `name` is its place in the stylesheet."""
+    """Return a label whose text wraps and can be copied; `name` selects its style."""
     label = QLabel(text, wordWrap=True)
     label.setObjectName(name)
     label.setTextFormat(Qt.TextFormat.PlainText)
@@ -123,7 +123,7 @@ class NodeHeader(QWidget):
         column.addWidget(self._summary)
 
     def show_title(self, title: str) -> None:
-        """Show the node's own title; without one, its type's stands there."""
+        """Show the node's own title, or else its type's."""
         self.title.setText(title or self._type_title)
         self.title.setModified(False)
 

@@ -26,10 +26,10 @@ _INTERVAL_MS = 100
 
 
 class ParameterDrives(QObject):
-    """Follows the rows of the nodes that the inspector shows at a time."""
+    """Keeps the rows of the inspector's nodes up to date with what drives their parameters."""
 
     refused = Signal(str)  # why a parameter is not driven
-    followed = Signal(str)  # the person wants to see this node, which drives a parameter
+    followed = Signal(str)  # the person asked to see this node, which drives a parameter
 
     def __init__(self, node_size: NodeSize, parent: QObject) -> None:
         super().__init__(parent)
@@ -73,7 +73,7 @@ class ParameterDrives(QObject):
         row.driven.show_values(self._values)
 
     def refresh_all(self) -> None:
-        """Show anew what drives all parameters."""
+        """Show again what drives each driven parameter."""
         for name, row in self._rows.items():
             if row.is_driven:
                 self.refresh(name)

@@ -32,7 +32,7 @@ from engine.blocktypes.parameters import ParameterSpec, UserArray
 from engine.figures import format_bytes, format_shape
 
 SLIDER_STEPS = 1000
-_WIDEST_SLIDER = 1e8  # wider bounds stand for any number, of which no slider could pick one
+_WIDEST_SLIDER = 1e8  # a slider over wider bounds could not pick a number
 
 
 class ParameterEditor(QWidget):
@@ -56,7 +56,7 @@ class ParameterEditor(QWidget):
 
 
 class NumberEditor(ParameterEditor):
-    """A number: a slider when both bounds are declared and near enough for one, and a box."""
+    """A number: a box, and a slider when both bounds are declared and near enough for one."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
@@ -108,7 +108,7 @@ class NumberEditor(ParameterEditor):
         return round((value - minimum) / (maximum - minimum) * steps)
 
     def _from_position(self, position: int) -> float:
-        """Value at a slider's position, rounded to the digits that one step of the slider can tell apart."""
+        """Return the value at a slider's position, rounded to the digits that one step of the slider can show."""
         minimum, maximum, steps = self._bounds()
         step = (maximum - minimum) / steps
         digits = 0 if self._whole else max(0, math.ceil(-math.log10(step)))
@@ -118,7 +118,7 @@ class NumberEditor(ParameterEditor):
 @safe_overrides
 class _Slider(QSlider):
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Bring the handle to the pointer, where Qt would move it by a page; the drag goes on from there."""
+        """Move the handle to the pointer and drag on from there; Qt would only move it by a page."""
         style, option = self.style(), QStyleOptionSlider()
         self.initStyleOption(option)
         handle = style.subControlRect(QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, self)
@@ -229,7 +229,7 @@ class PathEditor(TextEditor):
 
 
 class ArrayEditor(ParameterEditor):
-    """An array, of the patch or of the user's own: what it is, to read only."""
+    """An array of the patch, or memory of the user's own; it can only be read."""
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
@@ -247,7 +247,7 @@ class ArrayEditor(ParameterEditor):
         else:
             text = array_summary(value)
         self.label.setText(text)
-        self.label.setToolTip(f"{text}\nSet from Python: an array is not edited here")
+        self.label.setToolTip(f"{text}\nArrays are set from Python")
 
 
 def make_editor(spec: ParameterSpec, folder: Path | None) -> ParameterEditor:
@@ -290,7 +290,7 @@ _NARROWEST, _WIDEST = 104, 152  # in pixels
 
 
 def align_numbers(editors: Iterable[ParameterEditor]) -> None:
-    """Give all boxes beside sliders one width, so that the sliders above each other have one length."""
+    """Give all boxes beside sliders one width, so that the sliders have one length."""
     boxes = [editor.box for editor in editors if isinstance(editor, NumberEditor) and editor.slider is not None]
     for box in boxes:
         box.ensurePolished()  # the style is part of what it needs

@@ -19,7 +19,7 @@ from engine.patch.rules import is_drivable
 class DrivenView(QWidget):
     """Stands in the place of the editor as long as a value drives the parameter."""
 
-    #: The person wants to see what drives the parameter.
+    #: The person asked to see what drives the parameter.
     followed = Signal()
 
     def __init__(self, name: str) -> None:
@@ -60,7 +60,7 @@ class DrivenView(QWidget):
 class ParameterRow(QWidget):
     """A parameter's editor with its buttons; `label` stands before it.
 
-    While a value drives the parameter, that is shown in the editor's place: what is set by hand has no effect then.
+    While a value drives the parameter, the row shows that value in place of the editor, which would have no effect.
     """
 
     def __init__(self, spec: ParameterSpec, editor: ParameterEditor) -> None:
@@ -110,7 +110,7 @@ class ParameterRow(QWidget):
         self._show_buttons("Drive with a value: an LFO, a slider, an expression …")
 
     def show_driven(self, text: str, tooltip: str, live: LiveValue | None) -> None:
-        """Show what drives the parameter, and its value when that is one for all that is edited."""
+        """Show what drives the parameter, and its value if it is the same for all selected nodes."""
         self.driven.show_source(text, tooltip, live, self.editor.spec.unit)
         self._place.setCurrentWidget(self.driven)
         self._show_buttons("Driven by a value: change or disconnect it")

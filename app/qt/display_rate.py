@@ -8,22 +8,22 @@ from PySide6.QtWidgets import QWidget
 
 from app.qt.safe_overrides import safe_overrides
 
-#: What a screen is taken to show that does not say; offscreen ones and some virtual machines tell 0 or less.
+#: The assumed rate of a screen that reports none; offscreen screens and some virtual machines report 0 or less.
 USUAL_RATE = 60.0
 _LEAST_RATE = 10.0
 
 
 def told_rate(screen: QScreen | None) -> float:
-    """Return a screen's refresh rate in frames a second, to a hundredth; the usual one when it tells nothing usable."""
+    """Return a screen's refresh rate in frames a second, to a hundredth; 60 when it reports none that is usable."""
     rate = screen.refreshRate() if screen is not None else 0.0
     return round(rate, 2) if rate >= _LEAST_RATE else USUAL_RATE
 
 
 @safe_overrides
 class DisplayRate(QObject):
-    """Follows a window from screen to screen and says how many frames a second the present one shows."""
+    """Follows a window from screen to screen and reports the refresh rate of the current one."""
 
-    #: The rate has become another one, in frames a second.
+    #: The new rate, in frames a second.
     changed = Signal(float)
 
     def __init__(self, window: QWidget) -> None:

@@ -1,4 +1,4 @@
-"""Faults of the editor itself: an exception in a slot becomes a line in the log, never the end of the program."""
+"""Faults of the editor itself: an unhandled exception becomes a line in the log, not the end of the program."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _logger = logging.getLogger("warploom.faults")
 
 
 def install_fault_handler(show: Callable[[str], None], folder: Path) -> Callable[[], None]:
-    """Show every exception that nobody handled, and write its details to a file in `folder`.
+    """Show every unhandled exception, and write its details to a file in `folder`.
 
-    Returns a function that takes the handler away again.
+    Returns a function that removes the handler.
     """
     file = _open_log(folder)
     previous = sys.excepthook

@@ -10,10 +10,10 @@ _BUSY_MS, _QUIET_MS = 20, 500
 
 
 class GcTimer(QObject):
-    """Collects now and then, when the engines' next frames leave the time; `close` gives collection back to Python.
+    """Collects from time to time, when the engines' next frames allow it; `close` returns collection to Python.
 
-    Qt objects in a reference cycle end where they are collected. In the engine's thread that would be a timer stopped,
-    or a widget destroyed, in a thread that is not its own: Qt says so, and then hangs or crashes.
+    Qt objects in a reference cycle are destroyed by whichever thread collects them. In the engine's thread, that would
+    stop a timer or destroy a widget in a foreign thread: Qt warns, and then hangs or crashes.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -25,7 +25,7 @@ class GcTimer(QObject):
         self._timer.start()
 
     def set_busy(self, busy: bool) -> None:
-        """Look more often while an engine runs, since its worker may make much."""
+        """Look more often while an engine runs, since its worker may allocate much."""
         self._timer.setInterval(_BUSY_MS if busy else _QUIET_MS)
 
     def close(self) -> None:

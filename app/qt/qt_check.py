@@ -1,4 +1,4 @@
-"""Qt needs libraries of the system: a missing one is told as one message with its remedy."""
+"""Qt needs libraries of the system; a missing one becomes one message with its remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from engine.diagnostics import WarploomError
 
-#: The Debian and Ubuntu packages that hold all that PySide6 and its X11 plugin load from the system.
+#: The Debian and Ubuntu packages with the libraries that PySide6 and its X11 plugin load from the system.
 PACKAGES = (
     "libegl1 libgl1 libglib2.0-0 libfontconfig1 libdbus-1-3 libxkbcommon0 libxkbcommon-x11-0 libxcb-cursor0 "
     "libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0 libxcb-render-util0 libxcb-shape0 libxcb-xkb1"
@@ -26,7 +26,7 @@ def has_display() -> bool:
 
 
 def require_qt() -> None:
-    """Raise WarploomError with the command that mends it, unless PySide6 and what it needs can be loaded."""
+    """Raise WarploomError with the command that helps, unless PySide6 and its libraries can be loaded."""
     try:
         widgets = importlib.import_module("PySide6.QtWidgets")
         if _uses_x11():
@@ -37,7 +37,7 @@ def require_qt() -> None:
 
 
 def explain(problem: str) -> str:
-    """Return what to tell a person of a failure to load Qt: the missing library and the command that brings it."""
+    """Return the message for a failure to load Qt: the missing library and the command that installs it."""
     missing = re.search(r"(\S+\.so[.\d]*): cannot open shared object", problem)
     if missing is None:
         return f"the editor must be able to load PySide6, got: {problem}"

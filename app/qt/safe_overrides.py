@@ -12,8 +12,8 @@ T = TypeVar("T", bound=type)
 def safe_overrides(cls: T) -> T:
     """Let errors in the class's overrides of Qt methods reach `sys.excepthook`, as errors in slots do.
 
-    An error that C code raised, such as that of `[].remove(1)`, is only completed when Python catches it. PySide 6.10
-    on Python 3.11 takes it as it is out of an override, and crashes.
+    An error raised by C code, such as that of `[].remove(1)`, is only normalised when Python catches it. PySide 6.10 on
+    Python 3.11 takes the incomplete error from an override, and crashes.
     """
     overridden = {
         name

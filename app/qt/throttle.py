@@ -1,4 +1,4 @@
-"""Doing something at most so often, and once more for what came in between."""
+"""Calls a function at most once in an interval, and once more for what was asked meanwhile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Throttle(QObject):
             self._act()
 
     def slow_to(self, interval_ms: int) -> None:
-        """Let so much pass from one call to the next, from now on."""
+        """Change the interval between calls."""
         if interval_ms != self._rest.interval():
             self._rest.setInterval(interval_ms)
 

@@ -43,7 +43,7 @@ ACTIONS = {
 
 
 def icon(name: str, colour: str | None = None) -> QIcon:
-    """Return the icon of an action, in the text colour unless told otherwise; KeyError when there is none."""
+    """Return the icon of an action, in the text colour by default; KeyError when there is none."""
     theme = colours.current()
     drawn: QIcon = qtawesome.icon(ACTIONS[name], color=colour or theme.text, color_disabled=theme.text_faint)
     return drawn

@@ -1,4 +1,4 @@
-"""What flows through a port or a connection, and how it looks: one table for colour, shape and width.
+"""The kinds of ports, by what flows through them, and how each looks: one table for colour, shape and width.
 
 The shape says the same as the colour, for people who don't tell the colours apart.
 """
@@ -16,7 +16,7 @@ from engine.types import float4, uchar4
 
 
 class PortKind(StrEnum):
-    """What flows: the kind of a buffer's elements, and images apart from other vectors; or a single value."""
+    """What flows through a port: a buffer by the kind of its elements, with images apart, or a single value."""
 
     FLOAT = "float"
     INTEGER = "integer"
@@ -74,7 +74,7 @@ _SAME = re.compile(r"same(?:\(\s*(\w+)\s*\))?$")
 
 
 def kind_of_port(block_type: type[Block], spec: PortSpec) -> PortKind:
-    """Return what flows through a port: an image is a two-dimensional buffer of four-component pixels."""
+    """Return the kind of a port; an image is a two-dimensional buffer of four-component pixels."""
     if spec.dtype in (float4, uchar4) and _rank(block_type, spec) == 2:
         return PortKind.IMAGE
     kind = spec.dtype.kind
@@ -82,12 +82,12 @@ def kind_of_port(block_type: type[Block], spec: PortSpec) -> PortKind:
 
 
 def kind_of_value(type: str) -> PortKind:
-    """Return what flows out of a value output or into a driven parameter of type float, int or bool."""
+    """Return the kind of a value output or a driven parameter of type float, int or bool."""
     return PortKind.FLAG if type == "bool" else PortKind.NUMBER
 
 
 def _rank(block_type: type[Block], spec: PortSpec) -> int | None:
-    """Number of dimensions as far as the declaration tells; outputs take it from their shape rule."""
+    """Return the number of dimensions if the declaration says it; outputs take it from their shape rule."""
     if spec.is_input or spec.rank is not None:
         return spec.rank
     rule = spec.shape.strip()

@@ -1,4 +1,4 @@
-"""What is said while a connection is dragged: what a drop would cost the running engine, or why it is refused."""
+"""The text at a dragged connection: what a drop would do and cost the running engine, or why it is refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def preview(
 
 
 def changes_of(patch: Patch, connection: Connection, picked_up: Connection | None = None) -> list[Change]:
-    """Return the changes that making a connection consists of, in place of the one that was picked up."""
+    """Return the changes that make a connection in place of the one that was picked up."""
     before = patch.source_of(connection.target)
     gone = [] if before is None else [Connection(before, connection.target)]
     gone += [picked_up] if picked_up is not None else []
@@ -49,8 +49,8 @@ def changes_of(patch: Patch, connection: Connection, picked_up: Connection | Non
 
 
 def cost_text(cost: EditCost) -> str:
-    """Return an update level with what such updates took of late: "Rebuild, about 3.10 ms", "At most: rebuild"."""
-    # A write that may not even be needed is no news.
+    """Return an update level and what recent updates of it took: "Rebuild, about 3.10 ms", "At most: rebuild"."""
+    # "At most" says nothing about a parameter write, which costs next to nothing.
     may_be_less = cost.at_most and cost.level > UpdateLevel.HOT
     words = f"at most: {_WORDS[cost.level]}" if may_be_less else _WORDS[cost.level]
     words = words[0].upper() + words[1:]

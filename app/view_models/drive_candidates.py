@@ -1,4 +1,4 @@
-"""What a node offers to a value connection that is dragged over it: its parameters."""
+"""What can be driven: a node's parameters while a value is dragged over it, and the values that fit a parameter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.patch.rules import DRIVABLE
 
 @dataclass(frozen=True)
 class DriveCandidate:
-    """A parameter as it is offered; `state` is its value or what drives it, `reason` says why it can't be driven."""
+    """A parameter to drive. `state` is its value or what drives it; `reason` says why it can't be driven."""
 
     ref: PortRef
     kind: PortKind
@@ -28,7 +28,7 @@ class DriveCandidate:
 def drive_candidates(patch: Patch, start: PortRef, node: str) -> list[DriveCandidate]:
     """Return the numbers and booleans among a node's parameters, those that a value from `start` may drive first.
 
-    Nothing is offered to anything but a value.
+    The list is empty unless `start` is a value output.
     """
     block_type = patch.block_type(node)
     if block_type is None or node == start.node or not isinstance(patch.find_end(start), ValueSpec):

@@ -1,4 +1,4 @@
-"""The numbers that value blocks put out and parameters take, as the canvas and the inspector write them."""
+"""The numbers of value outputs and driven parameters, as the canvas and the inspector write them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: As wide as any number that `number_text` writes with a sign, but for very large ones.
+#: As wide as any signed number that `number_text` writes, except very large ones.
 WIDEST = "-0000.0"
 #: What stands for a number that has not been reported.
 NOTHING = "–"
@@ -14,7 +14,7 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class LiveValue:
-    """Where a number is found in the reports: `key` is a value output or a driven parameter, as "node.port".
+    """Where reports hold a number: `key` is a value output or a driven parameter, as "node.port".
 
     `type` is float, int or bool.
     """
@@ -29,7 +29,7 @@ class LiveValue:
 
 
 def number_text(value: float, type: str) -> str:
-    """Return a number in few digits, as many for all of about one size, so that it stands still while it changes."""
+    """Return a number in few digits, the same count for numbers of similar size, so that it does not jitter."""
     if type == "bool":
         return "on" if value else "off"
     if not math.isfinite(value):

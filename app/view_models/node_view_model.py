@@ -17,10 +17,10 @@ from engine.patch.rules import is_drivable
 
 @dataclass(frozen=True)
 class PortViewModel:
-    """A port as it is drawn. A dangling one is named by a connection, but the block type has no such port.
+    """A port as it is drawn. A dangling port is named by a connection, but the block type has no such port.
 
-    An input that `is_parameter` is there as long as a value drives the parameter. `live` is the number that is written
-    beside a value output or a driven parameter.
+    An input with `is_parameter` exists while a value drives the parameter. `live` is the number beside a value output
+    or a driven parameter.
     """
 
     name: str
@@ -34,7 +34,7 @@ class PortViewModel:
 
 @dataclass(frozen=True)
 class SliderViewModel:
-    """A number that a person sets on the node itself: its parameter, its value and where it lies between the ends."""
+    """A number that a person sets on the node itself: its parameter, its value and its bounds."""
 
     parameter: str
     value: float
@@ -49,7 +49,7 @@ class SliderViewModel:
         return min(max((self.value - self.minimum) / (self.maximum - self.minimum), 0.0), 1.0)
 
     def value_at(self, share: float) -> float:
-        """Return the value at a share of the length, rounded to what a pixel can tell apart."""
+        """Return the value at a share of the length, rounded to the precision of a pixel."""
         span = self.maximum - self.minimum
         if span <= 0:
             return self.minimum
@@ -60,9 +60,9 @@ class SliderViewModel:
 
 @dataclass(frozen=True)
 class NodeViewModel:
-    """A node as it is drawn. A missing one stands for a block type that is not in the catalogue.
+    """A node as it is drawn; `missing` stands for a block type that is not in the catalogue.
 
-    One that `is_value` is of a value block, which runs beside the graph and has no time of its own.
+    With `is_value` it is a value block, which runs beside the graph and has no time of its own.
     """
 
     title: str
@@ -80,7 +80,7 @@ class NodeViewModel:
 
 
 def node_view_model(patch: Patch, node_id: str, connections: Iterable[Connection] | None = None) -> NodeViewModel:
-    """Return the model of a node; `connections` are those of the node, when the caller knows them already."""
+    """Return the model of a node; `connections` are the node's, when the caller knows them already."""
     block_type = patch.block_type(node_id)
     node = patch.nodes[node_id]
     used = list(patch.connections_of(node_id) if connections is None else connections)
@@ -116,7 +116,7 @@ def _declared(block_type: type[Block] | None, node_id: str) -> tuple[list[PortVi
 
 
 def _driven(block_type: type[Block] | None, node_id: str, into: Mapping[str, Connection]) -> list[PortViewModel]:
-    """Return the parameters that connections lead to, in order of declaration."""
+    """Return the driven parameters, in order of declaration."""
     return [
         PortViewModel(
             spec.name,
@@ -133,7 +133,7 @@ def _driven(block_type: type[Block] | None, node_id: str, into: Mapping[str, Con
 def _slider(
     patch: Patch, node_id: str, block_type: type[Block], into: Mapping[str, Connection]
 ) -> SliderViewModel | None:
-    """Return what a person can move on a value block's node; nothing while a value moves it."""
+    """Return the slider of a value block's node; None while a value drives its parameter."""
     name = block_type.handle if issubclass(block_type, ValueBlock) else ""
     if not name or name in into:
         return None

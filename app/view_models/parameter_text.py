@@ -1,4 +1,4 @@
-"""What is said of a parameter's declaration: its range, unit and default."""
+"""A parameter's declaration as text: its range, unit and default."""
 
 from __future__ import annotations
 

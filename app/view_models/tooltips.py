@@ -24,7 +24,7 @@ def output_lines(spec: ValueSpec, ref: PortRef, report: FrameReport | None) -> l
 
 
 def parameter_lines(patch: Patch, spec: ParameterSpec, ref: PortRef, report: FrameReport | None) -> list[str]:
-    """Return a parameter's name, range and help, what drives it, its value, and what it goes back to."""
+    """Return a parameter's name, range and help, what drives it, its value, and its value when disconnected."""
     source = patch.source_of(ref)
     lines = [f"{spec.name}: {_kind(spec.type)} parameter", ", ".join(parameter_facts(spec)), spec.doc]
     if source is None:
@@ -108,7 +108,7 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
     if isinstance(spec, ParameterSpec):
         return _joined(parameter_lines(patch, spec, ref, report))
     if spec is None:
-        missing = f"Block type {patch.nodes[ref.node].type} has no port of this name."
+        missing = f"Block type {patch.nodes[ref.node].type} has no port with this name."
         return _joined([ref.port, missing, "Connect it to another port, or delete the connection."])
     source = patch.source_of(ref) if spec.is_input else ref
     held = report.buffers.get(str(source)) if report and source else None
@@ -116,7 +116,7 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
     if held is not None:
         lines.append(buffer_text(held))
     elif spec.is_input and source is None:
-        lines.append("Not connected." if spec.optional else "Not connected: the block waits for it.")
+        lines.append("Not connected." if spec.optional else "Not connected: the block needs it to run.")
     return _joined(lines)
 
 
@@ -140,13 +140,13 @@ def buffer_text(buffer: BufferReport) -> str:
 
 
 def time_text(time_ns: int) -> str:
-    """Return a node's time as its badge shows it: microseconds only when milliseconds would read 0.0."""
+    """Return a node's time for its badge: in microseconds only when milliseconds would read 0.0."""
     milliseconds = time_ns / 1e6
     return f"{milliseconds:.2f} ms" if 0.0995 <= milliseconds < 10 else format_time(time_ns)
 
 
 def port_facts(spec: PortSpec) -> str:
-    """Return a port's side, rank or shape rule, and what else its declaration says of it."""
+    """Return a port's side, rank or shape rule, and the rest of its declaration."""
     if not spec.is_input:
         facts = [f"output, shape {spec.shape}"]
         if spec.dtype_rule:

@@ -58,7 +58,7 @@ class PictureView(QWidget):
 
     @property
     def wanted_size(self) -> tuple[int, int] | None:
-        """Width and height of the place for the whole picture, in pixels of the screen; None when all of it is wanted.
+        """Width and height in which the whole picture is shown, in pixels of the screen; None to ask for every pixel.
 
         A larger picture would not look better.
         """
@@ -101,7 +101,7 @@ class PictureView(QWidget):
             if not self._fitted:
                 self.view_changed.emit()
         self._pixels = pixels
-        # Alpha is ignored: what a patch computes as colour is to be seen, whatever its fourth component holds.
+        # Alpha is ignored: a patch's colours are shown whatever their fourth component holds.
         self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
         self.update()
         if self._pointer is not None:
@@ -113,7 +113,7 @@ class PictureView(QWidget):
         self.update()
 
     def pixel(self, x: int, y: int) -> tuple[int, int, int, int] | None:
-        """Return a pixel's red, green, blue and alpha; None outside the picture, and while that is not whole."""
+        """Return a pixel's red, green, blue and alpha; None outside the picture, or while it is not whole."""
         if self._pixels is None or not self.is_whole or not (0 <= y < self._size[1] and 0 <= x < self._size[0]):
             return None
         red, green, blue, alpha = (int(value) for value in self._pixels[y, x])
@@ -133,7 +133,7 @@ class PictureView(QWidget):
         self.zoom_to(1.0, QPointF(self.rect().center()))
 
     def zoom_to(self, scale: float, anchor: QPointF) -> None:
-        """Show at a scale, keeping what lies under `anchor` (in widget coordinates) where it is."""
+        """Change the scale and keep the point under `anchor` (in widget coordinates) where it is."""
         kept = self._to_picture(anchor)
         self._fitted, self._scale = False, min(max(scale, MIN_SCALE), MAX_SCALE)
         self._centre = kept - (anchor - self._middle()) / self._widget_scale()
@@ -157,7 +157,7 @@ class PictureView(QWidget):
         event.accept()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin to pan."""
+        """Start panning."""
         if event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
             self._grabbed = event.position()
 
@@ -174,7 +174,7 @@ class PictureView(QWidget):
         self.probed.emit()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """End to pan."""
+        """Stop panning."""
         self._grabbed = None
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:

@@ -20,7 +20,7 @@ _PATIENCE_MS = 3000
 
 
 class PictureSaver(QObject):
-    """Asks for a file, and meanwhile for the whole picture; the first one that comes is saved."""
+    """Asks the person for a file and the engine for the whole picture; saves the first one that arrives."""
 
     #: The picture could not be saved; the text says why.
     failed = Signal(str)
@@ -32,7 +32,7 @@ class PictureSaver(QObject):
         self._widget = parent
         self._image: QImage | None = None
         self._name = ""
-        #: True until a whole picture was taken.
+        #: True until a whole picture has arrived.
         self.wants_whole = False
         self._patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
         self._patience.timeout.connect(self._give_up)
@@ -80,7 +80,7 @@ class PictureSaver(QObject):
 
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 _SPACING, _MARGIN = 4, 8
-_STAYS_MS = 1000  # after so long without another picture
+_STAYS_MS = 1000  # a picture older than this no longer changes
 
 
 class Viewer(QWidget):
@@ -114,7 +114,7 @@ class Viewer(QWidget):
         self._saver.wants_whole_changed.connect(self._tell_viewing)
         self._rate, self._pictures = FrameRate(), 0
         self._drawn_s = 0.0
-        # A picture that stays has no rate, and nothing comes then that would show so.
+        # A picture that stops changing has no rate, and no report arrives to say so.
         self._stays = QTimer(self, singleShot=True, interval=_STAYS_MS)
         self._stays.timeout.connect(self._on_stays)
         self._footer.hide()
@@ -135,12 +135,12 @@ class Viewer(QWidget):
 
     @property
     def hint(self) -> str:
-        """What is said while there is no picture."""
+        """The text shown while there is no picture."""
         return self._page.hint
 
     @property
     def viewing(self) -> Viewing:
-        """What is needed of the picture now: the size that it is shown in, and the pixel under the pointer."""
+        """What is needed of the picture now: the size in which it is shown, and the pixel under the pointer."""
         probe = None if self.picture.is_whole else self.picture.probe
         return Viewing(None if self._saver.wants_whole else self.picture.wanted_size, probe=probe)
 
@@ -168,7 +168,7 @@ class Viewer(QWidget):
         self._saver.save(self.picture.picture() if self.picture.is_whole else None)
 
     def set_hint(self, hint: str) -> None:
-        """Say something else while there is no picture."""
+        """Change the text shown while there is no picture."""
         self._page.set_hint(hint)
 
     def refresh_icons(self) -> None:
@@ -207,7 +207,7 @@ class Viewer(QWidget):
             self._show_probe("")
         elif (colour := self.picture.pixel(*point)) is not None:
             self._show_pixel(*point, colour)
-        # Else it comes with the next picture; until then the text tells of the pixel before.
+        # Otherwise the pixel comes with the next picture; until then the text keeps the previous one.
         self._tell_viewing()
 
     def _show_pixel(self, x: int, y: int, colour: tuple[int, int, int, int]) -> None:
@@ -215,7 +215,7 @@ class Viewer(QWidget):
         self._show_probe(f"({x}, {y})  {red} {green} {blue} {alpha}")
 
     def _show_probe(self, text: str) -> None:
-        """Show the pixel under the pointer; where the footer is too narrow for both texts, in place of the other."""
+        """Show the pixel under the pointer; when the footer is too narrow for both texts, hide the other."""
         self._probe.setText(text)
         needed = self._probe.fontMetrics().horizontalAdvance(text) + self._status.sizeHint().width()
         tools = sum(button.sizeHint().width() + _SPACING for button in self._footer.findChildren(QToolButton))

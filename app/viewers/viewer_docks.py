@@ -21,9 +21,9 @@ _COMPILING = "Compiling the patch …"
 
 
 class ViewerDocks(QObject):
-    """Keeps one dock a viewer node, tabbed together; without a viewer node one dock says how to get one."""
+    """Keeps one dock for each viewer node, tabbed together; without a viewer node one dock says how to add one."""
 
-    #: Which viewers can be seen changed, or what of them: a dict of `Viewing` by node id.
+    #: Which viewers can be seen changed, or how they are viewed: a dict of `Viewing` by node id.
     visible_changed = Signal(dict)
     failed = Signal(str)
 
@@ -65,7 +65,7 @@ class ViewerDocks(QObject):
             self.viewer(preview.node).show_preview(preview)
 
     def show_report(self, report: FrameReport) -> None:
-        """Say, where there is no picture yet, what is waited for."""
+        """Where there is no picture yet, show what the viewer is waiting for."""
         if report.preparing != self._is_preparing:
             self._is_preparing = report.preparing
             for node in self.docks:
@@ -90,7 +90,7 @@ class ViewerDocks(QObject):
         viewer = Viewer(self._hint(node))
         viewer.viewing_changed.connect(partial(self._on_viewing, node))
         dock = self._make_dock(f"viewer:{node}", self._patch.title(node), viewer)
-        # Qt counts a tab behind another one as not visible, which is what is meant here.
+        # Qt counts a tab behind another one as not visible, which is right here.
         dock.visibilityChanged.connect(partial(self._set_seen, node))
         neighbour = next(iter(self.docks.values()), self.empty)
         self.docks[node] = dock
@@ -102,7 +102,7 @@ class ViewerDocks(QObject):
     def _remove(self, node: str) -> None:
         dock = self.docks.pop(node)
         if not self.docks:
-            # Its place is kept by the dock that says how to get a viewer.
+            # The empty dock takes its place.
             self._window.tabifyDockWidget(dock, self.empty)
             self.empty.show()
         self._window.removeDockWidget(dock)
@@ -122,7 +122,7 @@ class ViewerDocks(QObject):
         return (_COMPILING if self._is_preparing else _WAITING) if fed else _NO_IMAGE
 
     def _set_seen(self, node: str, seen: bool) -> None:
-        seen = seen and node in self.docks  # Qt tells of one that is being removed, too
+        seen = seen and node in self.docks  # Qt also reports a dock that is being removed
         if seen != (node in self._visible):
             others = {other: viewing for other, viewing in self._visible.items() if other != node}
             self._visible = {**others, node: self.viewer(node).viewing} if seen else others
@@ -147,7 +147,7 @@ class ViewerDocks(QObject):
                 self._follow_types(types)
 
     def _follow_types(self, types: frozenset[str]) -> None:
-        """Types may show pictures that did not before, and the other way round."""
+        """Add and remove viewers of types that now show pictures, or no longer do."""
         assert self._patch is not None
         for node in self._patch.nodes.values():
             if node.type in types:

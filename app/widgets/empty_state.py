@@ -23,7 +23,7 @@ class EmptyState(QStackedWidget):
         return self._hint.text()
 
     def set_hint(self, hint: str) -> None:
-        """Say something else while there is no content."""
+        """Change the text shown while there is no content."""
         self._hint.setText(hint)
 
     def set_filled(self, filled: bool) -> None:

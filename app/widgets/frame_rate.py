@@ -6,7 +6,7 @@ from collections import deque
 
 
 class FrameRate:
-    """Counts by number (of launches, of pictures), so that those which nobody took still count."""
+    """Counts by running number (of launches, of pictures), so that skipped ones still count."""
 
     def __init__(self, window_s: float = 1.0) -> None:
         self._window_s = window_s

@@ -15,7 +15,7 @@ _UNBOUNDED = 1e15
 
 @safe_overrides
 class NumberBox(QDoubleSpinBox):
-    """A spin box; `show_mixed` shows that several different values stand behind it."""
+    """A spin box; `show_mixed` shows that it stands for several different values."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class NumberBox(QDoubleSpinBox):
         return self.lineEdit().text() not in ("", self.textFromValue(self.value()) + self.suffix())
 
     def show_value(self, value: float) -> None:
-        """Show a value without saying that it was edited."""
+        """Show a value without emitting that it was edited."""
         self.blockSignals(True)
         self.setValue(value)
         self.blockSignals(False)
 
     def show_mixed(self) -> None:
-        """Show that there is not one value."""
+        """Show that the values differ."""
         self.blockSignals(True)
         self.clear()
         self.lineEdit().setPlaceholderText("various")
@@ -69,7 +69,7 @@ class NumberBox(QDoubleSpinBox):
         return float(self._bare(text))
 
     def validate(self, text: str, position: int) -> object:
-        """Take any number within the range, also with an exponent; what may become one is not yet refused."""
+        """Accept any number within the range, also with an exponent, and text that may still become one."""
         bare = self._bare(text)
         try:
             value = float(bare)

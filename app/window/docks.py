@@ -37,7 +37,7 @@ class Docks:
         return [dock.toggleViewAction() for dock in self._docks.values()]
 
     def show_all(self, shown: bool) -> None:
-        """Show the docks, but for those that the person closed; or hide all of them."""
+        """Show all docks except those that the person closed, or hide all of them."""
         self._closed = frozenset(self.closed())
         if shown != self._shown or not shown:
             for name, dock in self._docks.items():
@@ -45,7 +45,7 @@ class Docks:
         self._shown = shown
 
     def close(self, names: Iterable[str]) -> None:
-        """Take these docks for closed by the person, from the next time that docks are shown."""
+        """Treat these docks as closed by the person the next time that docks are shown."""
         self._closed = frozenset(names)
 
     def closed(self) -> list[str]:
@@ -74,7 +74,7 @@ def arrange(window: QMainWindow, docks: Docks) -> None:
     """Give the window its size and the docks their places."""
     window.resize(_SIZE)
     room = window.screen().availableSize() - _FRAME
-    # The offscreen platform has a small screen that nobody sees.
+    # The offscreen platform reports a small screen, which does not matter.
     if _SIZE.boundedTo(room) != _SIZE and QGuiApplication.platformName() != "offscreen":
         window.resize(_SIZE.boundedTo(room))
         window.setWindowState(Qt.WindowState.WindowMaximized)
@@ -96,7 +96,7 @@ def size_docks(window: QMainWindow, docks: Docks, viewer: QDockWidget) -> None:
 
 
 def _tabify(window: QMainWindow, front: QDockWidget, behind: QDockWidget) -> None:
-    """Put a shown dock behind another; had they been hidden then, Qt would leave their tabs where they are not seen."""
+    """Put a shown dock behind another one; Qt misplaces the tabs of docks that are hidden at that moment."""
     is_open = behind.toggleViewAction().isChecked()
     behind.hide()
     window.tabifyDockWidget(front, behind)

@@ -14,16 +14,16 @@ from app.widgets.frame_rate import FrameRate
 from engine.figures import format_bytes, format_rate, format_time, plural
 from engine.protocol.messages import FrameReport
 
-_SILENCE_S = 2.0  # after which a running engine is said not to answer
+_SILENCE_S = 2.0  # without a report, after which the badge says so
 _REFRESH_S = 0.25  # a person can't read figures that change faster
-_STILL_S = 1.0  # after so long without a launch nothing changes
+_STILL_S = 1.0  # without a launch, after which the patch counts as still
 
 
 def badge_text(report: FrameReport | None, per_second: float | None = None, time_ns: float | None = None) -> str:
     """Return the badge's line, such as "cuda:0 · 60 fps · 0.42 ms".
 
-    `per_second` is how often the graph is launched: 0 while nothing changes, None while that is not known yet.
-    `time_ns` is of the last frame that was launched; None when that is the one of the report.
+    `per_second` is how often the graph is launched: 0 while nothing changes, None while it is not known yet.
+    `time_ns` is the time of the last launched frame; None when the report is of that frame.
     """
     if report is None:
         return "No engine"
@@ -43,7 +43,7 @@ def badge_text(report: FrameReport | None, per_second: float | None = None, time
 
 
 def badge_tooltip(report: FrameReport | None) -> str:
-    """Return the lines behind the badge: blocks, kernels, launch time, profiling level and memory."""
+    """Return the badge's tooltip: blocks, kernels, launch time, profiling level and memory."""
     if report is None:
         return "No patch is running"
     figures = report.statistics

@@ -1,4 +1,4 @@
-"""Keys that are commands of the window but may mean something to a focused control."""
+"""Who gets a key that is a command of the window and also means something to the focused control."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.widgets.number_box import NumberBox
 
 @safe_overrides
 class FocusKeys(QObject):
-    """Decides, for a key that both the window and the focused control know, who gets it. It watches that control only.
+    """Watches the focused control and decides who gets a key that both it and the window use.
 
     Space presses a focused button or opens a focused list, where it would otherwise play or pause. Undo belongs to a
     text field only while something typed there has not been entered.
@@ -26,7 +26,7 @@ class FocusKeys(QObject):
             new.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Accept the event for the control, or keep it from the control, so that it is the window's."""
+        """Accept the event for the control, or keep it from the control so that the window gets it."""
         if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
             return False
         if event.key() == Qt.Key.Key_Space and isinstance(watched, (QAbstractButton, QComboBox)):

@@ -1,4 +1,4 @@
-"""Keys and the mouse as inputs of the patch: told to the engine while a block listens, kept from nobody."""
+"""Keys and the mouse as inputs of the patch: sent to the engine while a block listens, and never held back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.patch.changes import BlockTypesChanged, Change, NodeAdded, NodeRemov
 from engine.patch.document import Patch
 from engine.protocol.messages import SetInput
 
-#: Where typed text goes: what is typed there is no input of the patch.
+#: Where text is typed; such keys are no input of the patch.
 _TEXT_FIELDS = (QLineEdit, QTextEdit, QPlainTextEdit, QAbstractSpinBox)
 _NOTCH = 120  # eighths of a degree
 _MOVE_INTERVAL_MS = 8
@@ -32,13 +32,13 @@ _MODIFIERS = {
     Qt.Key.Key_AltGr: "altgr",
     Qt.Key.Key_Meta: "meta",
 }
-#: Together with these a key is a command of the window.
+#: With one of these held, a key is a command of the window.
 _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 
 
 @safe_overrides
 class InputEvents(QObject):
-    """Watches the application's events while a block of the patch listens to a person; it accepts none of them.
+    """Watches the application's events while a block of the patch listens to keys or the mouse; it consumes none.
 
     The mouse counts over `canvas` and over the pictures of viewers. A key or button counts from press to release,
     wherever the focus goes meanwhile.
@@ -101,7 +101,7 @@ class InputEvents(QObject):
             self._listening[node] = frozenset(block_type.hears)
 
     def _watch(self) -> None:
-        """Watch events exactly as long as a block listens: otherwise every event would take a detour."""
+        """Watch events only while a block listens, since the filter makes every event slower."""
         hears = frozenset().union(*self._listening.values())
         if bool(hears) != self.is_listening:
             if hears:
@@ -113,7 +113,7 @@ class InputEvents(QObject):
         self._hears = hears
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Look at an event, and let it go on."""
+        """Look at an event without consuming it."""
         look = _LOOKS.get(event.type())
         if look is not None:
             look(self, watched, event)
@@ -185,14 +185,14 @@ class InputEvents(QObject):
             self._post(SetInput(name, 0.0))
 
     def _on_state(self, state: Qt.ApplicationState) -> None:
-        """Let everything go when the person turns to another application, which is told of the release."""
+        """Release everything when the person switches to another application, which then gets the real releases."""
         if state is not Qt.ApplicationState.ApplicationActive:
             for code in list(self._down):
                 self._let_go(code)
 
 
 def _code(event: QKeyEvent) -> int:
-    """What the system calls the key: the same for press and release, whatever else is held."""
+    """Return the system's code of the key, the same for press and release whatever else is held."""
     return event.nativeScanCode() or event.key()
 
 

@@ -108,7 +108,7 @@ class MainWindow(QMainWindow):
             self.canvas.setFocus()
 
     def rename_selected(self) -> None:
-        """Let the person type another title for the selected block."""
+        """Let the person rename the selected block."""
         self.docks.reveal("inspector")
         self.inspector.begin_rename()
 
@@ -143,7 +143,7 @@ class MainWindow(QMainWindow):
         make_shortcut_list(self, self.actions_by_id.commands.values()).open()
 
     def show_about(self) -> None:
-        """Say what this is."""
+        """Show the About dialog."""
         engine = self.session.engine
         info = engine.info if engine else None
         show_about(self, f"{info.name}, {info.title}" if info else "no device; open a patch first")

@@ -12,7 +12,7 @@ from engine.figures import plural
 
 
 def fill_menu_bar(actions: Actions, docks: Docks) -> None:
-    """Add the menus to the window; the docks are at the end of the one of views."""
+    """Add the menus to the window; the docks are listed at the end of the View menu."""
     actions.fill_menu_bar(MENUS)
     for action in docks.toggle_actions():
         actions.menus["view"].addAction(action)
@@ -31,7 +31,7 @@ def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_th
 
 
 def set_status_bar(window: QMainWindow, at_the_end: QWidget) -> None:
-    """Keep a widget at the end of the status bar, where nothing that is said covers it."""
+    """Put a widget at the end of the status bar, where no message covers it."""
     window.statusBar().addPermanentWidget(at_the_end)
     window.statusBar().setSizeGripEnabled(False)
 
@@ -48,7 +48,7 @@ def under_banner(banner: QWidget, content: QWidget) -> QWidget:
 
 
 class Banner(QFrame):
-    """Hidden until `show_text`; the person answers with the button, or by mending the patch."""
+    """A text with one button, hidden until `show_text`."""
 
     clicked = Signal()
 

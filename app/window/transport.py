@@ -18,7 +18,7 @@ from app.theme.icons import icon
 from engine.protocol.messages import FrameReport
 from engine.protocol.pacing import Pacing, PacingMode
 
-_REFRESH_S = 0.1  # hundredths of a second can't be read anyway
+_REFRESH_S = 0.1  # a person can't read hundredths of a second
 _BUTTON_MARGINS = 32
 _WIDEST = "88:88:88.88   frame 88,888,888"
 
@@ -40,11 +40,11 @@ def pacing_text(pacing: Pacing) -> str:
 
 
 def pacing_tooltip(pacing: Pacing) -> str:
-    """Return the choice in a sentence."""
+    """Return the tooltip of the chooser."""
     if pacing.rate is None:
-        what = "each frame follows the one before at once"
+        what = "each frame starts as soon as the one before ends"
     elif pacing.mode is PacingMode.DISPLAY:
-        what = f"as many frames a second as this screen shows, {pacing.rate:g}"
+        what = f"the rate of this screen, {pacing.rate:g} frames a second"
     else:
         what = f"{pacing.rate:g} frames a second"
     return f"Frame pacing: {what}"
@@ -52,7 +52,7 @@ def pacing_tooltip(pacing: Pacing) -> str:
 
 @safe_overrides
 class TransportBar(QWidget):
-    """Shows where the patch is, and opens the choice of its pacing."""
+    """Shows time and frame of the patch, and offers the choices of pacing."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,7 +67,7 @@ class TransportBar(QWidget):
         self._pacing.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._pacing.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self._pacing.setMenu(menu)
-        # As wide for every choice, so that what follows stays where it is.
+        # Wide enough for every choice, so that what follows stays where it is.
         text_width = QFontMetrics(self._pacing.font()).horizontalAdvance("Display 240")
         self._pacing.setMinimumWidth(text_width + _BUTTON_MARGINS)
         layout = QHBoxLayout(self)
@@ -96,7 +96,7 @@ class TransportBar(QWidget):
         self._pacing.setAccessibleName(self._pacing.toolTip())
 
     def show_report(self, report: FrameReport) -> None:
-        """Take a report; while it plays the figures are drawn ten times a second, a change of state at once."""
+        """Take a report; a change of state shows at once, the figures of a playing patch ten times a second."""
         now_s = time.monotonic()
         state = (report.running, report.frame if not report.running else -1)
         if state == self._shown and (not report.running or now_s - self._drawn_s < _REFRESH_S):
@@ -117,7 +117,7 @@ class TransportBar(QWidget):
 
 
 class Transport(QObject):
-    """Keeps the window's transport true: what plays, where it is, at which rate, and whether an engine is there."""
+    """Connects the session to the transport bar and its commands: playing, pacing, and whether an engine runs."""
 
     def __init__(self, window: QWidget, session: Session, actions: Actions) -> None:
         super().__init__(window)
@@ -138,7 +138,7 @@ class Transport(QObject):
         self.refresh()
 
     def show_report(self, report: FrameReport) -> None:
-        """Show where the patch is; an engine that has failed can't be played."""
+        """Show time and frame; a failed engine can't be played."""
         self.bar.show_report(report)
         if report.failed:
             self._allow(False)

@@ -1,4 +1,4 @@
-"""Where everything lies in a node: sizes and port positions in scene units (pixels at 100 %)."""
+"""Where everything is in a node: sizes and port positions in scene units (pixels at 100 %)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PADDING = 8
 PORT_TEXT = 10
 #: Between a port's name and its value.
 VALUE_GAP = 6
-#: Kept free right of the title, so that a node does not change its size when a time appears.
+#: Kept free to the right of the title, so that a node keeps its size when a time appears.
 BADGE = 64
 _MINIMUM_WIDTH = 112
 _SLIM_MINIMUM_WIDTH = 96
@@ -85,14 +85,14 @@ def layout(model: NodeViewModel) -> NodeLayout:
 
 
 def value_area(port: PortViewModel, centre: QPointF, placed: NodeLayout) -> QRectF:
-    """Return where a port's number stands: right of all parameters' names, or between an output's name and its port."""
+    """Return the area of a port's number: right of all parameters' names, or between an output's name and its port."""
     width = value_width()
     left = centre.x() + PORT_TEXT + placed.names + VALUE_GAP if port.is_input else centre.x() - PORT_TEXT - width
     return QRectF(left, centre.y() - ROW / 2, width, ROW)
 
 
 def value_width() -> float:
-    """Width that is kept for a number."""
+    """Return the width reserved for a number."""
     return text_width(WIDEST, SMALL, False)
 
 

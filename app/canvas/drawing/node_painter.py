@@ -22,7 +22,7 @@ _TRACK, _HANDLE = 4.0, 5.0
 def paint_values(
     painter: QPainter, model: NodeViewModel, layout: NodeLayout, texts: Mapping[tuple[str, bool], str], ink: str
 ) -> None:
-    """Paint the numbers, by the name and side of their ports; they end where their area does, so the point stays."""
+    """Paint the numbers, by the name and side of their ports; right-aligned, so that the decimal point stays."""
     painter.setFont(ui_font(SMALL))
     painter.setPen(qcolor(ink))
     flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -61,10 +61,10 @@ def share_at(x: float, track: QRectF) -> float:
 
 #: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
 NEAR, MIDDLE = 0.65, 0.28
-#: Of large titles on nodes that are too narrow for the usual size.
+#: Size of large titles on nodes that are too narrow for the usual size.
 FAR_NARROW = 16
 _RADIUS = 4.0
-#: Value blocks are rounder, so that they are told apart without their colour.
+#: Value blocks are rounder, so that they can be recognised without their colour.
 _VALUE_RADIUS = 10.0
 #: How much of their category's colour is in their body.
 _VALUE_TINT = 0.4
@@ -72,7 +72,7 @@ _VALUE_TINT = 0.4
 
 @dataclass(frozen=True)
 class NodeAppearance:
-    """What changes about a node while its model stays."""
+    """How a node appears at the moment; changes more often than its model."""
 
     state: NodeState = NodeState.OK
     badge: str = ""

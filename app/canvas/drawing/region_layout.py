@@ -1,4 +1,4 @@
-"""Where a region's box lies: around its region block and the blocks in it, in scene units (pixels at 100 %)."""
+"""Where a region's box is: around its region block and the blocks in it, in scene units (pixels at 100 %)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RegionLayout:
 
 
 def region_layout(block: QRectF, contents: Mapping[str, QRectF]) -> RegionLayout:
-    """Return the layout of a region block at `block` whose branches hold what lies in `contents`.
+    """Return the layout of a region block at `block` whose branches' blocks cover the rectangles `contents`.
 
     An empty rectangle stands for an empty branch: it gets a place beside the region block, or, when another branch
     holds blocks, below these.
@@ -71,7 +71,7 @@ def region_layout(block: QRectF, contents: Mapping[str, QRectF]) -> RegionLayout
     box = _around(used, MARGIN)
     ordered = tuple(slots[branch] for branch in contents)
     if not parted:
-        # What is dropped anywhere in the box is meant for its only branch.
+        # A drop anywhere in the box goes into its only branch.
         ordered = tuple(slot if slot.is_empty else Slot(slot.branch, box, False) for slot in ordered)
     return RegionLayout(box, ordered)
 

@@ -16,10 +16,10 @@ from app.theme.fonts import BODY, SMALL, ui_font
 from app.view_models.node_view_model import RegionViewModel
 
 _RADIUS = 6.0
-#: Titles keep this height on the screen when the view is zoomed out, up to a height on the canvas.
+#: Titles keep this height on the screen when the view is zoomed out, up to `FAR_LIMIT` on the canvas.
 _FAR_PIXELS = 11.0
 FAR_LIMIT = 64
-#: The title of a nested box would cover that of the box around it sooner.
+#: Zooms below which titles are left out; a nested box's would cover the title around it sooner.
 _NO_NESTED_TITLE_BELOW, _NO_TITLE_BELOW = 0.38, 0.15
 
 
@@ -42,7 +42,7 @@ def paint_region(
     *,
     nested: bool,
 ) -> None:
-    """Paint a box in scene coordinates; `scale` is the zoom, 1 at 100 %, `nested` that it lies in another box."""
+    """Paint a box in scene coordinates; `scale` is the zoom, 1 at 100 %; a `nested` box is in another one."""
     colours = region_colours(model.kind, theme)
     _paint_ground(painter, layout.box, colours, colours.fill_opacity)
     _paint_strip(painter, layout.box, colours, colours.strip_opacity)

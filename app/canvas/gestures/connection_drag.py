@@ -27,7 +27,7 @@ class DropTarget:
 
 
 class ConnectionDrag:
-    """One drag, from press to release: the loose line, which ports are dimmed meanwhile, and what a node offers."""
+    """One drag from press to release: the loose line, the dimmed ports, and the tray of the node under the pointer."""
 
     def __init__(self, scene: GraphScene, start: PortView, point: QPointF, edits: ConnectionEdits) -> None:
         self._scene = scene
@@ -48,7 +48,7 @@ class ConnectionDrag:
         self._line.draw_path(None, cursor_pos=point)
 
     def pick_up(self, connection: Connection) -> None:
-        """Take an existing connection's other end off its port for as long as the drag lasts."""
+        """Hide an existing connection, whose end is being dragged, until the drag ends."""
         self.picked_up = connection
         self._scene.connections[connection].hide()
 
@@ -63,9 +63,9 @@ class ConnectionDrag:
         return self._tray.area if self._tray is not None else None
 
     def move(self, point: QPointF, reach: float, seen: QRectF, zoom: float) -> DropTarget:
-        """Let the loose end follow the pointer, or rest where a drop would connect it; return what that is.
+        """Move the loose end to the pointer, or to where a drop would connect it; return what a drop would mean.
 
-        `seen` is the part of the scene in view, where a node under the pointer shows what it candidates.
+        `seen` is the part of the scene in view, in which a node under the pointer unfolds its tray.
         """
         if self._tray is None or not self._tray.area.contains(point):
             self._enter(self._scene.node_at(point), seen, zoom)
@@ -94,7 +94,7 @@ class ConnectionDrag:
         return DropTarget(free_first[0].ref, free_first[0].scenePos()) if free_first else DropTarget()
 
     def end(self) -> None:
-        """Take the line away and show everything as before."""
+        """Remove the line and show everything as before."""
         self._enter(None, QRectF(), 1.0)
         self._scene.removeItem(self._line)
         for node in self._scene.nodes.values():
@@ -125,11 +125,11 @@ class ConnectionDrag:
 
 #: Pixels from a port's centre that count as the port.
 REACH = 10.0
-_END_REACH = 28.0  # pixels from a connection's end in which a drag takes the end off
+_END_REACH = 28.0  # pixels from a connection's end within which a drag takes the end
 
 
 class ConnectionGestures(QObject):
-    """At most one drag of a connection at a time, told where the mouse is by the view."""
+    """What the mouse does to ports and connections; at most one drag at a time."""
 
     def __init__(self, view: ZoomableView, scene: GraphScene, edits: ConnectionEdits) -> None:
         super().__init__(view)
@@ -177,7 +177,7 @@ class ConnectionGestures(QObject):
             return
         aim = self._drag.move(point, REACH / self._view.zoom, self._view.seen(), self._view.zoom)
         if aim.end is not None:
-            # Told at every move: what is said follows the pointer.
+            # At every move, because the text follows the pointer.
             self._edits.explain(self._drag.start, aim.end, self._drag.picked_up)
         elif aim.node is not None:
             self._edits.explain_node(aim.node)
@@ -210,7 +210,7 @@ class ConnectionGestures(QObject):
             self._drag.pick_up(picked_up)
 
     def _far_end(self, connection: ConnectionView, point: QPointF) -> PortView | None:
-        """The end that stays when the nearer one is taken off; None in the middle of the connection."""
+        """Return the end that stays when a drag takes the nearer one; None in the middle of the connection."""
         reach = min(_END_REACH / self._view.zoom, connection.path().length() / 3)
         ends: tuple[PortView, PortView] = (connection.input_port, connection.output_port)
         for near, far in (ends, ends[::-1]):

@@ -27,9 +27,9 @@ class ConnectionDrop:
 
 
 class ConnectionEdits(QObject):
-    """Edits the connections of `patch`; `cost` says what a change would cost, as soon as somebody knows."""
+    """Edits the connections of `patch`; `cost`, once set, returns what changes would cost."""
 
-    told = Signal(str)  # what a drop would do
+    promised = Signal(str)  # what a drop would do
     warned = Signal(str)  # why a drop would be refused
     hushed = Signal()  # a drop would do nothing
     refused = Signal(str)  # why something is not done
@@ -44,7 +44,7 @@ class ConnectionEdits(QObject):
         self._explanation: tuple[str, bool] = ("", False)
 
     def fitting(self, start: PortRef) -> set[PortRef]:
-        """Return what a connection from a port may end at."""
+        """Return the ports and parameters that a connection from a port may end at."""
         self._explained = None
         return self.patch.fitting_ends(start) if self.patch is not None else set()
 
@@ -63,15 +63,15 @@ class ConnectionEdits(QObject):
             self._explained = (start, end, picked_up)
             self._explanation = preview(self.patch, start, end, picked_up, self.cost)
         text, is_refused = self._explanation
-        (self.warned if is_refused else self.told).emit(text)
+        (self.warned if is_refused else self.promised).emit(text)
 
     def explain_node(self, node: str) -> None:
         """Say what a drop on a node that offers several parameters does."""
         if self.patch is not None:
-            self.told.emit(f"Drop on a parameter of {self.patch.title(node)}")
+            self.promised.emit(f"Drop on a parameter of {self.patch.title(node)}")
 
     def drop(self, drop: ConnectionDrop, position: QPoint) -> None:
-        """Do what a drop means; `position` is where it was on the screen."""
+        """Make the edit that a drop means; `position` is its place on the screen."""
         assert self.patch is not None
         if drop.end is not None:
             self._connect(drop, drop.end)

@@ -15,7 +15,7 @@ def is_apart(one: QPoint, other: QPoint) -> bool:
 
 
 def adds_to_selection(event: QMouseEvent) -> bool:
-    """Return whether a click is meant to add to the selection, or to take from it."""
+    """Return whether a click adds to the selection or takes from it."""
     return bool(event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier))
 
 
@@ -36,7 +36,7 @@ def shift_as_control(event: QMouseEvent) -> QMouseEvent:
 
 
 def left_move(view: QGraphicsView, position: QPoint) -> QMouseEvent:
-    """Return a movement with the left button to where the pointer is already, for a view that moved under it."""
+    """Return a move with the left button to where the pointer already is, for a view that moved under it."""
     return QMouseEvent(
         QEvent.Type.MouseMove,
         QPointF(position),

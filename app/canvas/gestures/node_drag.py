@@ -12,12 +12,12 @@ from app.edits.nodes import snapped
 from app.edits.regions import NodeDrop
 from engine.patch.regions import branch_of, region_of
 
-#: Says why blocks can't be put into a scope, or None when they can.
+#: Returns why blocks can't be put into a scope, or None when they can.
 Refusal = Callable[[Sequence[str], str], str | None]
 
 
 class RegionTarget:
-    """Follows one drag. `nodes` are those that change their region, without what lies in regions among them."""
+    """The scope that a drag would drop `nodes` into; blocks in regions among them stay in those."""
 
     def __init__(self, scene: GraphScene, anchor: str, held: Sequence[str], refusal: Refusal) -> None:
         regions = scene.regions
@@ -25,12 +25,12 @@ class RegionTarget:
         self._refusal = refusal
         inside = set(regions.contents(held))
         self.nodes = tuple(node for node in held if node not in inside)
-        # The block under the pointer decides for all, or the dragged region that it lies in.
+        # The block under the pointer decides for all, or the dragged region around it.
         around = (anchor, *regions.regions_around(regions.scope_of(anchor)))
         self._deciding = next(node for node in around if node in self.nodes)
         self._home = self._scope = regions.scope_of(self._deciding)
         self._reason: str | None = None
-        # Where the boxes lay at first: one that follows its blocks could not be left.
+        # Where the boxes were at first: a box that follows its blocks could never be left.
         carried = inside.union(held)
         self._layouts = {region: layout for region, layout in regions.layouts().items() if region not in carried}
 
@@ -79,7 +79,7 @@ class RegionTarget:
 
 
 class NodeDrag:
-    """The nodes while a person drags them, with those that lie in dragged regions; without a drag there are none."""
+    """The nodes that are being dragged, with those in dragged regions; none without a drag."""
 
     def __init__(self, scene: GraphScene, refusal: Refusal) -> None:
         self._scene = scene
@@ -107,10 +107,10 @@ class NodeDrag:
         self._target = RegionTarget(self._scene, anchor, held, self._refusal)
 
     def follow(self, point: QPointF) -> str | None:
-        """Let the nodes follow the pointer, and show which region a drop there puts them into.
+        """Move the nodes with the pointer, and show which region a drop would put them into.
 
-        The grasped node moves in steps of the canvas grid, and the others keep their places around it. Return why the
-        drop would be refused, or None.
+        The grasped node moves in steps of the canvas grid, and the others with it. Return why the drop would be
+        refused, or None.
         """
         if self._target is None:
             return None
@@ -127,7 +127,7 @@ class NodeDrag:
         return reason
 
     def end(self) -> NodeDrop:
-        """Let go, and return the new positions of the nodes that moved."""
+        """End the drag and return the new positions of the nodes that moved."""
         before, self._before = self._before, {}
         target, self._target, self.has_moved = self._target, None, False
         places = {node_id: self._scene.nodes[node_id].pos() for node_id in before}
@@ -138,7 +138,7 @@ class NodeDrag:
         return NodeDrop(positions, target.nodes, target.scope)
 
     def cancel(self) -> None:
-        """Let go with everything where it was."""
+        """End the drag with everything where it was."""
         before = self._before
         for node_id in self.end().positions:
             self._scene.nodes[node_id].setPos(before[node_id])

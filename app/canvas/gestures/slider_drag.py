@@ -23,7 +23,7 @@ class SliderMove:
 
 
 class SliderDrag:
-    """The slider in a person's hand, if one is. It moves when the patch has the new value, as all that is shown."""
+    """The slider that is being dragged, if any. It moves when the patch has the new value."""
 
     def __init__(self, view: ZoomableView, scene: GraphScene) -> None:
         self._view = view
@@ -37,7 +37,7 @@ class SliderDrag:
         return self._node is not None
 
     def press(self, point: QPointF) -> SliderMove | None:
-        """Take hold of the slider at a point of the scene, which comes to the pointer; None when there is none."""
+        """Start dragging the slider at a point of the scene; it jumps to the pointer. None when there is no slider."""
         node = self._scene.node_at(point) if self._view.zoom >= NEAR else None
         track = node.layout.track if node is not None else None
         if node is None or track is None or not track.contains(node.mapFromScene(point)):
@@ -55,7 +55,7 @@ class SliderDrag:
         return SliderMove(node.id, slider.parameter, slider.value_at(share), self._gesture)
 
     def end(self) -> None:
-        """Let go."""
+        """End the drag."""
         if self._node is not None:
             self._node.show_appearance(held=False)
             self._node = None

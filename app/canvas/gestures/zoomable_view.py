@@ -71,7 +71,7 @@ _TURN_MS = 16
 
 
 class EdgeScroll(QObject):
-    """Told where a drag is; `scrolled` says that the same place on the screen is now another one on the canvas."""
+    """Scrolls while a drag is at the edge; `scrolled` says that another part of the scene is under the pointer."""
 
     scrolled = Signal()
 
@@ -100,7 +100,7 @@ class EdgeScroll(QObject):
 
 
 def edge_step(area: QRect, position: QPoint) -> QPoint:
-    """Return by how many pixels to scroll for a drag at a position; it grows with how far out the drag is."""
+    """Return by how many pixels to scroll for a drag at a position: more, the further out it is."""
     inner = area.adjusted(_REACH, _REACH, -_REACH, -_REACH)
     return QPoint(
         _step(position.x(), inner.left(), inner.right()),

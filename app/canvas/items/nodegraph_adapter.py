@@ -2,7 +2,7 @@
 
 The only file that imports NodeGraphQt. Its `NodeGraph` and `NodeViewer` are left out on purpose: they are a document
 of their own, with undo, menus, search and shortcuts. Its items bring the bookkeeping of who is connected to what and
-of what must be redrawn when something moves; how they appear and lie is decided here. Ids are the patch's ids.
+of what must be redrawn when something moves; layout and painting are our own. Ids are the patch's ids.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
         self.owner.show_appearance(hovered=self.key)
 
     def hoverLeaveEvent(self, event: Any) -> None:
-        """Take the mark away."""
+        """Remove the mark."""
         super().hoverLeaveEvent(event)
         self.owner.show_appearance(hovered=None)
 
@@ -160,11 +160,11 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, scale >= NEAR / 4)
         painter.setOpacity(1.0 if emphasised or self.connection is None else 0.85)
-        # Not `drawPath`: it gives Python's lock away, and each of a thousand connections would wait for a busy engine.
+        # Not `drawPath`: it releases Python's lock, and each of a thousand connections would wait for a busy engine.
         painter.strokePath(self.path(), pen)
 
     def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
-        """Leave the reach of the rubber band when deselected."""
+        """When deselected, leave the rubber band's selection too."""
         if change is QGraphicsItem.GraphicsItemChange.ItemSelectedHasChanged and not value:
             self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable, False)
         return QGraphicsItem.itemChange(self, change, value)
@@ -175,7 +175,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         self.update()
 
     def hoverLeaveEvent(self, event: Any) -> None:
-        """Take the mark away."""
+        """Remove the mark."""
         self._is_hovered = False
         self.update()
 
@@ -209,13 +209,13 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         #: True when the node shows numbers that the engine reports.
         self.is_live = False
         self._shown_values: dict[tuple[str, bool], str] = {}
-        #: Called with the node's id when it lies elsewhere or has another size.
+        #: Called with the node's id when it moved or changed its size.
         self.moved: Callable[[str], None] | None = None
         self.set_model(model)
 
     @property
     def layout(self) -> NodeLayout:
-        """Where things lie in the node."""
+        """Where things are in the node."""
         return self._layout
 
     @property
@@ -224,7 +224,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         return self._layout.body.translated(self.pos())
 
     def set_model(self, model: NodeViewModel) -> None:
-        """Show another model; ports that it shares with the old one keep their connections."""
+        """Show another model; ports that both models have keep their connections."""
         self.prepareGeometryChange()
         self.model, self._layout = model, layout(model)
         self._width, self._height = self._layout.width, self._layout.height
@@ -247,7 +247,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             self.moved(self.id)
 
     def refresh_values(self) -> None:
-        """Repaint the numbers that are others than those shown; nothing else of the node."""
+        """Repaint only the numbers that changed."""
         for key, port in self.ports.items():
             live = port.model.live
             if live is None:
@@ -269,7 +269,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             self.update()
 
     def show_badge(self, badge: str, *, seen: bool) -> None:
-        """Change the time on the node; one that cannot be `seen` from so far away is painted when the zoom changes."""
+        """Change the time on the node; when zoomed out too far, it is not `seen` and is painted at the next zoom."""
         self.appearance = replace(self.appearance, badge=badge)
         if seen:
             self.update()
@@ -293,7 +293,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         paint_node(painter, self.model, self._layout, appearance, colours.current(), scale)
 
     def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
-        """Tell of every movement."""
+        """Report every move."""
         if change is QGraphicsItem.GraphicsItemChange.ItemPositionHasChanged and self.moved is not None:
             self.moved(self.id)
         return super().itemChange(change, value)

@@ -20,11 +20,11 @@ _ROW = 20.0
 #: Rows of a column; a node of more parameters gets more columns.
 _ROWS = 12
 _MARGIN = 4.0
-#: From the tray's left edge to a port, to a name; and between a name and what it is set to.
+#: From the tray's left edge to a port and to a name; between a name and its value.
 _PORT, _NAME, _GAP = 12.0, 24.0, 16.0
 _WIDEST_STATE = 120.0
 _RADIUS = 6.0
-#: It hangs so far below the node.
+#: Between the node and the tray.
 DISTANCE = 4.0
 
 
@@ -51,7 +51,7 @@ class ParameterTray(QGraphicsItem):
 
     @property
     def area(self) -> QRectF:
-        """Where it lies in the scene, with what is between it and its node."""
+        """The tray's area in the scene, with the gap between it and its node."""
         reach = DISTANCE * self.scale()
         return self.mapRectToScene(self._size).adjusted(0, -reach, 0, reach)
 
@@ -121,12 +121,12 @@ class ParameterTray(QGraphicsItem):
         return QRectF(column * self._column, _MARGIN + row * _ROW, self._column, _ROW)
 
     def _hang(self, place: QRectF, seen: QRectF) -> None:
-        """Hang below the node, or stand on it where there is more room; never out of the view to the right."""
+        """Place the tray below the node, or above it where there is more room; never beyond the right of the view."""
         size = self.mapRectToScene(self._size).size()
         reach = DISTANCE * self.scale()
         below = place.bottom() + reach
         above = place.top() - reach - size.height()
         top = above if below + size.height() > seen.bottom() and above >= seen.top() else below
         left = max(min(place.left(), seen.right() - size.width()), seen.left())
-        # It stays in reach of the node, from where the pointer comes.
+        # It stays near the node, where the pointer comes from.
         self.setPos(min(max(left, place.left() - size.width() + _NAME), place.right() - _NAME), top)

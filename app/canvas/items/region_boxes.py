@@ -17,7 +17,7 @@ from app.theme import colours
 from app.view_models.node_view_model import RegionViewModel
 from engine.patch.regions import OTHERWISE, branch_of, region_of, scope_text
 
-#: Boxes lie behind connections and blocks, a nested one over the one around it.
+#: Boxes are behind connections and blocks, a nested box in front of the one around it.
 _BACK = -1000.0
 
 
@@ -41,7 +41,7 @@ class RegionView(QGraphicsItem):
         self.update()
 
     def set_layout(self, layout: RegionLayout | None, depth: int) -> None:
-        """Lie elsewhere, `depth` regions deep, itself counted; None hides the box."""
+        """Place the box, `depth` regions deep counting itself; None hides it."""
         self.setZValue(_BACK + depth)
         self._is_nested = depth > 1
         if layout != self.layout:
@@ -84,7 +84,7 @@ class RegionView(QGraphicsItem):
 
 
 class RegionBoxes(QObject):
-    """Lays the boxes anew, only those of regions in which something moved, once for all that moved in one turn.
+    """Lays out the boxes again, only those in which something moved, once for all moves in a turn of the event loop.
 
     `place_of` returns the rectangle of a node, or None when there is no such node.
     """
@@ -132,7 +132,7 @@ class RegionBoxes(QObject):
         self._leaving = frozenset()
 
     def set_scope(self, node_id: str, scope: str) -> None:
-        """Let a block lie in a scope; its region may come later."""
+        """Note the scope of a block; its region may be added later."""
         before = self._scope_of.pop(node_id, "")
         self._mark(before)
         if before:
@@ -141,13 +141,13 @@ class RegionBoxes(QObject):
             self._scope_of[node_id] = scope
             self._members.setdefault(scope, {})[node_id] = None
         self._mark(scope)
-        for inner in self.contents([node_id]):  # what is nested deeper now lies further in front
+        for inner in self.contents([node_id]):  # deeper nesting is further in front
             if inner in self.views:
                 self._moved[inner] = None
         self.touch(node_id)
 
     def scope_of(self, node_id: str) -> str:
-        """Return the scope that a block lies in."""
+        """Return the scope of a block."""
         return self._scope_of.get(node_id, "")
 
     def contents(self, node_ids: Iterable[str]) -> list[str]:
@@ -172,21 +172,21 @@ class RegionBoxes(QObject):
     # Where things lie
 
     def touch(self, node_id: str) -> None:
-        """A node moved or has another size."""
+        """Lay out again around a node that moved or changed its size."""
         if node_id in self.views:
             self._mark(node_id)
         else:
             self._mark(self.scope_of(node_id))
 
     def leave_out(self, node_ids: Collection[str]) -> None:
-        """Lay the boxes as if these blocks were in no region: they are being dragged out."""
+        """Lay out the boxes without these blocks, which are being dragged out."""
         leaving = frozenset(node_ids)
         for node_id in leaving ^ self._leaving:
             self._mark(self.scope_of(node_id))
         self._leaving = leaving
 
     def settle(self) -> None:
-        """Lay the boxes in which something moved, from the inside out."""
+        """Lay out the boxes in which something moved, from the inside out."""
         self._timer.stop()
         moved, self._moved = self._moved, {}
         depths = {region: sum(1 for _ in self.regions_around(region)) for region in moved}
@@ -196,7 +196,7 @@ class RegionBoxes(QObject):
                 view.set_layout(self._layout(view), depths[region])
 
     def layouts(self) -> dict[str, RegionLayout]:
-        """Return where the boxes lie, the innermost first."""
+        """Return the layouts of the boxes, the innermost first."""
         self.settle()
         shown = sorted(self.views.values(), key=lambda view: view.zValue(), reverse=True)
         return {view.id: view.layout for view in shown if view.layout is not None}
@@ -214,7 +214,7 @@ class RegionBoxes(QObject):
         return next((view.id for view in views if view.is_grasped_at(point)), None)
 
     def scope_at(self, point: QPointF) -> str:
-        """Return the scope whose box lies at a point of the scene, the innermost; "" outside all boxes."""
+        """Return the scope of the innermost box at a point of the scene; "" outside all boxes."""
         return scope_at(self.layouts(), point)
 
     def show_selection(self) -> None:

@@ -1,4 +1,4 @@
-"""The canvas scene: nodes, connections and boxes by the patch's ids, and what lies under a point."""
+"""The canvas scene: nodes, connections and boxes by the patch's ids, and what is under a point."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXTENT = 200_000.0
 
 
 class GraphScene(QGraphicsScene):
-    """Views of nodes, connections and regions. It changes only when told to: gestures come back through the patch."""
+    """Views of nodes, connections and regions. The mirror changes it; gestures change the patch."""
 
     #: The selection changed; one signal however many items changed with it.
     selection_settled = Signal()
@@ -126,7 +126,7 @@ class GraphScene(QGraphicsScene):
         return view.place if view is not None else None
 
     def is_free(self, rect: QRectF, node_id: str) -> bool:
-        """Return whether no other node than this lies in a rectangle."""
+        """Return whether a rectangle holds no other node than this."""
         return not any(isinstance(item, NodeView) and item.id != node_id for item in self.items(rect))
 
     def live_nodes(self, area: QRectF) -> list[NodeView]:

@@ -85,9 +85,9 @@ def test_an_input_tells_its_rule_its_help_and_what_arrives(patch: Patch) -> None
     ]
 
 
-def test_an_open_required_input_says_that_the_block_waits(patch: Patch) -> None:
+def test_an_open_required_input_says_that_the_block_needs_it(patch: Patch) -> None:
     """A person learns why the node is idle; an optional input does not hold it up."""
-    assert port_tooltip(patch, PortRef("count", "x"), None).endswith("Not connected: the block waits for it.")
+    assert port_tooltip(patch, PortRef("count", "x"), None).endswith("Not connected: the block needs it to run.")
     assert port_tooltip(patch, PortRef("scale", "gain"), None).endswith("Not connected.")
 
 
@@ -98,7 +98,7 @@ def test_an_output_tells_its_shape_rule(patch: Patch) -> None:
 
 def test_a_dangling_port_says_that_the_type_lacks_it(patch: Patch) -> None:
     """A port that only a connection names is explained."""
-    assert "has no port of this name" in port_tooltip(patch, PortRef("scale", "gone"), None)
+    assert "has no port with this name" in port_tooltip(patch, PortRef("scale", "gone"), None)
 
 
 @pytest.mark.parametrize(
