@@ -171,7 +171,7 @@ def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
         assert engine.cost_of(add).level is COLD  # nothing runs yet
         built = engine.step()
         told = engine.cost_of(add)
-        assert (told.level, told.cause, told.estimate_ns) == (COLD, "block new comes", built.updates[0].cost_ns)
+        assert (told.level, told.cause, told.estimate_ns) == (COLD, "block new is added", built.updates[0].cost_ns)
         alone = NodeAdded(Node(id="new", type="test_run.scale"))
         assert engine.cost_of(alone).level is NONE
         connected = Connected(Connection(PortRef("data", "out"), PortRef("new", "x")))

@@ -1,20 +1,31 @@
-"""What an edit would cost, told before it is made, from what any thread may know of the running graph."""
+"""What an edit would cost, told before it is made.
+
+A small patch is planned as it would be after the edit. A larger one is judged by what the edit touches, which takes no
+longer in a patch of a thousand blocks; the level is then the highest that it can be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from engine.blocktypes.block import Block
+from engine.blocktypes.description import BlockDescription
+from engine.compiler.difference import difference
+from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.inlining import owner
-from engine.compiler.plan import Plan
+from engine.compiler.plan import Plan, plan_what_can_run
+from engine.diagnostics import Severity, error
 from engine.patch.changes import (
     BlockTypesChanged,
+    Change,
     Connected,
     Connection,
     Disconnected,
+    Node,
     NodeAdded,
     NodeMoved,
     NodeRegionChanged,
@@ -23,20 +34,27 @@ from engine.patch.changes import (
     ParameterChanged,
     PortRef,
 )
+from engine.patch.contents import apply_change
 from engine.patch.document import Patch
 from engine.patch.rules import is_value_connection
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
 from engine.protocol.questions import CostedEdit
-from engine.runtime.update.trial import try_changes
+from engine.runtime.model.block_instantiation import PlacedNode, look_up
+from engine.runtime.model.describe_patch import PatchSnapshot, describe_patch
+from engine.runtime.model.parameters import fit
+from engine.runtime.update.prepare import same_structure
+
+#: A patch of more blocks is not planned only to tell a cost: that takes up to 20 us a block.
+MOST_BLOCKS = 48
 
 
 @dataclass(frozen=True)
 class Published:
-    """What any thread may know of the running graph; the engine replaces it whole after each update.
+    """What other threads may know of the running graph; the engine replaces it whole after each update.
 
-    `estimates` are what updates of each level cost of late, in nanoseconds; `kernel_files` all files that loaded
-    kernels depend on. `blocked` says that the graph does not follow the patch, because of a mistake in it.
+    `estimates` are recent times of updates of each level, in nanoseconds. `kernel_files` are all files that loaded
+    kernels depend on. `blocked` says that a mistake in the patch keeps the graph from following it.
     """
 
     plan: Plan | None = None
@@ -64,64 +82,65 @@ class Published:
 
 
 def cost_of(changes: Sequence[CostedEdit], patch: Patch, published: Published) -> EditCost:
-    """Return what one or several changes of a patch, made at once, would cost; the patch is as it is before them.
+    """Return what changes that are made together would cost; `patch` does not have them yet.
 
-    It belongs to the patch's thread, which it keeps for less than a millisecond as a rule.
+    Call it on the patch's thread, since it reads the patch. It takes less than a millisecond.
     """
-    found = _Asking(patch, published, changes).answer()
+    found = _Estimate(patch, published, changes).cost()
     if found.level is UpdateLevel.NONE:
         return EditCost(found.level, found.cause, 0, found.at_most)
     return EditCost(found.level, found.cause, published.estimates.get(found.level), found.at_most)
 
 
-_FREE = EditCost(UpdateLevel.NONE, "nothing that runs is other than before")
+_FREE = EditCost(UpdateLevel.NONE, "nothing that runs changes")
 
 
-class _Asking:
-    """Changes to a patch, taken together: what replaces a connection takes one away and makes another."""
+class _Estimate:
+    """The cost of changes taken together: to replace a connection is to remove one and to make another."""
 
     def __init__(self, patch: Patch, published: Published, changes: Sequence[CostedEdit]) -> None:
         self._patch, self._published, self._changes = patch, published, changes
         self._added = {c.node.id: c.node for c in changes if isinstance(c, NodeAdded)}
         self._removed = {c.node.id for c in changes if isinstance(c, NodeRemoved)}
-        self._sources: dict[PortRef, PortRef | None] = {}  # by input, as it is going to be
-        #: The highest of these counts: what is certain, and what a structure would cost that has no mistakes.
-        self._found: list[EditCost] = []
+        #: The inputs whose connections change, and what feeds them afterwards.
+        self._sources: dict[PortRef, PortRef | None] = {}
+        #: What changes of the structure cost, if they make no mistake, and what the others cost.
         self._structure: list[EditCost] = []
+        self._other: list[EditCost] = []
 
-    def answer(self) -> EditCost:
-        """Return the highest level that any part of the changes needs."""
+    def cost(self) -> EditCost:
+        """Return the highest cost of any change."""
         for change in self._changes:
-            self._read(change)
+            self._add(change)
         for node in self._removed & self._patch.nodes.keys():  # its connections go with it
             for connection in self._patch.connections_of(node):
                 self._sources.setdefault(connection.target, None)
-        self._look_at_connections()
+        self._add_connections()
         if self._structure:
-            self._found.append(self._tried(max(self._structure, key=lambda cost: cost.level)))
-        return max(self._found, key=lambda cost: cost.level, default=_FREE)
+            self._other.append(self._tried(max(self._structure, key=lambda cost: cost.level)))
+        return max(self._other, key=lambda cost: cost.level, default=_FREE)
 
-    def _tried(self, told: EditCost) -> EditCost:
-        """Return what the structure costs, by a trial where that is cheap."""
+    def _tried(self, estimate: EditCost) -> EditCost:
+        """Return what the changes of the structure cost, by a trial where that is cheap."""
         published = self._published
         if published.plan is None:
-            return told
+            return estimate
         changes = [c for c in self._changes if not isinstance(c, KernelFilesChanged | SetProfiling | BlockTypesChanged)]
         outcome = try_changes(self._patch, changes, published.plan, blocked=published.blocked)
         if outcome is None:
-            return EditCost(told.level, told.cause, at_most=told.level > UpdateLevel.NONE)
-        is_refused = outcome.problem and told.level > UpdateLevel.NONE
-        return EditCost(outcome.level, outcome.problem if is_refused else told.cause)
+            return EditCost(estimate.level, estimate.cause, at_most=estimate.level > UpdateLevel.NONE)
+        is_refused = outcome.problem and estimate.level > UpdateLevel.NONE
+        return EditCost(outcome.level, outcome.problem if is_refused else estimate.cause)
 
-    def _read(self, change: CostedEdit) -> None:
+    def _add(self, change: CostedEdit) -> None:
         published = self._published
         match change:
             case NodeAdded(node):
                 if not self._is_value_block(node.id):
-                    self._say(UpdateLevel.NONE, f"block {node.id} waits for a connection")
+                    self._restructure(UpdateLevel.NONE, f"block {node.id} waits for a connection")
             case NodeRemoved(node):
                 runs = node.id in published.running
-                self._say(UpdateLevel.COLD if runs else UpdateLevel.NONE, f"block {node.id} goes")
+                self._restructure(UpdateLevel.COLD if runs else UpdateLevel.NONE, f"block {node.id} is removed")
             case Connected(connection) | Disconnected(connection) if self._is_value(connection):
                 if published.takes(connection.target.node, connection.target.port):
                     self._write(f"another value of {connection.target}", at_most=True)
@@ -130,31 +149,31 @@ class _Asking:
             case Disconnected(connection):
                 self._sources[connection.target] = None
             case ParameterChanged(node_id, name):
-                self._look_at_parameter(node_id, name)
+                self._add_parameter(node_id, name)
             case NodeRegionChanged(node_id):
                 if not self._is_value_block(node_id):
                     runs = node_id in published.running
                     level = UpdateLevel.COLD if runs else UpdateLevel.NONE
-                    self._say(level, f"block {node_id} lies in another region")
+                    self._restructure(level, f"block {node_id} moves to another region")
             case BlockTypesChanged(types):
                 nodes = self._patch.nodes
                 if any(nodes[n].type in types for n in published.running if n in nodes):
-                    self._found.append(EditCost(UpdateLevel.COLD, "block types are others", at_most=True))
+                    self._other.append(EditCost(UpdateLevel.COLD, "block types changed", at_most=True))
             case KernelFilesChanged(paths):
                 if used := paths & published.kernel_files:
                     cause = f"{min(path.name for path in used)} saved"
-                    self._found.append(EditCost(UpdateLevel.CODE, cause))
+                    self._other.append(EditCost(UpdateLevel.CODE, cause))
             case SetProfiling(level):
                 if published.plan is not None and level is not published.profiling:
-                    self._found.append(EditCost(UpdateLevel.COLD, f"profiling {level.name.lower()}"))
+                    self._other.append(EditCost(UpdateLevel.COLD, f"profiling {level.name.lower()}"))
             case NodeMoved() | NodeRenamed():
-                pass  # nothing to run differently
+                pass  # the engine runs the same
 
-    def _say(self, level: UpdateLevel, cause: str) -> None:
+    def _restructure(self, level: UpdateLevel, cause: str) -> None:
         self._structure.append(EditCost(level, cause))
 
     def _write(self, cause: str, *, at_most: bool = False) -> None:
-        self._found.append(EditCost(UpdateLevel.HOT, cause, at_most=at_most))
+        self._other.append(EditCost(UpdateLevel.HOT, cause, at_most=at_most))
 
     def _type_of(self, node: str) -> type[Block] | None:
         placed = self._added.get(node) or self._patch.nodes.get(node)
@@ -168,7 +187,7 @@ class _Asking:
         ends = self._type_of(connection.source.node), self._type_of(connection.target.node)
         return is_value_connection(connection, *ends)
 
-    def _look_at_connections(self) -> None:
+    def _add_connections(self) -> None:
         running = self._published.running - self._removed
         missing = [t for t, source in self._sources.items() if t.node in running and not source and self._needs(t)]
         if missing and self._published.plan is not None:
@@ -177,13 +196,13 @@ class _Asking:
             return
         for target, source in self._sources.items():
             runs = target.node in running and source != self._patch.source_of(target)
-            cause = f"connection {source} -> {target}" if source else f"{target} is let go"
-            self._say(UpdateLevel.COLD if runs else UpdateLevel.NONE, cause)
+            cause = f"connection {source} -> {target}" if source else f"{target} is disconnected"
+            self._restructure(UpdateLevel.COLD if runs else UpdateLevel.NONE, cause)
         ready = dict.fromkeys(running, True)
         candidates = {*self._added, *(target.node for target in self._sources)} - running - self._removed
         for node in sorted(candidates):
             if self._is_ready(node, ready):
-                self._say(UpdateLevel.COLD, f"block {node} comes")
+                self._restructure(UpdateLevel.COLD, f"block {node} is added")
 
     def _needs(self, target: PortRef) -> bool:
         block_type = self._type_of(target.node)
@@ -194,10 +213,10 @@ class _Asking:
         return self._sources[target] if target in self._sources else self._patch.source_of(target)
 
     def _is_ready(self, node: str, known: dict[str, bool]) -> bool:
-        """True when a block is going to have everything that it needs to run."""
+        """True when a block will have everything that it needs to run."""
         if node in known:
             return known[node]
-        known[node] = True  # as long as nothing is missing: blocks may feed each other by way of a delay
+        known[node] = True  # until an input is missing: blocks may feed each other through a delay
         block_type = self._type_of(node)
         ready = block_type is not None and not block_type.is_value and node not in self._removed
         for spec in block_type.inputs() if block_type is not None and ready else ():
@@ -206,20 +225,20 @@ class _Asking:
         known[node] = ready
         return ready
 
-    def _look_at_parameter(self, node: str, name: str) -> None:
+    def _add_parameter(self, node: str, name: str) -> None:
         block_type, published = self._type_of(node), self._published
         spec = block_type.parameters.get(name) if block_type is not None else None
         if block_type is None or spec is None or node in self._added:
             return
         if block_type.is_value:
-            self._look_at_driven(node)
+            self._add_driven(node)
         elif spec.structural:
-            self._say(UpdateLevel.COLD, f"{name} of {node}")
+            self._restructure(UpdateLevel.COLD, f"{name} of {node}")
         elif self._patch.source_of(PortRef(node, name)) is None and published.takes(node, name):
             self._write(f"{name} of {node}")
 
-    def _look_at_driven(self, node: str) -> None:
-        """A value block's parameter reaches whatever it drives, directly or by way of others."""
+    def _add_driven(self, node: str) -> None:
+        """Add the parameters that a value block drives, directly or through others."""
         waiting, seen = [node], {node}
         while waiting:
             for connection in self._patch.connections_of(waiting.pop()):
@@ -230,3 +249,96 @@ class _Asking:
                     self._write(f"another value of {target}", at_most=True)
                 seen.add(target.node)
                 waiting.append(target.node)
+
+
+class Outcome(NamedTuple):
+    """The update level of changes, and the mistake when it keeps the graph as it is."""
+
+    level: UpdateLevel
+    problem: str = ""
+
+
+def try_changes(patch: Patch, changes: Iterable[Change], plan: Plan, *, blocked: bool) -> Outcome | None:
+    """Plan a patch with changes, and return what its graph, which runs `plan`, would need; None when that is not tried.
+
+    It is not tried with many blocks, nor when a block that reads a file would be described. When the graph is
+    `blocked`, every block is described again. Kernels are not compiled, so mistakes in them are not found.
+    """
+    if max(len(patch.nodes), len(plan.description.nodes)) > MOST_BLOCKS:
+        return None
+    nodes = dict(patch.nodes)
+    by_target = {connection.target: connection for connection in patch.connections}
+    try:
+        for change in changes:
+            apply_change(nodes, by_target, change)
+    except KeyError:  # a node or a connection that is not there
+        return None
+    by_target = {t: c for t, c in by_target.items() if c.source.node in nodes and t.node in nodes}
+    trial = _Trial(patch, plan, blocked=blocked)
+    if not all(map(trial.place, nodes.values())):
+        return None
+    return trial.outcome(by_target, nodes)
+
+
+class _Trial:
+    """A patch as it would be."""
+
+    def __init__(self, patch: Patch, plan: Plan, *, blocked: bool) -> None:
+        self._patch, self._plan, self._blocked = patch, plan, blocked
+        self._nodes: list[PlacedNode] = []
+
+    def place(self, node: Node) -> bool:
+        """Place a block, with the description that runs if that stays; False when it would read a file."""
+        block_type = self._patch.catalogue.get(node.type)
+        if block_type is None or block_type.is_value:
+            return True
+        known = self._plan.description.by_id.get(node.id)
+        if known is not None and not self._blocked and self._is_as_before(node, block_type):
+            self._nodes.append(PlacedNode(node.id, node.type, known.region, block=known).in_region(node.region))
+            return True
+        if any(spec.files.startswith("open") for spec in block_type.parameters.values()):
+            return False
+        placed = look_up(node.id, node.type, node.region, self._patch.catalogue, self._patch.folder)
+        values, _ = fit(node.id, placed.specs, node.parameters, self._patch.folder)
+        self._nodes.append(replace(placed, values=values))
+        return True
+
+    def outcome(self, by_target: dict[PortRef, Connection], nodes: dict[str, Node]) -> Outcome:
+        """Plan what was placed and compare it with what runs."""
+
+        def type_of(node: str) -> type[Block] | None:
+            return self._patch.catalogue.get(nodes[node].type) if node in nodes else None
+
+        wires = tuple(
+            c for c in by_target.values() if not is_value_connection(c, type_of(c.source.node), type_of(c.target.node))
+        )
+        described, plan = describe_patch(PatchSnapshot(tuple(self._nodes), wires)), self._plan
+        partial = plan_what_can_run(
+            described.inlined, described.problems, frozenset(plan.description.by_id), previous=plan
+        )
+        if partial.plan is None:
+            errors = [item for item in partial.diagnostics if item.severity is Severity.ERROR]
+            first = errors[0] if errors else error("the patch can't run")
+            return Outcome(UpdateLevel.NONE, f"{first.node}: {first.message}" if first.node else first.message)
+        if same_structure(plan, partial.plan):
+            now, then = partial.plan.description.by_id, plan.description.by_id
+            provides = any(_provides_other(now[node].description, then[node].description) for node in now)
+            return Outcome(UpdateLevel.WARM if provides else UpdateLevel.NONE)
+        return Outcome(UpdateLevel.WARM if would_adjust(difference(plan, partial.plan)) else UpdateLevel.COLD)
+
+    def _is_as_before(self, node: Node, block_type: type[Block]) -> bool:
+        old = self._patch.nodes.get(node.id)
+        if old is node:
+            return True
+        if old is None or old.type != node.type:
+            return False
+        structural = [name for name, spec in block_type.parameters.items() if spec.structural]
+        return all(node.parameters.get(name) is old.parameters.get(name) for name in structural)
+
+
+def _provides_other(new: BlockDescription, old: BlockDescription) -> bool:
+    """True when a block provides other arrays than the running graph holds."""
+    if new is old:
+        return False
+    contents = any(array is not old.contents.get(name) for name, array in new.contents.items())
+    return contents or any(array is not old.externals.get(name) for name, array in new.externals.items())
