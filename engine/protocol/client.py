@@ -40,7 +40,7 @@ class Transport(Protocol):
 
     @property
     def outbox(self) -> Outbox:
-        """The newest of what the engine has to say."""
+        """What the engine says."""
 
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame; never wait."""
@@ -53,7 +53,7 @@ class Transport(Protocol):
 
 
 class Client:
-    """Sends a patch and its changes to an engine, and what else a person wants of it.
+    """Sends a patch and its changes to an engine, asks it questions, and takes what it says.
 
     Step it by hand (`step`), or let it run on its own thread (`start`, `stop`). `post` and the `take_` methods never
     wait; the rest may wait for the frame under way. DeviceError when the device fails.
@@ -63,7 +63,7 @@ class Client:
         self.patch = patch
         self._transport = transport
         self._outbox, self._ask = transport.outbox, transport.ask
-        #: Leave a message for the next frame. The transport's own method: this is called for each move of a slider.
+        #: Leave a message for the next frame. It is the transport's own method, since each move of a slider calls it.
         self.post: Callable[[Message], None] = transport.post
         for change in patch.as_changes():
             self.post(change)
@@ -97,8 +97,8 @@ class Client:
     def start(self, *, rate: float | None = 60.0, pacing: Pacing | None = None, deterministic: bool = False) -> None:
         """Run frames on a thread of the engine's own, `rate` a second; None means as fast as they go.
 
-        `pacing` says the same and more, in place of `rate`; `SetPacing` changes it later. The patch's time follows the
-        wall's, or goes on by one `time_step_s` a frame when it is to be `deterministic`: for recordings.
+        `pacing` replaces `rate` and can say more; `SetPacing` changes it later. The patch's time follows the wall's.
+        With `deterministic`, for recordings, it goes on by one `time_step_s` a frame.
         """
         if pacing is None:
             pacing = Pacing.free() if rate is None else Pacing.fixed(rate)
@@ -128,9 +128,9 @@ class Client:
         self._ask(WatchFiles(tuple(folders)))
 
     def cost_of(self, asked: CostedEdit | Iterable[CostedEdit]) -> EditCost:
-        """Return what one or several changes would cost, made at once to the patch as it is; nothing is done.
+        """Return what one or several changes would cost if they were made together; nothing is done.
 
-        It waits for no frame, and belongs to the patch's thread.
+        Call it on the patch's thread. It waits for no frame.
         """
         return self._ask(CostOf((asked,) if isinstance(asked, CostedEdit) else tuple(asked)))
 
@@ -139,7 +139,7 @@ class Client:
         return self._outbox.take_report()
 
     def take_preview(self, node_id: str) -> Preview | None:
-        """Return a viewer's newest picture that was not taken yet; say whom you look at with `Observe`."""
+        """Return a viewer's newest picture that was not taken yet; `Observe` says which are looked at."""
         return self._outbox.take_preview(node_id)
 
     def take_events(self) -> list[Happening]:

@@ -1,6 +1,6 @@
-"""What goes into the engine and what comes out of it: plain structs, tagged so that they can cross a pipe.
+"""Messages to the engine and from it: plain structs, each with a tag, so that a pipe can carry them.
 
-`questions` has what is answered.
+A message to the engine has no answer; what has one is in `questions`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class NodeState(StrEnum):
 
 
 class Undone(msgspec.Struct, frozen=True, tag=True):
-    """A change of the patch that takes an edit back, or brings it back; it is followed like any other."""
+    """A change that an undo or a redo made; the engine follows it like any other."""
 
     change: Change
 
@@ -57,9 +57,9 @@ class KernelFilesChanged(msgspec.Struct, frozen=True, tag=True):
 class Viewing(msgspec.Struct, frozen=True):
     """How somebody looks at a viewer.
 
-    `size` is (width, height) of the place that the whole picture has on the screen, in pixels: it need not be larger
-    than that; None asks for every pixel. `rate` is the most pictures a second, None for as many as are taken. `probe`
-    is (x, y) of the pixel of the whole picture whose value is wanted. WarploomError for no rate.
+    `size` is (width, height) of the whole picture on the screen, in pixels, and need not be exceeded. None asks for
+    every pixel. `rate` is the most pictures a second; None sets no limit. `probe` is (x, y) of a pixel of the whole
+    picture whose value is wanted. WarploomError when the rate is not positive.
     """
 
     size: tuple[int, int] | None = None
@@ -109,7 +109,7 @@ class SaveOutputs(msgspec.Struct, frozen=True, tag=True):
 
 
 class SetInput(msgspec.Struct, frozen=True, tag=True):
-    """An input of a person has another value: "key.a", "mouse.x" and the like (`engine.values.inputs`)."""
+    """A person's input changed: "key.a", "mouse.x" and the like (`engine.values.inputs`)."""
 
     name: str
     value: float
@@ -165,10 +165,10 @@ class EngineStatistics(msgspec.Struct, frozen=True):
 
 
 class EditCost(msgspec.Struct, frozen=True, tag=True):
-    """What an edit would cost: its update level, the part of it that decides, and a recent time in nanoseconds.
+    """What an edit would cost: its update level, which part of it needs that, and how long such an update took lately.
 
-    With `at_most` the level may turn out to be a lower one. `estimate_ns` is None where nothing is known yet, and for
-    HOT updates, which are too many to be measured one by one.
+    With `at_most` the level may turn out lower. `estimate_ns` is None before the first such update, and for HOT ones,
+    which are too many to measure one by one.
     """
 
     level: UpdateLevel
@@ -180,8 +180,8 @@ class EditCost(msgspec.Struct, frozen=True, tag=True):
 class UpdateRecord(msgspec.Struct, frozen=True, tag=True):
     """One update above HOT: what it was, why, and what it cost.
 
-    `source` says who: "edit", "undo", "kernel file", "block file" or "engine". `cost_ns` is from when the work
-    began to when its result ran; of that `beside_ns` was spent beside the frames and `swap_ns` between two of them.
+    `source` is "edit", "undo", "kernel file", "block file" or "engine". `cost_ns` lasts from the start of the work
+    until its result runs; of that, `beside_ns` passed beside the frames and `swap_ns` between two of them.
     """
 
     level: UpdateLevel
@@ -191,7 +191,7 @@ class UpdateRecord(msgspec.Struct, frozen=True, tag=True):
     source: str = "edit"
     beside_ns: int = 0
     swap_ns: int = 0
-    #: The nodes that the cause is about, the first change's first.
+    #: The nodes that the cause names, those of the first change first.
     nodes: tuple[str, ...] = ()
 
 
@@ -212,15 +212,15 @@ class FrameReport(msgspec.Struct, frozen=True, tag=True):
     time_s: float = 0.0
     #: How many elements each append buffer holds, by "node.port".
     counts: dict[str, int] = {}
-    #: What every value output and driven parameter holds, by "node.port"; renewed at an interval that can be read.
+    #: What every value output and driven parameter holds, by "node.port"; refreshed as often as a person can read it.
     values: dict[str, float] = {}
     #: Compilation is under way beside the running graph.
     preparing: bool = False
-    #: How many frames of this engine wrote parameters and needed nothing more.
+    #: How many frames of this engine wrote parameters and did no other update.
     hot_updates: int = 0
-    #: How often this engine has launched the graph; a frame that would give what the last one gave is not launched.
+    #: How often this engine launched the graph; a frame that would repeat the last one is not launched.
     launches: int = 0
-    #: The last report of an engine that has stopped: its diagnostics say why. Another engine has to be started.
+    #: The engine has stopped, and its diagnostics say why; only a new engine goes on.
     failed: bool = False
 
 

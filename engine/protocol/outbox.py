@@ -1,4 +1,4 @@
-"""The outbox: the newest of everything the engine has to say. A reader who is late misses reports, never waits."""
+"""The outbox: the newest report and pictures, and what happened. A late reader misses reports; nobody waits."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable
 from engine.diagnostics import Diagnostic
 from engine.protocol.messages import FrameReport, Preview, Saved, UpdateRecord
 
-#: A reader who never comes must not make the engine grow.
+#: How many are kept for a reader who never comes.
 EVENT_LIMIT = 1000
 Happening = Saved | Diagnostic | UpdateRecord
 
 
 class Outbox:
-    """Written by the engine's thread, read by another; each operation is one atomic step on a built-in container."""
+    """Written by one thread and read by another, without a lock: each operation is one atomic step on a container."""
 
     def __init__(self) -> None:
         self._report: deque[FrameReport] = deque(maxlen=1)
@@ -26,11 +26,11 @@ class Outbox:
         self._report.append(report)
 
     def put_preview(self, node: str, make: Callable[[], Preview]) -> None:
-        """Offer a viewer's picture; whoever takes it calls `make`, so that its copy costs the engine nothing."""
+        """Offer a viewer's picture. The reader calls `make`, so the copy costs the engine no time."""
         self._previews[node] = make
 
     def drop_preview(self, node: str) -> bool:
-        """Take an offer back; False when there is none, or somebody has taken it."""
+        """Withdraw an offer; False when there is none, or a reader has taken it."""
         return self._previews.pop(node, None) is not None
 
     def put_event(self, event: Happening) -> None:

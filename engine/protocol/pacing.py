@@ -13,20 +13,20 @@ import msgspec
 from engine.diagnostics import WarploomError
 
 _SECOND_NS = 1_000_000_000
-#: The shortest and longest time before a deadline that is spent waiting finely.
+#: The shortest and longest time before a deadline that is spent in short sleeps.
 _LEAST_FINE_NS, _MOST_FINE_NS = 50_000, 500_000
 
 
 class PacingMode(StrEnum):
     """What decides when a frame begins."""
 
-    FREE = "free"  # the end of the one before
+    FREE = "free"  # the end of the frame before
     FIXED = "fixed"  # a rate that a person chose
-    DISPLAY = "display"  # the rate of the display that shows the patch, which the editor tells
+    DISPLAY = "display"  # the rate of the display that shows the patch; the editor sets it
 
 
 class Pacing(msgspec.Struct, frozen=True):
-    """How frames are paced; `rate` is in frames a second, and None when they are free. WarploomError for no rate."""
+    """How frames are paced; `rate` is in frames a second, None for free ones. WarploomError when they don't agree."""
 
     mode: PacingMode = PacingMode.FIXED
     rate: float | None = 60.0
@@ -57,7 +57,7 @@ class Pacing(msgspec.Struct, frozen=True):
 
 
 class Wake(Protocol):
-    """What ends a wait early: a lock that is held until then, so that waiting makes no objects."""
+    """Ends a wait early: a lock that is released to wake the waiter. Waiting for a lock makes no objects."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Wait for at most `timeout` seconds; True when woken."""
@@ -66,10 +66,9 @@ class Wake(Protocol):
 class Pacer:
     """Says when the next frame is due, and waits for it.
 
-    Deadlines lie on a grid, start + n / rate, computed from n: they don't drift, whatever a single wait does. A frame
-    that misses its deadline by less than an interval begins at once and leaves the grid where it is, so one hiccup
-    costs no frame. When it misses by an interval or more, a new grid begins with it: lost frames are not caught up in a
-    burst.
+    Deadlines lie on a grid, start + n / rate, and are computed from n, so that they don't drift. A frame that misses
+    its deadline by less than an interval begins at once and leaves the grid where it is: one hiccup costs no frame.
+    When it misses by an interval or more, it starts a new grid: lost frames are not made up for in a burst.
     """
 
     def __init__(self, pacing: Pacing, *, now_ns: Callable[[], int] = time.perf_counter_ns) -> None:
@@ -78,7 +77,7 @@ class Pacer:
         self.follow(pacing)
 
     def follow(self, pacing: Pacing) -> None:
-        """Pace otherwise from now on; the next frame is due at once."""
+        """Change the pacing; the next frame is due at once."""
         self.pacing = pacing
         self._rate = pacing.rate
         self.restart()
@@ -102,9 +101,9 @@ class Pacer:
             self._count = 0
 
     def hurry(self, at_most_ns: int) -> None:
-        """Have the next frame be due in `at_most_ns` from now, or earlier at a rate that is faster than that.
+        """Make the next frame due in `at_most_ns` from now, unless the rate makes it due earlier.
 
-        So a free one is due later than it was: it is for who has nothing to do but to see to something now and then.
+        This is for a paused engine, which only looks for messages; a free pacing is slowed down to that.
         """
         soon_ns = self._now_ns() + at_most_ns
         if self._rate is None or soon_ns < self.due_ns:
@@ -114,9 +113,8 @@ class Pacer:
     def wait(self, wake: Wake) -> bool:
         """Wait until the next frame is due; True when `wake` ended the wait.
 
-        Most of the time is one long sleep, which ends too late by what the system's timer is inexact. How much that is
-        was learnt from the waits before, so the sleep ends that much early and the rest goes by in short ones: less
-        than half a millisecond a frame, and other threads may run meanwhile.
+        One long sleep and then short ones. The long sleep ends early by as much as earlier ones ended late, since the
+        system's timer is inexact. The short ones take less than half a millisecond a frame, and let other threads run.
         """
         due_ns, now_ns = self.due_ns, self._now_ns()
         coarse_ns = due_ns - self._fine_ns - now_ns
@@ -124,14 +122,14 @@ class Pacer:
             if wake.acquire(timeout=coarse_ns / 1e9):
                 return True
             late_ns = self._now_ns() - (due_ns - self._fine_ns)
-            # Grow at once and shrink slowly: a frame that is late is worse than a little more of fine waiting.
+            # Grow at once and shrink slowly: a late frame is worse than more short sleeps.
             wanted_ns = late_ns + late_ns // 4
             if wanted_ns < self._fine_ns:
                 wanted_ns = self._fine_ns - (self._fine_ns - wanted_ns) // 64
             self._fine_ns = min(max(wanted_ns, _LEAST_FINE_NS), _MOST_FINE_NS)
         elif wake.acquire(blocking=False):
             return True
-        time.sleep(0)  # a frame that is late, or free, lets other threads run too
+        time.sleep(0)  # lets other threads run, also when the frame is late or free
         while self._now_ns() < due_ns:
             time.sleep(0)
         return False

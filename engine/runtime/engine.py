@@ -89,8 +89,8 @@ def open_engine(
 class LocalEngine:
     """An engine in this process, with its thread and its file watcher: the transport that needs no pipe.
 
-    It doesn't follow `patch`, which it reads for the patch's folder and to say what an edit would cost: changes are
-    posted. Questions are answered on the caller's thread.
+    Changes of `patch` are posted; the patch itself is read only for its folder and for what an edit would cost.
+    Questions are answered on the caller's thread.
     """
 
     def __init__(self, patch: Patch, device: str | Device, *, profiling: ProfilingLevel, time_step_s: float) -> None:
@@ -186,7 +186,7 @@ class LocalEngine:
                 self._own_device.close()
 
     def _follow_types(self, types: frozenset[str]) -> None:
-        """Hear, on the thread that loads block files, that types are others."""
+        """Hear of changed block types, on the thread that loads block files."""
         self.post(BlockTypesChanged(types))
         if self._watcher is not None:
             self._watch_sources(self._watcher)
