@@ -6,8 +6,7 @@ import select
 import socket
 from typing import Any
 
-from engine.values.inputs import Inputs
-from engine.values.listening import Listener, Unavailable
+from engine.values.listening import Inputs, Listener, Unavailable
 
 #: The largest UDP datagram.
 _MOST_BYTES = 65_536

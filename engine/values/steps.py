@@ -9,8 +9,8 @@ from engine.blocktypes.ports import ZEROS
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.catalogue.block_errors import code_diagnostic
 from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
-from engine.values.driving import Drive
 from engine.values.listening import Listener
+from engine.values.wiring import Drive
 
 _CONVERT: dict[str, Any] = {"float": float, "int": int, "bool": bool}
 

@@ -9,13 +9,11 @@ from collections.abc import Iterable
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
-from engine.values.driving import Drive, Parameters
-from engine.values.inputs import Inputs
-from engine.values.listening import Kinds, Listeners
+from engine.values.listening import Inputs, Kinds, Listeners
 from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
 from engine.values.steps import Step
-from engine.values.wiring import TypeOf, driven_by, wire
+from engine.values.wiring import Drive, Parameters, TypeOf, driven_by, wire
 
 LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
 #: What is said of a node changes no faster than this while the engine runs freely.

@@ -14,7 +14,7 @@ from engine.api import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import Severity
 from engine.patch.changes import Connection, PortRef
-from engine.values.driving import Drive
+from engine.values.wiring import Drive
 from tests.values.running import Running
 
 NUMBERS = st.one_of(

@@ -7,7 +7,7 @@ import pytest
 
 from engine import Engine, Patch
 from engine.protocol.messages import SetInput, SetRunning
-from engine.values.inputs import MOST_NAMES, Inputs
+from engine.values.listening import MOST_NAMES, Inputs
 from tests.values.running import moments, place
 
 

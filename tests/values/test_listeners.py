@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from engine.values.inputs import Inputs
-from engine.values.listening import Listener, Listeners
+from engine.values.listening import Inputs, Listener, Listeners
 from engine.values.osc import OscListener
 from tests.values.test_listening import listeners, wait_for
 

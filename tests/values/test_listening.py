@@ -18,7 +18,7 @@ from engine import Engine, Patch
 from engine.diagnostics import Severity
 from engine.protocol.messages import FrameReport
 from engine.values import listening, midi
-from engine.values.inputs import Inputs
+from engine.values.listening import Inputs
 from engine.values.midi import MidiListener, midi_name
 from engine.values.osc import OscListener, osc_name
 from tests.values import fake_midi

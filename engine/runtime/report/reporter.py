@@ -18,8 +18,7 @@ from engine.protocol.messages import (
 )
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
-from engine.runtime.report.graph_reports import append_counts
-from engine.runtime.report.node_reports import NodeStates
+from engine.runtime.report.node_reports import NodeStates, append_counts
 from engine.runtime.update.updater import Updates
 
 

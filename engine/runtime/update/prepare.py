@@ -25,8 +25,7 @@ from engine.runtime.memory.memory_reuse import keep_memory
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
 from engine.runtime.model.module_cache import PlanKernels, stale_kernels, unusable_kernels
 from engine.runtime.model.services import Services
-from engine.runtime.report.graph_reports import buffer_reports
-from engine.runtime.report.node_reports import GraphFacts, graph_facts
+from engine.runtime.report.node_reports import GraphFacts, buffer_reports, graph_facts
 
 
 @dataclass

@@ -21,7 +21,7 @@ from engine.runtime.memory.graph_memory import allocate, status_words
 from engine.runtime.memory.memory_reuse import keep_memory
 from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels
-from engine.runtime.preview.recomputing import read_port
+from engine.runtime.preview.outputs import read_port
 
 RUBBISH = 0xA5
 
