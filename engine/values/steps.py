@@ -15,7 +15,7 @@ from engine.values.wiring import Drive
 _CONVERT: dict[str, Any] = {"float": float, "int": int, "bool": bool}
 
 
-class Output:
+class ValueOutput:
     """A value output: its last good value, and the parameters that it drives."""
 
     __slots__ = ("drives", "kind", "name", "value")
@@ -27,7 +27,7 @@ class Output:
         self.drives: tuple[Drive, ...] = ()
 
 
-class Step:
+class ValueStep:
     """A value block's turn in each frame.
 
     What its code raises is kept as `problem` for as long as it lasts; its outputs keep their last values meanwhile.
@@ -35,7 +35,7 @@ class Step:
 
     def __init__(self, block: ValueBlock) -> None:
         self.block = block
-        self.outputs = [Output(spec.name, spec.type) for spec in block.value_outputs()]
+        self.outputs = [ValueOutput(spec.name, spec.type) for spec in block.value_outputs()]
         #: What has to be listened to for the block, and what does so.
         self.source = ""
         self.listener: Listener | None = None
@@ -137,7 +137,7 @@ def failure(block: ValueBlock, method: str, problem: BaseException) -> Diagnosti
     return code_diagnostic(problem, f"{method} of {block.id}", block.source_file(), block.node)
 
 
-def _converted(output: Output, value: Any) -> float:
+def _converted(output: ValueOutput, value: Any) -> float:
     """Return a value that is of another type than declared; PatchError when it is no finite number."""
     try:
         number = float(value)

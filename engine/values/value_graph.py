@@ -12,7 +12,7 @@ from engine.patch.changes import Connection, PortRef
 from engine.values.listening import Inputs, Kinds, Listeners
 from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
-from engine.values.steps import Step
+from engine.values.steps import ValueStep
 from engine.values.wiring import Drive, Parameters, TypeOf, driven_by, wire
 
 LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
@@ -37,8 +37,8 @@ class ValueGraph:
         self._blocks: dict[str, ValueBlock] = {}
         self._connections: dict[PortRef, Connection] = {}  # by target
         self._driven: Counter[str] = Counter()  # connections by the node that they drive
-        self._steps: list[Step] = []
-        self._step_of: dict[str, Step] = {}
+        self._steps: list[ValueStep] = []
+        self._step_of: dict[str, ValueStep] = {}
         self._drives: dict[PortRef, Drive] = {}  # by target
         self._problems: list[Diagnostic] = []
         self._is_wired = True
@@ -170,10 +170,10 @@ class ValueGraph:
         self._problems = wiring.problems
         self._is_wired = self._has_new_settings = True
 
-    def _step(self, block: ValueBlock, known: Step | None) -> Step:
+    def _step(self, block: ValueBlock, known: ValueStep | None) -> ValueStep:
         if known is not None and known.block is block:
             return known
-        step = Step(block)
+        step = ValueStep(block)
         block.controls = self.inputs.table
         step.begin()
         return step

@@ -45,7 +45,7 @@ from engine.runtime.preview.outputs import Saver, read_port
 from engine.runtime.preview.previews import Previews
 from engine.runtime.report.diagnostics_store import fault_diagnostic
 from engine.runtime.report.reporter import Reporter
-from engine.runtime.update.updater import Updates
+from engine.runtime.update.updater import Updater
 
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 
@@ -65,7 +65,7 @@ class CudaEngine:
         device.activate()
         self.device = device
         self.context = CudaContext(device, catalogue, folder)
-        self.updates = Updates(self.context, profiling)
+        self.updates = Updater(self.context, profiling)
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
         self.previews = Previews(device, self.context.services.pool, self.outbox)
@@ -211,7 +211,8 @@ class CudaEngine:
             level = updates.catch_up(moment.frame)
         if not context.value_graph.is_empty:
             at_interval = advance and not by_hand and self.frames_left is None
-            updates.update_values(moment, fresh=not at_interval)
+            if context.value_graph.update(moment, fresh=not at_interval):
+                updates.found.tell()
         if context.parameters.is_written:  # before the structure, which changes when a kernel refuses a value
             level = max(level, updates.write_parameters())
         if updates.pending or level > UpdateLevel.HOT:
@@ -251,8 +252,8 @@ class CudaEngine:
         if is_measured:
             reporter.launch_ns.add(self._stop.elapsed_ns(self.graph_start))
             reporter.spans.add(compiled.span_times())
-        if compiled.status is not None or updates.status:
-            updates.read_status(fresh=by_hand)
+        if compiled.status is not None or updates.found.status:
+            updates.found.read_status(compiled, fresh=by_hand)
         return is_told
 
     def _collect(self, compiled: CompiledGraph | None, by_hand: bool) -> None:

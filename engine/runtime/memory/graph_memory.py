@@ -15,7 +15,7 @@ from engine.device.protocol import Memory, MemoryPart, PinnedArray
 from engine.diagnostics import DeviceError, GraphValidationError, error
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.memory.state_store import State, StateStore
+from engine.runtime.memory.state_store import KeptState, StateStore
 
 WORD_BYTES = 4
 
@@ -29,7 +29,7 @@ class GraphMemory:
 
     by_owner: dict[PortRef, Memory]
     swapped: dict[PortRef, Memory] = field(default_factory=dict)
-    states: dict[PortRef, State] = field(default_factory=dict)
+    states: dict[PortRef, KeptState] = field(default_factory=dict)
     status: PinnedArray | None = None
     pooled: list[Memory] = field(default_factory=list)
     adopted: dict[PortRef, Memory] = field(default_factory=dict)

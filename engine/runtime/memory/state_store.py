@@ -16,7 +16,7 @@ from engine.runtime.memory.buffer_pool import BufferPool
 from engine.types import nearest_number
 
 
-class State(NamedTuple):
+class KeptState(NamedTuple):
     """A kept buffer: its layout, its memory, and the number that it is filled with at first."""
 
     layout: Layout
@@ -30,30 +30,30 @@ class StateStore:
     def __init__(self, pool: BufferPool, device: Device) -> None:
         self._pool = pool
         self._device = device
-        self._kept: dict[PortRef, State] = {}
+        self._kept: dict[PortRef, KeptState] = {}
 
     def kept(self, plan: Plan) -> frozenset[PortRef]:
         """Return the state buffers of a plan that are there already."""
         allocations = plan.buffers.allocations
         return frozenset(o for o, s in self._kept.items() if o in allocations and allocations[o].layout == s.layout)
 
-    def claim(self, owner: PortRef, layout: Layout, initial: float = 0.0) -> State:
+    def claim(self, owner: PortRef, layout: Layout, initial: float = 0.0) -> KeptState:
         """Return the memory of this state, or memory filled with `initial` when element type or shape are new."""
         kept = self._kept.get(owner)
         if kept is not None and kept.layout == layout:
             return kept._replace(initial=initial)
-        state = State(layout, self._pool.acquire(layout.size_bytes), initial)
+        state = KeptState(layout, self._pool.acquire(layout.size_bytes), initial)
         if initial:
             self._fill(state)
         return state
 
-    def abandon(self, claimed: Mapping[PortRef, State]) -> None:
+    def abandon(self, claimed: Mapping[PortRef, KeptState]) -> None:
         """Take back what was claimed for a graph that did not come to run."""
         for owner, state in claimed.items():
             if owner not in self._kept or self._kept[owner].memory is not state.memory:
                 self._pool.release(state.memory)
 
-    def commit(self, states: Mapping[PortRef, State], left_out: Iterable[str]) -> None:
+    def commit(self, states: Mapping[PortRef, KeptState], left_out: Iterable[str]) -> None:
         """Keep these states, and those of blocks that are `left_out` for now, or lie in a composite that is."""
         waiting = set(left_out)
         kept = {
@@ -73,7 +73,7 @@ class StateStore:
         for state in self._kept.values():
             self._fill(state)
 
-    def _fill(self, state: State) -> None:
+    def _fill(self, state: KeptState) -> None:
         if not state.initial:
             self._device.fill(state.memory, 0)
             return

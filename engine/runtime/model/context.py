@@ -26,7 +26,7 @@ from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import PatchSnapshot
 from engine.runtime.model.dirty_tracker import DirtyTracker
 from engine.runtime.model.parameters import ParameterStore
-from engine.runtime.model.services import Services
+from engine.runtime.model.services import DeviceServices
 from engine.values.value_graph import ValueGraph
 
 
@@ -46,7 +46,7 @@ class CudaContext:
         self.parameters = ParameterStore(folder)
         self.registry = BlockRegistry(catalogue, self.parameters, folder)
         self.value_graph = ValueGraph(self.registry.type_of, self.parameters)
-        self.services = Services(device)
+        self.services = DeviceServices(device)
         #: The connections that carry buffers, in the order in which they came.
         self._connections: dict[Connection, None] = {}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 #: Who asks for an update: the person at the canvas, who may also take something back, or whatever followed by itself.
-Source = Literal["edit", "undo", "kernel file", "block file", "engine"]
+UpdateSource = Literal["edit", "undo", "kernel file", "block file", "engine"]
 FIRST_BUILD = "first build"
 #: A person who pastes a hundred blocks need not read a hundred names.
 CAUSES_TOLD = 4
@@ -16,7 +16,7 @@ class Cause(NamedTuple):
     """Why something is rebuilt: in words, who was the first to ask for it, and the nodes that it is about."""
 
     text: str
-    source: Source
+    source: UpdateSource
     nodes: tuple[str, ...] = ()
 
 
@@ -31,9 +31,9 @@ class DirtyTracker:
         self.structure = True
         self.kernel_files: set[Path] = set()
         self.causes: dict[str, Cause] = {FIRST_BUILD: Cause(FIRST_BUILD, "engine")}
-        self.source: Source = "edit"
+        self.source: UpdateSource = "edit"
 
-    def mark_structure(self, cause: str, source: Source | None = None, *, nodes: tuple[str, ...] = ()) -> None:
+    def mark_structure(self, cause: str, source: UpdateSource | None = None, *, nodes: tuple[str, ...] = ()) -> None:
         """A rebuild is needed."""
         self.structure = True
         if FIRST_BUILD not in self.causes:
@@ -48,7 +48,7 @@ class DirtyTracker:
         told = list(self.causes)[:CAUSES_TOLD]
         more = len(self.causes) - len(told)
         text = ", ".join(told) + (f" and {more} more" if more else "")
-        source: Source = next((cause.source for cause in self.causes.values()), "engine")
+        source: UpdateSource = next((cause.source for cause in self.causes.values()), "engine")
         nodes = dict.fromkeys(node for cause in self.causes.values() for node in cause.nodes)
         self.structure = False
         self.causes.clear()

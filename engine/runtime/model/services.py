@@ -13,7 +13,7 @@ from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.module_cache import ModuleCache
 
 
-class Services:
+class DeviceServices:
     """The buffer pool, the module cache, the state of one device, and the frame uniforms that all graphs read.
 
     The worker gets these, with plain data, and nothing else of the engine. State is claimed by the worker and committed

@@ -27,7 +27,7 @@ from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically
 from engine.protocol.messages import Saved
 from engine.protocol.outbox import Outbox
-from engine.runtime.model.services import Services
+from engine.runtime.model.services import DeviceServices
 from engine.types import uchar4
 
 
@@ -77,7 +77,7 @@ def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputContents:
     """What a port held after a frame, and the file it is to go to; with no file nothing was read."""
 
     node: str
@@ -96,7 +96,7 @@ class Output:
 
 def read_outputs(
     compiled: CompiledGraph, device: Device, *, folder: Path | None, base: Path, node: str | None = None
-) -> Iterator[Output]:
+) -> Iterator[OutputContents]:
     """Read outputs back, one by one.
 
     With `folder`, viewers, save blocks and unconnected outputs all go there, under names of their own. Without it only
@@ -114,12 +114,12 @@ def read_outputs(
                 path = folder / f"{name}.{display.buffer}{path.suffix}"
             taken.add(path)
         contents = read_buffer(compiled, device, port) if path is not None else None
-        yield Output(node_id, display.buffer, str(layout.dtype), layout.shape, path, contents)
+        yield OutputContents(node_id, display.buffer, str(layout.dtype), layout.shape, path, contents)
     for port in leaf_outputs(compiled) if node is None else ():
         layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
         path = folder / f"{port.node}.{port.port}.npy" if folder else None
         contents = read_buffer(compiled, device, port) if path is not None else None
-        yield Output(port.node, port.port, str(layout.dtype), layout.shape, path, contents)
+        yield OutputContents(port.node, port.port, str(layout.dtype), layout.shape, path, contents)
 
 
 def _target(node: str, display: Display, suffix: str, folder: Path | None, base: Path) -> Path | None:
@@ -171,7 +171,7 @@ class Saver:
         """Wait for what is being written."""
         self._writer.shutdown()
 
-    def _write(self, outputs: Sequence[Output], node: str | None) -> None:
+    def _write(self, outputs: Sequence[OutputContents], node: str | None) -> None:
         for output in outputs:
             try:
                 self._outbox.put_event(output.save())
@@ -184,7 +184,7 @@ class Saver:
 
 def read_port(
     compiled: CompiledGraph,
-    services: Services,
+    services: DeviceServices,
     values: Mapping[str, Mapping[str, object]],
     stream: Stream,
     port: PortRef,

@@ -115,7 +115,7 @@ class PictureSlot:
 
 
 @dataclass(frozen=True)
-class Source:
+class PictureSource:
     """A viewer's picture: its buffer's owner, offset and extent in bytes, size and strides."""
 
     owner: PortRef
@@ -134,12 +134,12 @@ class Source:
         return MemoryPart(compiled.memory[self.owner], self.offset, self.span_bytes)
 
 
-def picture_sources(plan: Plan) -> tuple[dict[str, Source], list[Diagnostic]]:
+def picture_sources(plan: Plan) -> tuple[dict[str, PictureSource], list[Diagnostic]]:
     """Return the picture of each viewer, by the id that its node has in the patch, and what can't be shown.
 
     A composite shows what the first viewer inside it shows. A picture without pixels is none.
     """
-    found: dict[str, Source] = {}
+    found: dict[str, PictureSource] = {}
     problems = []
     shown = [(block.id, display) for block in plan.description.nodes for display in block.description.displays]
     for node, display in sorted(shown, key=lambda item: item[0]):
@@ -154,5 +154,7 @@ def picture_sources(plan: Plan) -> tuple[dict[str, Source], list[Diagnostic]]:
         height, width = layout.shape
         row, column = layout.strides or (width, 1)
         if width and height:
-            found[owner(node)] = Source(place.owner, place.offset, layout.span_bytes, (width, height), (row, column))
+            found[owner(node)] = PictureSource(
+                place.owner, place.offset, layout.span_bytes, (width, height), (row, column)
+            )
     return found, problems

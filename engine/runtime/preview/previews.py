@@ -23,7 +23,7 @@ from engine.protocol.messages import Viewing
 from engine.protocol.outbox import Outbox
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.preview.downscale import Downscaler
-from engine.runtime.preview.picture_slot import PIXEL_BYTES, PictureSlot, Source, picture_sources
+from engine.runtime.preview.picture_slot import PIXEL_BYTES, PictureSlot, PictureSource, picture_sources
 
 
 @dataclass
@@ -43,7 +43,7 @@ class _Job:
 
     node: str
     viewer: _Viewer
-    source: Source
+    source: PictureSource
     size: tuple[int, int]
     probe: tuple[int, int] | None
     made: object
@@ -70,7 +70,7 @@ class Previews:
         self._flying: list[_Job] = []
         self._is_read = True  # nothing that was given to the second stream may still read the graph's memory
         self._plan: Plan | None = None
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, PictureSource] = {}
         self._launch = 0
 
     def observe(self, viewers: Mapping[str, Viewing]) -> None:
@@ -193,7 +193,7 @@ class Previews:
                 jobs.append(_Job(node, viewer, source, size, probe, made))
         return jobs
 
-    def _size(self, source: Source, viewing: Viewing) -> tuple[int, int]:
+    def _size(self, source: PictureSource, viewing: Viewing) -> tuple[int, int]:
         # Where nothing is transferred, to copy a picture takes less time than to make it small.
         if viewing.size is None or not self._device.info.has_own_memory or self.downscaler.kernel is None:
             return source.size

@@ -1,11 +1,12 @@
-"""Findings: everything that is wrong with the patch and its kernels now, by where it was found."""
+"""The diagnostics store: everything that is wrong with the patch and its kernels now, by where it was found."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from engine.blocktypes.entries import ParameterArgument, Status, StatusKind
+from engine.blocktypes.entries import ParameterArgument, StatusKind
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Inlined
@@ -15,77 +16,13 @@ from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
 
-# Status words: what they tell a person, as diagnostics.
-
-
-#: Gives the parameter values of every block, by node and name; asked for only when something is to be told.
-Values = Callable[[], Mapping[str, Mapping[str, object]]]
-
+#: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
+REPORT_INTERVAL_NS = 100_000_000
 #: An append buffer that is fuller than this share of its capacity is about to overflow.
 NEARLY_FULL = 0.9
 
 
-def status_diagnostics(plan: Plan, words: Mapping[PortRef, int], values: Values) -> list[Diagnostic]:
-    """Return a warning for each append buffer that is nearly full or overflowed and each loop ended by its limit."""
-    found = []
-    for node, status in plan.statuses:
-        problem = _tell(plan, node, status, words[PortRef(node, status.buffer)], values)
-        if problem is not None:
-            found.append(problem)
-    return found
-
-
-def _tell(plan: Plan, node: str, status: Status, word: int, values: Values) -> Diagnostic | None:
-    if status.kind is StatusKind.STOPPED and not word:
-        return None
-    capacity = _capacity(plan, node, status, values)
-    if status.kind is StatusKind.STOPPED:
-        text = f"loop must end by itself, got more than {capacity:,} turns, where it was stopped"
-        return warning(text, node=node, port=status.port, remedy="mend its condition, or raise its limit")
-    if word > capacity:
-        text = f"append buffer must hold all that is appended, got {word:,} for {capacity:,} places"
-        lost = f"{word - capacity:,} were left out; raise its capacity"
-        return warning(text, node=node, port=status.port, remedy=lost)
-    if word > NEARLY_FULL * capacity:
-        text = f"append buffer is at {100 * word / capacity:.0f} % of its capacity ({word:,} of {capacity:,})"
-        return warning(text, node=node, port=status.port, remedy="raise its capacity before it overflows")
-    return None
-
-
-def _capacity(plan: Plan, node: str, status: Status, values: Values) -> int:
-    if isinstance(status.capacity, ParameterArgument):
-        return int(values()[node][status.capacity.name])  # type: ignore[call-overload, no-any-return]  # an int parameter
-    return status.capacity.extent.evaluate(plan.checked.nodes[node].context)
-
-
-# A failed device as a person is told of it: what happened, and at which node when that is known.
-
-
-def fault_diagnostic(problem: DeviceError, compiled: CompiledGraph | None) -> Diagnostic:
-    """Return the diagnostic of a device that failed while it ran `compiled`.
-
-    It names the node when the device says which kernel failed and a single node of the graph uses that kernel; several
-    of them are named in the message.
-    """
-    if not isinstance(problem, KernelFault):
-        return error(str(problem), remedy="mend the patch, then start the engine again")
-    used = compiled.kernels if compiled else []
-    nodes = sorted({node.node for node in used if node.kernel.kernel.name == problem.kernel})
-    message = str(problem) if len(nodes) < 2 else f"{problem}; it belongs to one of {', '.join(nodes)}"
-    return error(
-        message,
-        node=nodes[0] if len(nodes) == 1 else None,
-        remedy="mend the kernel or its inputs, then start the engine again",
-        file=problem.source_file,
-        line=problem.source_line,
-    )
-
-
-#: Times, states and numbers that a person reads change no faster than this while the engine runs freely.
-REPORT_INTERVAL_NS = 100_000_000
-
-
-class Findings:
+class DiagnosticsStore:
     """Diagnostics as they are found, and all of them as they are told: `diagnostics`, another tuple after each `tell`.
 
     `blocks` are mistakes of the patch, `stale` kernels whose newest version does not compile, `launches` advice on how
@@ -125,9 +62,7 @@ class Findings:
                 return
             self._status_seen, self._status_plan = words, plan
             self.status = status_words(plan, compiled.status.array)
-            told = status_diagnostics(
-                plan, self.status, lambda: plan.inlined.all_values(self._context.parameters.values)
-            )
+            told = status_diagnostics(plan, self.status, self._context.parameters.values)
         elif self.status:
             self.status = {}  # of a graph that is gone
         if told == self._status:
@@ -137,3 +72,55 @@ class Findings:
         if fresh or not known or now - self._status_told_ns >= REPORT_INTERVAL_NS:
             self._status, self._status_told_ns = told, now
             self.tell()
+
+
+def status_diagnostics(
+    plan: Plan, words: Mapping[PortRef, int], values: Mapping[str, Mapping[str, object]]
+) -> list[Diagnostic]:
+    """Return a warning for each append buffer that is nearly full or overflowed and each loop ended by its limit.
+
+    `words` are the status words by buffer; `values` the parameter values of the patch's nodes.
+    """
+    found = []
+    for node, status in plan.statuses:
+        word = words[PortRef(node, status.buffer)]
+        if not word:
+            continue
+        if isinstance(status.capacity, ParameterArgument):
+            number: Any = plan.inlined.all_values(values)[node][status.capacity.name]
+            capacity = int(number)
+        else:
+            capacity = status.capacity.extent.evaluate(plan.checked.nodes[node].context)
+        if status.kind is StatusKind.STOPPED:
+            text = f"loop must end by itself, got more than {capacity:,} turns, where it was stopped"
+            remedy = "mend its condition, or raise its limit"
+        elif word > capacity:
+            text = f"append buffer must hold all that is appended, got {word:,} for {capacity:,} places"
+            remedy = f"{word - capacity:,} were left out; raise its capacity"
+        elif word > NEARLY_FULL * capacity:
+            text = f"append buffer is at {100 * word / capacity:.0f} % of its capacity ({word:,} of {capacity:,})"
+            remedy = "raise its capacity before it overflows"
+        else:
+            continue
+        found.append(warning(text, node=node, port=status.port, remedy=remedy))
+    return found
+
+
+def fault_diagnostic(problem: DeviceError, compiled: CompiledGraph | None) -> Diagnostic:
+    """Return the diagnostic of a device that failed while it ran `compiled`.
+
+    It names the node when the device says which kernel failed and only one node of the graph uses that kernel; when
+    several do, the message names them.
+    """
+    if not isinstance(problem, KernelFault):
+        return error(str(problem), remedy="mend the patch, then start the engine again")
+    used = compiled.kernels if compiled else []
+    nodes = sorted({node.node for node in used if node.kernel.kernel.name == problem.kernel})
+    message = str(problem) if len(nodes) < 2 else f"{problem}; it belongs to one of {', '.join(nodes)}"
+    return error(
+        message,
+        node=nodes[0] if len(nodes) == 1 else None,
+        remedy="mend the kernel or its inputs, then start the engine again",
+        file=problem.source_file,
+        line=problem.source_line,
+    )

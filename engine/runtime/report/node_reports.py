@@ -40,7 +40,7 @@ def graph_facts(compiled: CompiledGraph) -> GraphFacts:
     )
 
 
-class NodeStates:
+class NodeReports:
     """The reports of all nodes by id: `reports`, another object whenever one of them is other."""
 
     def __init__(self, context: CudaContext) -> None:

@@ -18,18 +18,18 @@ from engine.protocol.messages import (
 )
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
-from engine.runtime.report.node_reports import NodeStates, append_counts
-from engine.runtime.update.updater import Updates
+from engine.runtime.report.node_reports import NodeReports, append_counts
+from engine.runtime.update.updater import Updater
 
 
 class Reporter:
     """Puts reports together. `renew` may be called while the device works; `report` when it is done."""
 
-    def __init__(self, context: CudaContext, updates: Updates) -> None:
+    def __init__(self, context: CudaContext, updates: Updater) -> None:
         self._context, self._updates = context, updates
         #: What was measured: spans by label, and the whole launch.
         self.spans, self.launch_ns = SpanTimes(), Average()
-        self._nodes = NodeStates(context)
+        self._nodes = NodeReports(context)
         self.statistics = EngineStatistics(context.device.info.name)
         self._values: dict[str, float] = {}
         self._renewed_ns = self._valued_ns = 0
@@ -80,8 +80,9 @@ class Reporter:
         diagnostics = updates.diagnostics
         if diagnostics is not self._told:  # something came out of the launch
             self._follow()
-        if updates.status is not self._counted:
-            self._counted, self._counts = updates.status, append_counts(updates.compiled, updates.status)
+        status = updates.found.status
+        if status is not self._counted:
+            self._counted, self._counts = status, append_counts(updates.compiled, status)
         # By position, which takes half the time; the order is that of the fields.
         return FrameReport(
             now.frame,

@@ -15,7 +15,7 @@ from engine.diagnostics import Diagnostic, KernelError
 from engine.runtime.check.launch_checks import count_problems, launch_warnings
 from engine.runtime.check.requirements import element_problems
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels, stale_kernels
-from engine.runtime.model.services import Services
+from engine.runtime.model.services import DeviceServices
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PreparedCode:
 
 
 def prepare_code(
-    services: Services, plan: Plan | None, kernels: Sequence[KernelNode], inlined: Inlined, files: frozenset[Path]
+    services: DeviceServices, plan: Plan | None, kernels: Sequence[KernelNode], inlined: Inlined, files: frozenset[Path]
 ) -> PreparedCode:
     """Load saved files again and find the functions that kernel nodes get instead of their own.
 

@@ -24,7 +24,7 @@ from engine.runtime.memory.graph_memory import GraphMemory, allocate
 from engine.runtime.memory.memory_reuse import keep_memory
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
 from engine.runtime.model.module_cache import PlanKernels, stale_kernels, unusable_kernels
-from engine.runtime.model.services import Services
+from engine.runtime.model.services import DeviceServices
 from engine.runtime.report.node_reports import GraphFacts, buffer_reports, graph_facts
 
 
@@ -53,7 +53,7 @@ class Prepared:
     buffers: dict[str, BufferReport] = field(default_factory=dict)
     facts: GraphFacts | None = None
 
-    def abandon(self, services: Services) -> None:
+    def abandon(self, services: DeviceServices) -> None:
         """Give back what was built and claimed, of what does not come to run after all."""
         if self.compiled is not None:
             for variant in self.compiled.variants:  # the array of the status words goes with the memory
@@ -80,7 +80,7 @@ class Current:
 
 
 def prepare(
-    services: Services, patch: PatchSnapshot, current: Current | None, profiling: ProfilingLevel, *, rebuild: bool
+    services: DeviceServices, patch: PatchSnapshot, current: Current | None, profiling: ProfilingLevel, *, rebuild: bool
 ) -> Prepared:
     """Describe, plan and build; errors of the patch come back as diagnostics, with no graph when none can run.
 
@@ -141,7 +141,7 @@ def _same_block(a: BlockNode, b: BlockNode) -> bool:
 
 
 def _realise(
-    prepared: Prepared, services: Services, plan: Plan, profiling: ProfilingLevel, current: Current | None
+    prepared: Prepared, services: DeviceServices, plan: Plan, profiling: ProfilingLevel, current: Current | None
 ) -> None:
     """Build a plan, or find out how the current graph becomes what it says; nothing stays claimed when that fails."""
     image_of = cache(services.modules.image)  # which looks for the kernel's file
@@ -174,7 +174,7 @@ def _realise(
     prepared.memory = memory
 
 
-def _look_ahead(prepared: Prepared, services: Services) -> None:
+def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
     """Find out what the swap and the frames after it need to know of the new graph."""
     plan, compiled, memory = prepared.plan, prepared.compiled, prepared.memory
     assert plan is not None and memory is not None

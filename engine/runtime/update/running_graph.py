@@ -16,7 +16,7 @@ from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import GraphMemory, adopt
 from engine.runtime.memory.state_store import move
-from engine.runtime.model.services import Services
+from engine.runtime.model.services import DeviceServices
 from engine.runtime.update.kernel_swap import PreparedCode
 from engine.runtime.update.prepare import Prepared
 
@@ -25,7 +25,7 @@ from engine.runtime.update.prepare import Prepared
 class Retired:
     """What an update has put out of use: a graph, memory, and the kernel files that were replaced."""
 
-    services: Services
+    services: DeviceServices
     graph: CompiledGraph | None = None
     memory: GraphMemory | None = None
 
@@ -57,7 +57,7 @@ class RunningGraph:
     `values` gives the present parameter values of every node by name.
     """
 
-    def __init__(self, services: Services, values: Mapping[str, Mapping[str, object]]) -> None:
+    def __init__(self, services: DeviceServices, values: Mapping[str, Mapping[str, object]]) -> None:
         self._services, self._values = services, values
         self.compiled: CompiledGraph | None = None
         self.memory: GraphMemory | None = None

@@ -12,17 +12,16 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from statistics import median_low
 
-from engine.blocktypes.value_blocks import Moment
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Place, owner
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import DeviceError, Diagnostic
-from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, PortRef, nodes_of
+from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
 from engine.runtime.model.context import CudaContext
-from engine.runtime.model.dirty_tracker import Cause, Source
-from engine.runtime.report.diagnostics_store import Findings
+from engine.runtime.model.dirty_tracker import Cause, UpdateSource
+from engine.runtime.report.diagnostics_store import DiagnosticsStore
 from engine.runtime.report.node_reports import GraphFacts
 from engine.runtime.update.cost import Published
 from engine.runtime.update.kernel_swap import PreparedCode, prepare_code
@@ -35,15 +34,18 @@ _REMEMBERED = 9
 _NOTHING: Applied = UpdateLevel.NONE, None
 
 
-class Updates:
+class Updater:
     """The running graph, what is wrong with the patch, and how one becomes the other. One thread calls it."""
 
     def __init__(self, context: CudaContext, profiling: ProfilingLevel) -> None:
         self.context = context
         self.profiling = profiling
         self._running = RunningGraph(context.services, context.parameters.values)
-        self._findings = Findings(context)
-        self._records = Records()
+        #: Everything that is wrong with the patch and its kernels now.
+        self.found = DiagnosticsStore(context)
+        self._records: list[UpdateRecord] = []
+        #: What the last updates of each level cost, in nanoseconds.
+        self._costs: dict[UpdateLevel, deque[int]] = {}
         #: What every output port of the running graph holds, by "node.port".
         self.buffers: dict[str, BufferReport] = {}
         #: What the running graph has of each node.
@@ -53,7 +55,7 @@ class Updates:
         self._rebuild = False
         self._blocked = False  # the graph runs on as it is, because of a mistake
         self._worker = Worker(context.services.modules)
-        self._deferred: deque[tuple[Change, Source]] = deque()
+        self._deferred: deque[tuple[Change, UpdateSource]] = deque()
         self._waiting: set[str] = set()  # the nodes that deferred changes concern
         self._changed_since_job: dict[Place, object] = {}
 
@@ -64,13 +66,8 @@ class Updates:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything that is wrong with the patch and its kernels now."""
-        return self._findings.diagnostics
-
-    @property
-    def status(self) -> dict[PortRef, int]:
-        """The status words of the last launch, by buffer."""
-        return self._findings.status
+        """Everything that is wrong, as it is told."""
+        return self.found.diagnostics
 
     @property
     def preparing(self) -> bool:
@@ -89,13 +86,13 @@ class Updates:
             self.profiling = profiling
             self.rebuild(f"profiling {profiling.name.lower()}")
 
-    def rebuild(self, cause: str, source: Source = "engine") -> None:
+    def rebuild(self, cause: str, source: UpdateSource = "engine") -> None:
         """Build anew although the patch's structure is as it was."""
         self._rebuild = True
         self.context.parameters.forget_learned()  # another value may be what the build has to be tried again with
         self.context.dirty.mark_structure(cause, source)
 
-    def apply(self, change: Change, source: Source = "edit") -> None:
+    def apply(self, change: Change, source: UpdateSource = "edit") -> None:
         """Follow a change of the patch, now or when the job that is under way is done."""
         if isinstance(change, BlockTypesChanged):
             source = "block file"
@@ -137,21 +134,10 @@ class Updates:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
         return UpdateLevel.HOT if count else UpdateLevel.NONE
 
-    def update_values(self, now: Moment, *, fresh: bool) -> None:
-        """Compute the value blocks for the frame that begins; `run` brings on what they drive.
-
-        Unless `fresh`, what keeps changing of what they say is told at an interval.
-        """
-        if self.context.value_graph.update(now, fresh=fresh):
-            self._findings.tell()
-
-    def read_status(self, *, fresh: bool) -> None:
-        """Tell what the words say that the last launch left; see `Findings.read_status`."""
-        self._findings.read_status(self.compiled, fresh=fresh)
-
     def take_records(self) -> tuple[UpdateRecord, ...]:
         """Return the updates above HOT since the last call."""
-        return self._records.take()
+        taken, self._records = tuple(self._records), []
+        return taken
 
     def close(self) -> None:
         """Wait for the job under way and give the graph back."""
@@ -164,7 +150,7 @@ class Updates:
     def _is_immediate(self, change: Change) -> bool:
         return self.context.is_light(change) and self._waiting.isdisjoint(nodes_of(change))
 
-    def _follow(self, change: Change, source: Source) -> None:
+    def _follow(self, change: Change, source: UpdateSource) -> None:
         self.context.dirty.source = source
         try:
             self.context.apply(change)
@@ -196,7 +182,7 @@ class Updates:
         return cause, job
 
     def _code_job(self) -> tuple[Cause, Job]:
-        services, inlined, compiled = self.context.services, self._findings.inlined, self.compiled
+        services, inlined, compiled = self.context.services, self.found.inlined, self.compiled
         files = self.context.dirty.take_kernel_files()
         cause = Cause(", ".join(sorted(path.name for path in files)) + " saved", "kernel file")
         plan, kernels = (compiled.plan, tuple(compiled.kernels)) if compiled is not None else (None, ())
@@ -211,13 +197,15 @@ class Updates:
         job = self._worker.take()
         begun_ns = time.perf_counter_ns()
         level, retired = job.finish()
-        self._findings.tell()
+        self.found.tell()
         now_ns = time.perf_counter_ns()
         if level > UpdateLevel.HOT:
             cost_ns, swap_ns = now_ns - job.start_ns, now_ns - begun_ns
             text, source, nodes = job.cause
-            self._records.add(UpdateRecord(level, text, cost_ns, frame, source, job.beside_ns, swap_ns, nodes))
-        plan, estimates = self.compiled.plan if self.compiled else None, self._records.estimates
+            self._records.append(UpdateRecord(level, text, cost_ns, frame, source, job.beside_ns, swap_ns, nodes))
+            self._costs.setdefault(level, deque(maxlen=_REMEMBERED)).append(cost_ns)
+        estimates = {level: median_low(costs) for level, costs in self._costs.items()}
+        plan = self.compiled.plan if self.compiled else None
         self.published = Published(plan, estimates, job.kernel_files, self.profiling, self._blocked)
         self._worker.retire(retired, wait=wait)
         self._waiting.clear()
@@ -226,9 +214,9 @@ class Updates:
         return level
 
     def _swap_graph(self, prepared: Prepared, cause: str, rebuild: bool) -> Applied:
-        findings, description = self._findings, prepared.description
+        found, description = self.found, prepared.description
         self.context.adopt(description.nodes)
-        findings.blocks, findings.stale, findings.inlined = prepared.diagnostics, prepared.stale, description.inlined
+        found.blocks, found.stale, found.inlined = prepared.diagnostics, prepared.stale, description.inlined
         self._blocked = prepared.plan is None
         if prepared.same_graph is not None:
             return self._refresh(prepared)
@@ -246,7 +234,7 @@ class Updates:
                 self.rebuild(f"{cause}, which the device does not take in place")
                 return _NOTHING
             self._set_parameters(given)
-        findings.launches, self.buffers = prepared.launch_warnings, prepared.buffers
+        found.launches, self.buffers = prepared.launch_warnings, prepared.buffers
         self.facts = prepared.facts or self.facts  # which a graph keeps that was changed in place
         return level, retired
 
@@ -254,7 +242,7 @@ class Updates:
         assert prepared.same_graph is not None
         done = self._running.refresh(prepared.same_graph)
         if done.problems:
-            self._findings.blocks = [*self._findings.blocks, *done.problems]
+            self.found.blocks = [*self.found.blocks, *done.problems]
             self._rebuild = True  # still to be done, once there is another array
         if done.rebuild:
             self.rebuild(done.rebuild)
@@ -262,8 +250,8 @@ class Updates:
         return UpdateLevel.WARM if done.changed else level, None
 
     def _swap_code(self, prepared: PreparedCode, cause: str) -> Applied:
-        self._findings.stale = prepared.stale
-        if self._findings.blocks:
+        self.found.stale = prepared.stale
+        if self.found.blocks:
             self.context.dirty.mark_structure(cause, "kernel file")  # a block that was left out may be ready now
         if prepared.rebuild:
             self.rebuild(f"{cause} {prepared.rebuild}", "kernel file")
@@ -274,7 +262,7 @@ class Updates:
         except DeviceError:  # as above
             self.rebuild(f"{cause}, which the device does not swap in", "kernel file")
             return _NOTHING
-        self._findings.launches = prepared.launch_warnings
+        self.found.launches = prepared.launch_warnings
         return UpdateLevel.CODE, retired
 
     def _update_parameters(self) -> UpdateLevel:
@@ -291,7 +279,7 @@ class Updates:
 
     def _may_mend(self, changed: Iterable[Place]) -> bool:
         """True unless all of these are driven, as in every frame, and belong to blocks that nothing is wrong with."""
-        wrong = {owner(item.node) for item in self._findings.blocks if item.node}
+        wrong = {owner(item.node) for item in self.found.blocks if item.node}
         return any(node in wrong or not self.context.parameters.is_driven(node, name) for node, name in changed)
 
     def _set_parameters(self, values: Mapping[Place, object]) -> UpdateLevel:
@@ -303,28 +291,3 @@ class Updates:
         except ArgumentError:
             self.rebuild("a value that a kernel can't take")  # the build says on the node what is wrong
             return UpdateLevel.NONE
-
-
-class Records:
-    """The updates above HOT: those nobody has taken yet, and the median cost of the last ones of each level."""
-
-    def __init__(self) -> None:
-        self._new: list[UpdateRecord] = []
-        self._costs: dict[UpdateLevel, deque[int]] = {}
-        #: Nanoseconds by level; another object after each record, so that any thread may read it.
-        self.estimates: Mapping[UpdateLevel, int] = {}
-
-    def add(self, record: UpdateRecord) -> None:
-        """Take note of an update."""
-        self._new.append(record)
-        costs = self._costs.setdefault(record.level, deque(maxlen=_REMEMBERED))
-        costs.append(record.cost_ns)
-        self.estimates = {**self.estimates, record.level: median_low(costs)}
-
-    def take(self) -> tuple[UpdateRecord, ...]:
-        """Return the updates since the last call."""
-        if not self._new:
-            return ()
-        taken = tuple(self._new)
-        self._new.clear()
-        return taken
