@@ -52,7 +52,6 @@ class CommandWindow(Protocol):
     state: UserState
 
     def close(self) -> bool: ...
-    def toggle_running(self) -> None: ...
     def rename_selected(self) -> None: ...
     def open_kernel_source(self) -> None: ...
     def show_block_help(self) -> None: ...
@@ -114,7 +113,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
         ),
         Command("fit", "&Fit patch", canvas.fit, "fit", ("Home",), canvas_only=True),
         Command("fit_selection", "Fit se&lection", canvas.fit_selection, keys=("F",), canvas_only=True),
-        Command("play", "&Play or pause", window.toggle_running, "pause", ("Space",)),
+        Command("play", "&Play or pause", lambda: session.set_running(not session.running), "pause", ("Space",)),
         Command("step", "&Step one frame", session.step, "step", (".",), "Pause, and run one frame"),
         Command(
             "reset", "&Reset state", lambda: session.post(Reset()), "to_start", ("Ctrl+R",), "Begin again at frame 0"

@@ -8,11 +8,12 @@ from enum import Enum
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QStatusBar, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QStatusBar, QVBoxLayout, QWidget
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.widgets.empty_state import EmptyState
+from app.widgets.list_table import make_table
 from engine.diagnostics import Diagnostic, Severity
 from engine.figures import format_shape
 from engine.protocol.messages import Saved
@@ -98,7 +99,7 @@ class Log(EmptyState):
         self.filter = QLineEdit(placeholderText="Filter the log", clearButtonEnabled=True)
         self.filter.setAccessibleName("Filter the log")
         self.filter.textChanged.connect(self._filtered.setFilterFixedString)
-        self.table = self._make_table()
+        self.table = make_table(self._filtered, "Log", {0: 88, 1: 88}, 2)
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 4, 0, 0)
         column.setSpacing(4)
@@ -142,23 +143,6 @@ class Log(EmptyState):
         self.set_filled(True)
         if follows:
             self.table.scrollToBottom()
-
-    def _make_table(self) -> QTableView:
-        table = QTableView()
-        table.setModel(self._filtered)
-        table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(22)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        header = table.horizontalHeader()
-        header.setHighlightSections(False)
-        for section, width in ((0, 88), (1, 88)):
-            header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
-            header.resizeSection(section, width)
-        header.setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
-        return table
 
 
 _SHOWN_MS = 8000

@@ -44,14 +44,13 @@ class Problems(EmptyState):
         self.list.itemActivated.connect(self._on_activated)
         self._shown: tuple[Diagnostic, ...] = ()
         self._patch: Patch | None = None
-        self._unsubscribe: Callable[[], None] | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
 
     def set_patch(self, patch: Patch | None) -> None:
         """Show the problems of another patch, which has none until it runs."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
+        self._unsubscribe()
         self._patch = patch
-        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else None
+        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
         self.show_diagnostics(())
 
     def show_diagnostics(self, diagnostics: tuple[Diagnostic, ...]) -> None:

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QTableView,
     QToolButton,
@@ -25,6 +23,7 @@ from app.qt.throttle import Throttle
 from app.theme import colours
 from app.theme.icons import icon
 from app.widgets.empty_state import EmptyState
+from app.widgets.list_table import make_table
 from engine.figures import format_time
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport, UpdateLevel, UpdateRecord
@@ -212,7 +211,10 @@ class Updates(EmptyState):
         self.clear_button.setToolTip("Clear the list and its counts")
         self.clear_button.setAccessibleName("Clear the updates")
         self.clear_button.clicked.connect(self.clear)
-        self.table = self._make_table()
+        self.table = make_table(self.rows, "Updates", _WIDTHS, UpdateRows.WHY)
+        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.table.clicked.connect(self._go_to)
+        self.table.activated.connect(self._go_to)  # by the keyboard
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 4, 0, 0)
         column.setSpacing(2)
@@ -302,25 +304,3 @@ class Updates(EmptyState):
         bar.addStretch(1)
         bar.addWidget(self.clear_button)
         return bar
-
-    def _make_table(self) -> QTableView:
-        table = QTableView()
-        table.setModel(self.rows)
-        table.verticalHeader().hide()
-        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        table.verticalHeader().setDefaultSectionSize(22)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setAccessibleName("Updates")
-        table.clicked.connect(self._go_to)
-        table.activated.connect(self._go_to)  # by the keyboard
-        header = table.horizontalHeader()
-        header.setHighlightSections(False)
-        for section, width in _WIDTHS.items():
-            header.setSectionResizeMode(section, QHeaderView.ResizeMode.Fixed)
-            header.resizeSection(section, width)
-        header.setSectionResizeMode(UpdateRows.WHY, QHeaderView.ResizeMode.Stretch)
-        return table

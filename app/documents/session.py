@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.documents.media_paths import paths_to_keep
 from app.qt.display_rate import USUAL_RATE
 from engine.blocktypes.block import block_types
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, WarploomError
-from engine.patch.changes import BlockTypesChanged, Change
+from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
 from engine.protocol.messages import EditCost, Message, ProfilingLevel, SetPacing, SetProfiling, SetRunning
@@ -23,6 +22,7 @@ from engine.protocol.pacing import Pacing, PacingMode
 
 if TYPE_CHECKING:
     from engine.protocol.client import Client
+
 
 _log = logging.getLogger(__name__)
 #: How long opening a patch waits for its blocks; those that take longer come when they are done.
@@ -242,6 +242,30 @@ class Session(QObject):
         thread.start()
         self._closing.append(thread)
         self.engine = None
+
+
+def paths_to_keep(patch: Patch, old: Path, new: Path) -> list[Change]:
+    """Return the changes that keep files found when the patch moves from folder `old` to folder `new`.
+
+    A relative path that names a file in `old` becomes the full one, unless the same file would be found from `new`.
+    """
+    changes: list[Change] = []
+    for node in patch.nodes.values():
+        block_type = patch.block_type(node.id)
+        for name, value in node.parameters.items():
+            spec = block_type.parameters.get(name) if block_type else None
+            if (
+                spec is None
+                or spec.type != "path"
+                or not isinstance(value, str)
+                or not value
+                or Path(value).is_absolute()
+            ):
+                continue
+            file = (old / value).resolve()
+            if file.is_file() and file != (new / value).resolve():
+                changes.append(ParameterChanged(node.id, name, file.as_posix(), value))
+    return changes
 
 
 def _close(engine: Client) -> None:

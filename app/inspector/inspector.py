@@ -51,7 +51,7 @@ class Inspector(EmptyState):
         self._scroll = scroll
         self._patch: Patch | None = None
         self._nodes: list[str] = []
-        self._unsubscribe: Callable[[], None] | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
         self._rows: dict[str, ParameterRow] = {}
         self._header: NodeHeader | None = None
         self._status: NodeStatus | None = None
@@ -79,12 +79,9 @@ class Inspector(EmptyState):
 
     def set_patch(self, patch: Patch | None) -> None:
         """Follow another patch; nothing is selected in it."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        self._unsubscribe()
+        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
         self._patch, self._report = patch, None
-        if patch is not None:
-            self._unsubscribe = patch.subscribe(self._on_change)
         self.show_nodes([])
 
     def show_nodes(self, nodes: Sequence[str]) -> None:

@@ -31,7 +31,7 @@ class ViewerDocks(QObject):
         super().__init__(window)
         self._window = window
         self._patch: Patch | None = None
-        self._unsubscribe: Callable[[], None] | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
         self._visible: dict[str, Viewing] = {}
         self._is_preparing = False
         self.empty = self._make_dock("viewer", "Viewer", Viewer(_NO_VIEWER))
@@ -46,14 +46,12 @@ class ViewerDocks(QObject):
 
     def set_patch(self, patch: Patch | None) -> None:
         """Show the viewers of another patch."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        self._unsubscribe()
+        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
         for node in list(self.docks):
             self._remove(node)
         self._patch = patch
         if patch is not None:
-            self._unsubscribe = patch.subscribe(self._on_change)
             for node in patch.nodes:
                 self._add(node)
         if self.docks:

@@ -48,7 +48,7 @@ class InputEvents(QObject):
         super().__init__(parent)
         self._post = post
         self._canvas = canvas
-        self._unsubscribe: Callable[[], None] | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
         self._patch: Patch | None = None
         self._listening: dict[str, frozenset[str]] = {}
         self._hears: frozenset[str] = frozenset()
@@ -68,14 +68,12 @@ class InputEvents(QObject):
 
     def set_patch(self, patch: Patch | None) -> None:
         """Watch for the blocks of another patch."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        self._unsubscribe()
+        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
         self._patch = patch
         self._listening.clear()
         self._down.clear()
         if patch is not None:
-            self._unsubscribe = patch.subscribe(self._on_change)
             for node in patch.nodes:
                 self._add(node)
         self._watch()

@@ -96,10 +96,6 @@ class MainWindow(QMainWindow):
 
     # Commands that concern the window itself
 
-    def toggle_running(self) -> None:
-        """Play, or pause."""
-        self.session.set_running(not self.session.running)
-
     def go_to(self, node: str) -> None:
         """Select a node and bring it into view."""
         if self.session.patch is not None and node in self.session.patch.nodes:

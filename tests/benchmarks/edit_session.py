@@ -251,11 +251,11 @@ class EditSession(QObject):
         yield from self._rest()
 
     def _pause(self) -> Iterator[None]:
-        self._window.toggle_running()
+        self._window.session.set_running(not self._window.session.running)
         yield from self._rest()
         self._window.session.step()
         yield from self._rest()
-        self._window.toggle_running()
+        self._window.session.set_running(not self._window.session.running)
 
     def _profile(self) -> Iterator[None]:
         self._window.session.set_profiling(self._random.choice(list(ProfilingLevel)))
