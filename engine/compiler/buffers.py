@@ -134,95 +134,43 @@ class BufferPlan:
 def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> BufferPlan:
     """Return which buffers to allocate and which ports lie in them; `previous` is the result of an earlier plan."""
     known = previous.blocks if previous is not None else {}
-    by_id, incoming = checked.description.by_id, checked.dataflow.incoming
+    by_id, sources_of = checked.description.by_id, checked.sources
     allocations: dict[PortRef, PlannedBuffer] = {}
     blocks: dict[str, BlockBuffers] = {}
-    touching: dict[int, tuple[_Touching, ...]] = {}
+    patterns: dict[tuple[int, bool], _Pattern] = {}
     special: list[BlockNode] = []
     for node_id, layouts in checked.nodes.items():
-        node, sources = by_id[node_id], incoming[node_id]
-        description = node.description
-        inputs: list[Place | None] = []
-        for rule in description.rules.inputs:
-            source = sources.get(rule.name)
-            if source is None or rule.spec.delayed:  # what feeds a delayed input may come later
-                inputs.append(None)
-            else:
-                inputs.append(blocks[source.node].places[source.port])
-        given = tuple(inputs)
+        node = by_id[node_id]
+        inputs = tuple([None if s is None else blocks[s.node].places[s.port] for s in sources_of[node_id]])
         old = known.get(node_id)
-        if description.delays or description.delayed_inputs:
+        key = id(layouts), node.region == TOP
+        pattern = patterns.get(key)
+        if pattern is None:
+            pattern = patterns[key] = _pattern(layouts, is_inside=node.region != TOP)
+        if pattern.has_delays:
             special.append(node)
-        elif old is not None and old.layouts is layouts and old.inputs == given and old.region == node.region:
+        elif old is not None and old.layouts is layouts and old.inputs == inputs and old.region == node.region:
             blocks[node_id] = old
             for buffer in old.allocations:
                 allocations[buffer.owner] = buffer
             continue
-        places, owned = _place(node, layouts, given)
-        touched = touching.get(id(description.rules))
-        if touched is None:
-            touched = touching[id(description.rules)] = _touching(description)
-        accesses = _accesses(node_id, touched, places)
-        blocks[node_id] = BlockBuffers(layouts, node.region, given, places, owned, accesses)
-        for buffer in owned:
+        blocks[node_id] = made = _place(node, layouts, pattern, inputs)
+        for buffer in made.allocations:
             allocations[buffer.owner] = buffer
     if not special:
         return BufferPlan(allocations, blocks)
     for node in special:
-        for name, source in incoming[node.id].items():
+        for name, source in checked.dataflow.incoming[node.id].items():
             blocks[node.id].places[name] = blocks[source.node].places[source.port]
     swaps = _plan_delays(by_id, special, allocations, blocks)
     for node in special:
         made = blocks[node.id]
-        accesses = _accesses(node.id, touching[id(node.description.rules)], made.places)
+        accesses = _accesses(node.id, _touched_names(node.description), made.places)
         blocks[node.id] = msgspec.structs.replace(made, accesses=accesses)
     return BufferPlan(allocations, blocks, swaps)
 
 
-def _place(
-    node: BlockNode, layouts: NodeLayouts, inputs: tuple[Place | None, ...]
-) -> tuple[dict[str, Place], tuple[PlannedBuffer, ...]]:
-    """Return where a block's ports and internal buffers lie, and the allocations that are its own."""
-    node_id, block = node.id, node.description
-    rules, layout_of = block.rules, layouts.layouts
-    places = {rule.name: place for rule, place in zip(rules.inputs, inputs, strict=True) if place is not None}
-    owned: list[PlannedBuffer] = []
-    transient = Lifetime.GRAPH if node.region == TOP else Lifetime.REGION
-    view_of = block.view_of
-    initials = {entry.target.name: entry.initial for entry in block.delays} if block.delays else None
-    for rule in rules.outputs:
-        spec, name, initial = rule.spec, rule.name, 0.0
-        if spec.inplace is not None:
-            places[name] = places[spec.inplace]
-            continue
-        layout = layout_of[name]
-        if name in view_of:
-            whole = places[view_of[name].source]
-            places[name] = Place(whole.owner, whole.offset + layouts.offsets[name], layout.span_bytes)
-            continue
-        if name in block.contents:
-            lifetime = Lifetime.PROVIDED
-        elif name in block.externals:
-            lifetime = Lifetime.EXTERNAL
-        elif initials is not None and name in initials:
-            lifetime, initial = Lifetime.STATE, initials[name]
-        else:
-            lifetime = Lifetime.STATE if spec.state else transient
-        owner = PortRef(node_id, name)
-        owned.append(PlannedBuffer(owner, layout, lifetime, initial))
-        places[name] = Place(owner, 0, layout.size_bytes if layout.strides is None else layout.span_bytes)
-    if block.buffers:
-        status = block.status_buffers
-        for buffer in block.buffers:
-            name = buffer.name
-            owner, layout = PortRef(node_id, name), layout_of[name]
-            lifetime = Lifetime.STATUS if name in status else Lifetime.STATE if buffer.state else transient
-            owned.append(PlannedBuffer(owner, layout, lifetime))
-            places[name] = Place(owner, 0, layout.size_bytes)
-    return places, tuple(owned)
-
-
-class _Touching(msgspec.Struct, frozen=True, gc=False):
+class _Touched(msgspec.Struct, frozen=True, gc=False):
     """The names that an entry reads and writes, and whether it takes the frame uniforms and sets the condition."""
 
     reads: tuple[str, ...] = ()
@@ -231,34 +179,110 @@ class _Touching(msgspec.Struct, frozen=True, gc=False):
     sets_condition: bool = False
 
 
-def _touching(description: BlockDescription) -> tuple[_Touching, ...]:
-    found = [_touched_names(entry) for entry in description.entries]
-    control = description.control
-    if control is not None:
-        found += [*map(_touched_names, control.begin), _Touching(), *map(_touched_names, control.turn)]
+class _Alias(msgspec.Struct, frozen=True, gc=False):
+    """An output that lies in the memory of an input: all of it, or as a view `size_bytes` from `offset` on."""
+
+    name: str
+    source: str
+    offset: int = 0
+    size_bytes: int = -1
+
+
+class _Own(msgspec.Struct, frozen=True, gc=False):
+    """An output or internal buffer that is allocated."""
+
+    name: str
+    layout: Layout
+    lifetime: Lifetime
+    initial: float
+    size_bytes: int
+
+
+class _Pattern(msgspec.Struct, frozen=True, gc=False):
+    """Where the ports of blocks with the same description and layouts lie, as far as that does not depend on inputs."""
+
+    inputs: tuple[str, ...]
+    made: tuple[_Alias | _Own, ...]
+    touched: tuple[_Touched, ...]
+    has_delays: bool
+
+
+def _pattern(layouts: NodeLayouts, *, is_inside: bool) -> _Pattern:
+    block, layout_of = layouts.description, layouts.layouts
+    made: list[_Alias | _Own] = []
+    transient = Lifetime.REGION if is_inside else Lifetime.GRAPH
+    initials = {entry.target.name: entry.initial for entry in block.delays}
+    for rule in block.rules.outputs:
+        name, spec = rule.name, rule.spec
+        if spec.inplace is not None:
+            made.append(_Alias(name, spec.inplace))
+            continue
+        layout = layout_of[name]
+        if name in block.view_of:
+            made.append(_Alias(name, block.view_of[name].source, layouts.offsets[name], layout.span_bytes))
+            continue
+        if name in block.contents:
+            lifetime = Lifetime.PROVIDED
+        elif name in block.externals:
+            lifetime = Lifetime.EXTERNAL
+        else:
+            lifetime = Lifetime.STATE if spec.state or name in initials else transient
+        made.append(_Own(name, layout, lifetime, initials.get(name, 0.0), layout.span_bytes))
+    for buffer in block.buffers:
+        layout = layout_of[buffer.name]
+        is_status = buffer.name in block.status_buffers
+        lifetime = Lifetime.STATUS if is_status else Lifetime.STATE if buffer.state else transient
+        made.append(_Own(buffer.name, layout, lifetime, 0.0, layout.size_bytes))
+    inputs = tuple(rule.name for rule in block.rules.inputs)
+    return _Pattern(inputs, tuple(made), _touched_names(block), bool(block.delays or block.delayed_inputs))
+
+
+def _touched_names(block: BlockDescription) -> tuple[_Touched, ...]:
+    """Return what each entry of a block touches by name, in the order of places."""
+    found = [_touched(entry) for entry in block.entries]
+    if block.control is not None:
+        found += [*map(_touched, block.control.begin), _Touched(), *map(_touched, block.control.turn)]
     return tuple(found)
 
 
-def _touched_names(entry: Entry) -> _Touching:
+def _touched(entry: Entry) -> _Touched:
     if isinstance(entry, DelayEntry):
-        return _Touching()
+        return _Touched()
     arguments = buffer_arguments(entry)
     reads = tuple(argument.name for argument in arguments if argument.reads)
     writes = tuple(argument.name for argument in arguments if argument.writes)
     if isinstance(entry, KernelEntry):
-        return _Touching(reads, writes, entry.uses_frame, entry.sets_condition)
-    return _Touching(reads, writes)
+        return _Touched(reads, writes, entry.uses_frame, entry.sets_condition)
+    return _Touched(reads, writes)
 
 
-def _accesses(node: str, touching: tuple[_Touching, ...], places: Mapping[str, Place]) -> tuple[Access, ...]:
+def _place(node: BlockNode, layouts: NodeLayouts, pattern: _Pattern, inputs: tuple[Place | None, ...]) -> BlockBuffers:
+    node_id = node.id
+    places = {name: place for name, place in zip(pattern.inputs, inputs, strict=True) if place is not None}
+    owned: list[PlannedBuffer] = []
+    for made in pattern.made:
+        name = made.name
+        if type(made) is _Own:
+            owner = PortRef(node_id, name)
+            owned.append(PlannedBuffer(owner, made.layout, made.lifetime, made.initial))
+            places[name] = Place(owner, 0, made.size_bytes)
+            continue
+        whole = places[made.source]
+        is_whole = made.size_bytes < 0
+        places[name] = whole if is_whole else Place(whole.owner, whole.offset + made.offset, made.size_bytes)
+    accesses = _accesses(node_id, pattern.touched, places)
+    return BlockBuffers(layouts, node.region, inputs, places, tuple(owned), accesses)
+
+
+def _accesses(node: str, touched: tuple[_Touched, ...], places: Mapping[str, Place]) -> tuple[Access, ...]:
     """Return what each entry of a block touches; an input that is not connected is left out."""
-    found = []
-    for touched in touching:
-        reads = tuple([places[name] for name in touched.reads if name in places])
-        writes = tuple([places[name] for name in touched.writes if name in places])
-        if touched.uses_frame:
+    found, find = [], places.get
+    for entry in touched:
+        reads = tuple(filter(None, map(find, entry.reads)))
+        writes = tuple(filter(None, map(find, entry.writes)))
+        if entry.uses_frame:
             reads = (*reads, _FRAME_PLACE)
-        if touched.sets_condition:
+        if entry.sets_condition:
             writes = (*writes, condition_place(node))
         found.append(Access(reads, writes, frozenset(map(_owner, reads)), frozenset(map(_owner, writes))))
     return tuple(found)
@@ -266,7 +290,7 @@ def _accesses(node: str, touching: tuple[_Touching, ...], places: Mapping[str, P
 
 def entry_access(buffers: BufferPlan, node: str, entry: Entry) -> Access:
     """Return what an entry touches that the compiler adds to a block."""
-    (access,) = _accesses(node, (_touched_names(entry),), buffers.blocks[node].places)
+    (access,) = _accesses(node, (_touched(entry),), buffers.blocks[node].places)
     return access
 
 

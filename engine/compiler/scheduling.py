@@ -240,27 +240,29 @@ class _Scheduler:
         reads = dict.fromkeys(touched for inside in inner for touched in inside.reads)
         writes = dict.fromkeys(touched for inside in inner for touched in inside.writes)
         access = Access.of((*reads, condition_place(node.id)), tuple(writes))
-        self.operations[index] = self._made(index, body, node.id, entered, access, place)
+        self._add(body, node.id, entered, access, place, index)
 
     def _add_move(self, body: _Body, node: str, entry: KernelEntry | FillEntry | CopyEntry) -> None:
         """Add what the compiler does for a block: a copy or a fill of one of its buffers."""
         self._add(body, node, entry, entry_access(self._buffers, node, entry), -1)
 
-    def _add(self, body: _Body, node: str, entry: AnyEntry, access: Access, place: int) -> None:
-        self.operations.append(self._made(len(self.operations), body, node, entry, access, place))
-
-    def _made(self, index: int, body: _Body, node: str, entry: AnyEntry, access: Access, place: int) -> Operation:
-        """Return an operation, after having entered what it touches."""
+    def _add(self, body: _Body, node: str, entry: AnyEntry, access: Access, place: int, region: int = -1) -> None:
+        """Add an operation, or the `region` that an operation with this index stands for, with what it touches."""
+        index = len(self.operations) if region < 0 else region
+        reads, writes, scope = access.read_owners, access.written_owners, body.number
         after = body.hazards.add(index, access.reads, access.writes)
         body.members.append(index)
-        if body.number:  # the region around it touches what it touches
+        if scope:  # the region around it touches what it touches
             body.reads.update(dict.fromkeys(access.reads))
             body.writes.update(dict.fromkeys(access.writes))
-        reads, writes = access.read_owners, access.written_owners
-        known = self._starts.get(node, -1) + place
-        if place >= 0 and 0 <= known < len(self._previous):
-            old = self._previous[known]
+        if region >= 0:
+            self.operations[region] = Operation(node, entry, reads, writes, after, scope, place)
+            return
+        known = self._starts.get(node)
+        if known is not None and place >= 0 and known + place < len(self._previous):
+            old = self._previous[known + place]
             is_same = old.entry is entry and old.reads is reads and old.writes is writes and old.after == after
-            if is_same and old.node == node and old.place == place and old.scope == body.number:
-                return old
-        return Operation(node, entry, reads, writes, after, body.number, place)
+            if is_same and old.node == node and old.place == place and old.scope == scope:
+                self.operations.append(old)
+                return
+        self.operations.append(Operation(node, entry, reads, writes, after, scope, place))

@@ -6,7 +6,7 @@ description and input layouts are as in the previous result keeps its layouts as
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,8 +22,9 @@ from engine.compiler.layout import Layout
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
 
+#: What feeds each input of a block, in the order of the ports.
+Sources = tuple[PortRef | None, ...]
 _NOTHING: Mapping[str, NodeLayouts] = {}
-_NO_INPUTS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Checked:
     description: GraphDescription
     dataflow: Dataflow
     nodes: dict[str, NodeLayouts]
+    #: By block, less what feeds delayed inputs.
+    sources: dict[str, Sources]
     errors: tuple[Diagnostic, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
 
@@ -61,34 +64,38 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
     flow = trace_dataflow(description)
     known = previous.nodes if previous is not None else _NOTHING
     nodes: dict[str, NodeLayouts] = {}
+    sources: dict[str, Sources] = {}
     errors = list(flow.errors)
     by_id, incoming, broken = description.by_id, flow.incoming, flow.broken
-    waiting: dict[str, set[str]] = {}
+    late: dict[str, set[str]] = {}
     for connection in flow.late:
-        waiting.setdefault(connection.target.node, set()).add(connection.target.port)
+        late.setdefault(connection.target.node, set()).add(connection.target.port)
     alike = _Alike()
     for node_id in flow.order:
         if node_id in broken:
             continue
-        block, sources = by_id[node_id].description, incoming[node_id]
-        late = waiting.get(node_id, _NO_INPUTS) if waiting else _NO_INPUTS
-        given = _inputs(block, sources, nodes, late)
+        block, connected = by_id[node_id].description, incoming[node_id]
+        feeding = tuple(map(connected.get, block.rules.input_of))
+        is_late = bool(late) and node_id in late
+        given = _layouts_of(_without(feeding, block, late[node_id]) if is_late else feeding, nodes)
         if given is None:
             continue
+        delayed = block.delayed_inputs
+        sources[node_id] = _without(feeding, block, delayed) if delayed else feeding
         old = known.get(node_id)
         if old is not None and old.description is block and old.inputs == given:
             nodes[node_id] = old
             continue
-        made = node_layouts(block, given, outputs_only=True) if late else alike.layouts(block, given)
+        made = node_layouts(block, given, outputs_only=True) if is_late else alike.layouts(block, given)
         if made.problems:
-            errors += _located(node_id, made.problems, sources)
+            errors += _located(node_id, made.problems, connected)
         else:
             nodes[node_id] = made
-    for node_id in waiting:  # which are looked at again, now that what feeds them is known
+    for node_id in late:  # which are looked at again, now that what feeds them is known
         if node_id not in nodes:
             continue
-        block, sources = by_id[node_id].description, incoming[node_id]
-        given = _inputs(block, sources, nodes, _NO_INPUTS)
+        block, connected = by_id[node_id].description, incoming[node_id]
+        given = _layouts_of(map(connected.get, block.rules.input_of), nodes)
         if given is None:
             continue
         old = known.get(node_id)
@@ -96,26 +103,23 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
             nodes[node_id] = old
         else:
             nodes[node_id] = node_layouts(block, given)
-            errors += _located(node_id, nodes[node_id].problems, sources)
-    return Checked(description, flow, nodes, tuple(errors), tuple(flow.warnings))
+            errors += _located(node_id, nodes[node_id].problems, connected)
+    return Checked(description, flow, nodes, sources, tuple(errors), tuple(flow.warnings))
 
 
-def _inputs(
-    block: BlockDescription, sources: Mapping[str, PortRef], nodes: Mapping[str, NodeLayouts], late: AbstractSet[str]
+def _layouts_of(
+    feeding: Iterable[PortRef | None], nodes: Mapping[str, NodeLayouts]
 ) -> tuple[Layout | None, ...] | None:
-    """Return the layouts of a block's inputs, None for those that are `late`; None when a block before has an error."""
-    inputs: list[Layout | None] = []
-    for rule in block.rules.inputs:
-        name = rule.name
-        source = sources.get(name)
-        if source is None or name in late:
-            inputs.append(None)
-            continue
-        feeding = nodes.get(source.node)
-        if feeding is None:
-            return None
-        inputs.append(feeding.layouts[source.port])
-    return tuple(inputs)
+    """Return the layouts of a block's inputs; None when a block before it has an error."""
+    try:
+        return tuple([None if source is None else nodes[source.node].layouts[source.port] for source in feeding])
+    except KeyError:
+        return None
+
+
+def _without(feeding: Sources, block: BlockDescription, inputs: AbstractSet[str]) -> Sources:
+    """Return what feeds a block, less some of its inputs."""
+    return tuple([None if name in inputs else s for name, s in zip(block.rules.input_of, feeding, strict=True)])
 
 
 class _Alike:

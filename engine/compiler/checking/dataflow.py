@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from engine.blocktypes.ports import count_name
-from engine.blocktypes.rules import InputRule, OutputRule
 from engine.compiler.checking.cycles import Cycle, Edge, find_cycles
 from engine.compiler.checking.validation import (
     border_problem,
@@ -22,10 +21,6 @@ from engine.compiler.description import GraphDescription, Nesting
 from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import TOP, region_of
-
-#: The outputs of a block, the blocks behind it, its inputs, and what feeds them.
-_Ends = tuple[Mapping[str, OutputRule], list[str], Mapping[str, InputRule], dict[str, PortRef]]
-_NO_BLOCK: _Ends = ({}, [], {}, {})
 
 
 @dataclass
@@ -85,18 +80,15 @@ def trace_dataflow(description: GraphDescription) -> Dataflow:
 def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, int], list[Connection]]:
     """Enter every connection; return how many there are into each block, and those into delayed inputs."""
     incoming, following = found.incoming, found.following
-    blocks: dict[str, _Ends] = {}
-    for node in description.nodes:
-        rules = node.description.rules
-        blocks[node.id] = rules.output_of, following[node.id], rules.input_of, incoming[node.id]
+    rules_of = {node.id: node.description.rules for node in description.nodes}
     delayed: list[Connection] = []
     uncounted: list[str] = []
     for connection in description.connections:
         source, target = connection.source, connection.target
-        after, port = target.node, target.port
-        outputs, behind, _, _ = blocks.get(source.node, _NO_BLOCK)
-        _, _, inputs, connected = blocks.get(after, _NO_BLOCK)
-        output, entry = outputs.get(source.port), inputs.get(port)
+        before, after, port = source.node, target.node, target.port
+        feeding, fed = rules_of.get(before), rules_of.get(after)
+        output = feeding.output_of.get(source.port) if feeding is not None else None
+        entry = fed.input_of.get(port) if fed is not None else None
         if output is None or entry is None or (output.dtype is not entry.dtype and output.dtype and entry.dtype):
             problem = connection_problem(description, connection)
             if problem is not None:
@@ -104,6 +96,7 @@ def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, 
                 found.broken.add(after)
         if entry is None:
             continue
+        connected = incoming[after]
         if port in connected:
             found.errors.append(second_connection(connected[port], connection))
             found.broken.add(after)
@@ -115,7 +108,7 @@ def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, 
             uncounted.append(after)
             delayed.append(connection)
         else:
-            behind.append(after)
+            following[before].append(after)
     missing = {after: len(connected) for after, connected in incoming.items() if connected}
     for after in uncounted:
         missing[after] -= 1

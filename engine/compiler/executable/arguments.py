@@ -19,16 +19,15 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.compiler.operations import FRAME, Operation
-from engine.compiler.plan import Plan
-from engine.device.protocol import LoadedKernel, Memory, PinnedArray
+from engine.compiler.buffers import Place
+from engine.compiler.checking.layouts import NodeLayouts
+from engine.compiler.operations import FRAME
+from engine.device.protocol import Condition, LoadedKernel, Memory, PinnedArray
 from engine.patch.changes import PortRef
 from engine.ptx.tree import KernelParameter
 from engine.types import DType, bf16
 
-# The number that tells a kernel an element type; `kernels/elements.cuh` takes it apart.
-
-
+#: Flags of the number that tells a kernel an element type; `kernels/elements.cuh` takes it apart.
 FLOAT = 1 << 16
 SIGNED = 1 << 17
 BRAIN = 1 << 18
@@ -79,55 +78,66 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 
 
 _NOWHERE = Address(0)
-_NO_EXTENTS: Mapping[int, int] = {}
 
 
-def argument_values(
-    plan: Plan,
-    operation: Operation,
-    entry: KernelEntry,
-    addresses: Mapping[PortRef, Address],
-    values: Mapping[str, Mapping[str, object]],
-    condition: int | None,
-) -> list[object]:
-    """Return an operation's arguments in order; `addresses` are those of the allocations, by owner."""
-    node = operation.node
-    places = plan.buffers.blocks[node].places
-    extents: Mapping[int, int] | None = None
-    found: list[object] = []
-    for argument in entry.arguments:
-        if isinstance(argument, BufferArgument):
-            place = places.get(argument.name)
-            if place is None:
-                found.append(_NOWHERE)
-            elif place.offset:
-                found.append(Address(addresses[place.owner].pointer + place.offset))
-            else:
-                found.append(addresses[place.owner])
-        elif isinstance(argument, ParameterArgument):
-            found.append(values[node][argument.name])
-        elif isinstance(argument, ExtentArgument):
-            layouts = plan.checked.nodes[node]
-            if extents is None:
-                extents = layouts.extents.get(operation.place, _NO_EXTENTS)
-            number = extents.get(len(found))
-            found.append(argument.extent.evaluate(layouts.context) if number is None else number)
-        elif isinstance(argument, ValueArgument):
-            found.append(argument.value)
-        else:
-            found.append(_special(plan, node, argument, addresses, condition))
-    return found
+class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
+    """The arguments of a launch, for all blocks of the same description and layouts.
+
+    `constants` has the numbers among them; addresses, parameter values and the condition go to the positions named.
+    """
+
+    constants: list[object]
+    buffers: tuple[tuple[int, str], ...]
+    parameters: tuple[tuple[int, str], ...]
+    frames: tuple[int, ...]
+    conditions: tuple[int, ...]
+
+    def values(
+        self,
+        places: Mapping[str, Place],
+        addresses: Mapping[PortRef, Address],
+        values: Mapping[str, object],
+        condition: Condition | None,
+    ) -> list[object]:
+        """Return the arguments of one block in order; `addresses` are those of the allocations, by owner."""
+        found = self.constants.copy()
+        for position, name in self.buffers:
+            place = places.get(name)
+            if place is not None:
+                address = addresses[place.owner]
+                found[position] = Address(address.pointer + place.offset) if place.offset else address
+        for position, name in self.parameters:
+            found[position] = values[name]
+        for position in self.frames:
+            found[position] = addresses[FRAME]
+        for position in self.conditions:
+            found[position] = condition
+        return found
 
 
-def _special(
-    plan: Plan, node: str, argument: Argument, addresses: Mapping[PortRef, Address], condition: int | None
-) -> object:
-    match argument:
-        case FrameArgument():
-            return addresses[FRAME]
-        case ElementArgument(name=name):
-            layout = plan.checked.nodes[node].layouts.get(name)
-            return 0 if layout is None else element_number(layout.dtype)
-        case ConditionArgument() if condition is not None:
-            return condition
-    raise TypeError(f"argument of a kernel must be one that {node} can pass, got {argument}")
+def argument_recipe(entry: KernelEntry, place: int, layouts: NodeLayouts) -> ArgumentRecipe:
+    """Return how a launch gets its arguments, which is at `place` among what its block does."""
+    constants: list[object] = []
+    positions: dict[type[Argument], list[int]] = {FrameArgument: [], ConditionArgument: []}
+    buffers, parameters = [], []
+    extents = layouts.extents.get(place, {})
+    for position, argument in enumerate(entry.arguments):
+        value: object = None
+        match argument:
+            case BufferArgument(name=name):
+                buffers.append((position, name))
+                value = _NOWHERE
+            case ParameterArgument(name=name):
+                parameters.append((position, name))
+            case ExtentArgument(extent=extent):
+                value = extents[position] if position in extents else extent.evaluate(layouts.context)
+            case ValueArgument(value=number):
+                value = number
+            case ElementArgument(name=name):
+                layout = layouts.layouts.get(name)
+                value = 0 if layout is None else element_number(layout.dtype)
+            case FrameArgument() | ConditionArgument():
+                positions[type(argument)].append(position)
+        constants.append(value)
+    frames, conditions = tuple(positions[FrameArgument]), tuple(positions[ConditionArgument])
+    return ArgumentRecipe(constants, tuple(buffers), tuple(parameters), frames, conditions)

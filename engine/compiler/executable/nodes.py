@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.blocktypes.entries import BufferArgument, CopyEntry, FillEntry, KernelEntry
 from engine.compiler.checking.launches import counted_launch
-from engine.compiler.executable.arguments import Address, Resources, TypedKernel, argument_values
+from engine.compiler.executable.arguments import Address, ArgumentRecipe, Resources, TypedKernel, argument_recipe
 from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, Operation, UploadFrame
 from engine.compiler.plan import Plan
 from engine.device.arguments import KernelArguments
@@ -16,6 +16,8 @@ from engine.device.graph import Graph
 from engine.device.protocol import Condition, GraphNode, LaunchConfig, Memory, MemoryPart
 from engine.diagnostics import DeviceError, GraphValidationError, error
 from engine.patch.changes import PortRef
+
+_NO_VALUES: Mapping[str, object] = {}
 
 
 @dataclass(slots=True)
@@ -51,6 +53,8 @@ class NodeMaker:
         self._device = device
         self._resources = resources
         self._addresses = _Addresses(resources.memory)
+        #: Kernel, launch and arguments by entry and layouts, which blocks of one description share.
+        self._launches: dict[tuple[int, int], tuple[TypedKernel, LaunchConfig, ArgumentRecipe]] = {}
 
     def read_addresses(self) -> None:
         """Find out all addresses in one go, for a graph that has most of the buffers."""
@@ -69,22 +73,34 @@ class NodeMaker:
 
         GraphValidationError, with the node, when the kernel does not take the arguments its block passes.
         """
-        plan, operation = self._plan, self._plan.operations[index]
-        typed, config = self._resources.kernels[index], plan.launch(index)
-        kernel = typed.kernel
-        if entry.count is not None and plan.buffers.find(operation.node, entry.count) is not None:
-            config = counted_launch(config, kernel.resources, self._device.info)
-        x, y, z = config.thread_block
-        threads = x * y * z
-        if threads > kernel.max_threads:
-            text = f"thread_block of {kernel.name} must hold at most {kernel.max_threads}, got {threads}"
-            raise _refused(operation, text)
-        values = argument_values(plan, operation, entry, self._addresses, self._resources.values, condition)
+        operation = self._plan.operations[index]
+        node = operation.node
+        buffers = self._plan.buffers.blocks[node]
+        key = id(entry), id(buffers.layouts)  # which the plan keeps
+        known = self._launches.get(key)
+        if known is None:
+            typed = self._resources.kernels[index]
+            recipe = argument_recipe(entry, operation.place, buffers.layouts)
+            known = self._launches[key] = typed, self._launch(index, entry, typed), recipe
+        typed, config, recipe = known
+        given = self._resources.values[node] if recipe.parameters else _NO_VALUES
+        values = recipe.values(buffers.places, self._addresses, given, condition)
         try:
             arguments = KernelArguments(typed.parameters, values)
         except DeviceError as problem:
-            raise _refused(operation, f"kernel {kernel.name}: {problem}") from None
-        return KernelNode(operation.node, index, GraphNode(-1), typed, config, arguments, entry.live_parameters)
+            raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
+        return KernelNode(node, index, GraphNode(-1), typed, config, arguments, entry.live_parameters)
+
+    def _launch(self, index: int, entry: KernelEntry, typed: TypedKernel) -> LaunchConfig:
+        """Return the launch of a kernel; GraphValidationError when the kernel can't run so many threads."""
+        operation, kernel, config = self._plan.operations[index], typed.kernel, self._plan.launch(index)
+        if entry.count is not None and self._plan.buffers.find(operation.node, entry.count) is not None:
+            config = counted_launch(config, kernel.resources, self._device.info)
+        x, y, z = config.thread_block
+        if x * y * z > kernel.max_threads:
+            text = f"thread_block of {kernel.name} must hold at most {kernel.max_threads}, got {x * y * z}"
+            raise _refused(operation, text)
+        return config
 
     def add(self, graph: Graph, index: int, after: Sequence[GraphNode]) -> GraphNode:
         """Add the node of an operation that is neither a kernel nor a region."""

@@ -8,7 +8,8 @@ whatever a frame computed can be had after it. Everything else may lie where som
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
@@ -28,11 +29,11 @@ _NONE: frozenset[PortRef] = frozenset()
 
 @dataclass(frozen=True)
 class Placement:
-    """Offsets in the arena, in bytes and by owner; every other buffer has memory of its own.
+    """Offsets in the arena, in bytes, in the order of first writers; every other buffer has memory of its own.
 
     `sizes` are in bytes, as the arena counts them: what a buffer may grow to where it lies.
-    `unshared_bytes` is what the same buffers need without sharing,
-    `peak_bytes` what no placement can undercut: the most that are in use at once, in each group of buffers that share.
+    Of all buffers that may share memory, a few of which may lie beside the arena, `unshared_bytes` is what they need
+    without sharing, `peak_bytes` what no placement can undercut: the most that are in use at once in each group.
     `lasting` buffers hold something from before the frame: state, the user's arrays, what is read before it is written.
     """
 
@@ -42,11 +43,16 @@ class Placement:
     unshared_bytes: int
     peak_bytes: int
     lasting: frozenset[PortRef]
-    #: Numbers of the buffers in the arena in the order in which they are first written. Of two that lie at the same
-    #: bytes, one is over before the other is first written, so this tells which comes later.
-    numbers: dict[PortRef, int] = field(default_factory=dict, repr=False)
     #: Buffers that an earlier turn of a loop may have been the last to write.
     older: frozenset[PortRef] = frozenset()
+
+    @cached_property
+    def numbers(self) -> dict[PortRef, int]:
+        """Numbers of the buffers in the arena in the order in which they are first written.
+
+        Of two that lie at the same bytes, one is over before the other is first written, so they tell which is later.
+        """
+        return {owner: number for number, owner in enumerate(self.offsets)}
 
     def sharers(self, owner: PortRef) -> tuple[PortRef, ...]:
         """Return the buffers that lie at some of the same bytes, in the order in which they are first written."""
@@ -84,28 +90,24 @@ def place_buffers(
     needed = _needed_bytes(found, buffers)
     rounded = {size: aligned(size) for size in set(needed)}
     sizes = exact = [rounded[size] for size in needed]
+    held = list(map(keep.sizes.get, found)) if keep is not None else []
     if keep is not None:
-        known = keep.sizes
-        sizes = [room_for(size, known.get(owner)) for owner, size in zip(found, exact, strict=True)]
+        sizes = [size if size == known else room_for(size, known) for size, known in zip(exact, held, strict=True)]
         if wastes(sum(sizes), sum(needed)):
             sizes = exact
     reuse = reuse_order(operations, scopes, touched)
-    spanned = spans(operations, scopes, touched)
-    groups = sharing_groups(reuse, sizes, spanned)
+    groups = sharing_groups(reuse, sizes, spans(operations, scopes, touched))
     peak = sum(group.peak_bytes for group in groups)
     packing = None
     if keep is not None:
-        offsets = keep.offsets
-        kept = {number: offsets[o] for number, o in enumerate(found) if known.get(o) == sizes[number]}
-        grown = any(known.get(owner, size) < size for owner, size in zip(found, sizes, strict=True))
+        known = zip(found, sizes, held, strict=True)
+        kept = {number: keep.offsets[o] for number, (o, size, old) in enumerate(known) if old == size}
+        grown = len(kept) < len(found) and any(old and old < size for size, old in zip(sizes, held, strict=True))
         slack = max(keep.size_bytes / keep.peak_bytes, 1.0) if keep.peak_bytes else 1.0
         packing = repack(sizes, reuse, groups, Arena(kept, keep.size_bytes, grows=grown), enough=1.1 * slack * peak)
     if packing is None:
         packing = pack(sizes, reuse, groups)
     shared = {o: at for o, at in zip(found, packing.offsets, strict=True) if at != BESIDE}
-    if len(shared) < len(found):
-        sizes = [0 if at == BESIDE else size for size, at in zip(sizes, packing.offsets, strict=True)]
-        peak = sum(group.peak_bytes for group in sharing_groups(reuse, sizes, spanned))
     room = dict(zip(found, sizes, strict=True))
     made = Placement(
         shared,
@@ -114,7 +116,6 @@ def place_buffers(
         sum(sizes),
         peak,
         frozenset(lasting),
-        {owner: number for number, owner in enumerate(shared)},
         frozenset(o for o in found if may_miss_a_turn(users[o][0], operations, scopes)) if len(scopes) > 1 else _NONE,
     )
     return keep if keep is not None and made == keep else made
