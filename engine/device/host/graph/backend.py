@@ -1,4 +1,4 @@
-"""Graphs on the host: the backend of `engine.device.graph`, which prepares the launches of kernel nodes."""
+"""The host backend of `engine.device.graph`: it prepares the launches of kernel nodes."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from engine.device.tree import GraphTree
 
 
 class HostCondition:
-    """The value of a condition; kernels may use its address, which is its handle, as long as this object lives."""
+    """The value of a condition. Its address is the handle, which kernels may use as long as this object lives."""
 
     def __init__(self, table: AllocationTable, default: int) -> None:
         self.default = default
-        self._value = np.zeros(2 * ALIGNMENT, np.uint8)  # with room behind, as for every allocation
+        self._value = np.zeros(2 * ALIGNMENT, np.uint8)  # with room behind the end, as for every allocation
         self.handle = Condition(int(self._value.ctypes.data))
         table.add(self.handle, 4)
         weakref.finalize(self, table.remove, self.handle)
 
 
 class HostGraphBackend:
-    """The launches of a graph's kernel nodes, and its conditions."""
+    """The launches of a graph's kernel nodes, and the graph's conditions."""
 
     def __init__(self, pool: Pool, table: AllocationTable) -> None:
         self.tree = GraphTree()
         self._pool, self._table = pool, table
         self._launches: dict[GraphNode, Launch] = {}
         self._conditions: list[HostCondition] = []
-        # Executables of one graph and of its clones share conditions and launches, so one runs at a time.
+        # The executables of a graph and of its clones share conditions and launches, so only one runs at a time.
         self._lock = threading.Lock()
 
     def clone(self) -> HostGraphBackend:
-        """Return one with the same launches; there are no conditions."""
+        """Return a backend with the same launches; a graph with conditions is not cloned."""
         twin = HostGraphBackend(self._pool, self._table)
         twin.tree = self.tree.clone()
         twin._launches = self._launches.copy()
@@ -79,7 +79,7 @@ class HostGraphBackend:
             self._launches.pop(node, None)
 
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
-        """Do nothing: a program takes the order from the tree."""
+        """Do nothing: `instantiate` reads the order from the tree."""
 
     def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
         """Prepare another launch for a kernel node."""
@@ -92,4 +92,4 @@ class HostGraphBackend:
         return HostExecutable(program, self._lock, tuple(self._conditions))
 
     def destroy(self) -> None:
-        """Do nothing: what executables don't keep goes with this object."""
+        """Do nothing: what the executables don't use is freed with this object."""

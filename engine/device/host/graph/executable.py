@@ -1,4 +1,4 @@
-"""Instantiated graphs: native code runs a program as far as it can, then Python, and so on to the end."""
+"""Instantiated graphs: native code and Python take turns in running a program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.device.host.watchdog import CLOSED, INTERRUPTED, RUNNING, TIME_LIMIT
 from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel, LoopStopped, Stream
 from engine.diagnostics import DeviceError, KernelFault
 
-#: Native code goes round loops for about so long before Python looks at the time and at better code for the kernels.
+#: How long native code runs loops before Python looks at the time limit and for optimised kernels.
 _LEAST_NS, _MOST_NS = 2_000_000, 8_000_000
 _MOST_TURNS = 1 << 20
 
@@ -35,9 +35,9 @@ class HostExecutable:
         self._conditions = conditions  # kept alive: kernels write to their addresses
 
     def launch(self, stream: Stream) -> None:
-        """Run every node once, as often as the loops say, in the order in which they were added.
+        """Run every node in an order that respects all dependencies; in loops, as often as the loops say.
 
-        DeviceError when a kernel faults or a loop is stopped; the rest is then not run.
+        DeviceError when a kernel faults or a loop is stopped; later nodes don't run then.
         """
         runner = self._live()
         with self._lock:
@@ -48,7 +48,7 @@ class HostExecutable:
                 self._watchdog.leave()
 
     def upload(self, stream: Stream) -> None:
-        """Do nothing: a graph of the host is ready when it has been made."""
+        """Do nothing: an executable of the host is ready when it is made."""
         self._live()
 
     def update_kernel(
@@ -62,11 +62,11 @@ class HostExecutable:
         program.replace(node, launch)
 
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
-        """Take notice that other values were written into argument blocks, which are read where they are."""
+        """Note that argument blocks have other values, which kernels read in place."""
         self._live().program.revalue(nodes)
 
     def destroy(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         self._runner = None
         self._conditions = ()
 
@@ -77,7 +77,7 @@ class HostExecutable:
 
 
 class Runner:
-    """Runs one program, any number of times, one after the other."""
+    """Runs one program, any number of times, once at a time."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -89,27 +89,27 @@ class Runner:
         self._state[stepper.SERVED] = self._services.served.ctypes.data
         self._turns_at_once = 64
         self._worker: PoolWorker | None = None
-        self._loop = -1  # the outermost loop that was seen last, and when that was first
+        self._loop = -1  # the outermost loop that was running last, and since when
         self._loop_since_ns = 0
 
     def run(self) -> None:
-        """Run the program once; KernelFault or LoopStopped when it is ended."""
-        program, place = self.program, 0
+        """Run the program once; KernelFault when a kernel fails, LoopStopped when a loop is stopped."""
+        program, index = self.program, 0
         self._loop = self._state[stepper.LOOP] = -1
-        while place < program.end:
-            if not program.by_hand[place]:
-                place = self._stretch(place)
+        while index < program.end:
+            if not program.in_python[index]:
+                index = self._run_natively(index)
                 continue
             try:
-                program.do(place)
+                program.run_one(index)
             except KernelFault as fault:
                 if self._watchdog.reason != RUNNING and self._state[stepper.LOOP] >= 0:
                     raise self._stopped() from fault
                 raise
-            place += 1
+            index += 1
 
-    def _stretch(self, place: int) -> int:
-        """Let native code run from a place on and return the place to go on from."""
+    def _run_natively(self, index: int) -> int:
+        """Let native code run from an instruction on; return the instruction that comes next."""
         program, state = self.program, self._state
         pairs = program.refresh()
         state[stepper.BUDGET] = self._turns_at_once
@@ -121,7 +121,7 @@ class Runner:
             self._services.begin(pairs)
             worker.prepare(program.shared_bytes, program.scratch_bytes, 0)
             self._worker = worker
-            return self._step(program.code.ctypes.data, state.ctypes.data, worker.address, place, 0)
+            return self._step(program.code.ctypes.data, state.ctypes.data, worker.address, index, 0)
 
         reason = program.pool.run_alone(work)
         at, took_ns = int(state[stepper.AT]), time.perf_counter_ns() - began_ns
@@ -130,7 +130,7 @@ class Runner:
         if reason == stepper.STOPPED:
             raise self._stopped()
         if reason == stepper.CALLED:
-            program.has_called(at)
+            program.note_call(at)
             self._services.finish()
             at += 1
         elif took_ns > INLINE_NS * int(state[stepper.KERNELS]) > 0:
@@ -147,16 +147,16 @@ class Runner:
             self._turns_at_once = max(self._turns_at_once // 2, 1)
 
     def _check_time(self, began_ns: int) -> None:
-        """End a loop that has run for longer than a kernel may; it began at the earliest when the last stretch did."""
+        """Stop a loop that runs for longer than a kernel may; it began no earlier than this call of native code."""
         loop, limit_s = int(self._state[stepper.LOOP]), self._watchdog.limit_s
         if loop != self._loop:
             self._loop, self._loop_since_ns = loop, began_ns
         if loop >= 0 and limit_s is not None and time.perf_counter_ns() - self._loop_since_ns > limit_s * 1e9:
             raise self._stopped(TIME_LIMIT)
 
-    def _raise(self, place: int, pairs: np.ndarray[Any, Any]) -> None:
-        """Raise the error of a kernel that native code has run."""
-        launch, worker, pool = self.program.launches[place], self._worker, self.program.pool
+    def _raise(self, index: int, pairs: np.ndarray[Any, Any]) -> None:
+        """Raise the error of a kernel that native code ran."""
+        launch, worker, pool = self.program.launches[index], self._worker, self.program.pool
         assert worker is not None
         self._services.finish()
         is_stopped = int(worker.record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED

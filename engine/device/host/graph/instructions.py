@@ -1,4 +1,4 @@
-"""The nodes of a graph as one row of instructions, which native code can go through."""
+"""Linearising a graph: its nodes, with loops and branches, as a list of instructions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from engine.device.tree import ROOT
 
 
 class GraphInstruction(NamedTuple):
-    """An operation of `stepper` with its first fields; those of kernels, fills and copies are not known yet."""
+    """An operation of `stepper` with its first fields; `Program` fills in those of kernels, fills and copies."""
 
     operation: int
-    node: GraphNode | None = None  # None: none of the person's nodes, but what every launch begins with
+    node: GraphNode | None = None  # None for the stores with which every launch begins
     a: int = 0
     b: int = 0
 
@@ -32,7 +32,7 @@ class GraphInstruction(NamedTuple):
 def instructions(nodes: Sequence[NodeRecord], defaults: Mapping[Condition, int]) -> list[GraphInstruction]:
     """Return what a launch of the graph does, in an order that respects every dependency.
 
-    That is the order in which nodes were added to a graph or body, unless one waits for a later one.
+    That is the order in which the nodes were added to their graph or body, unless one waits for a later one.
     """
     writer = _Writer(nodes)
     for condition, default in defaults.items():
@@ -50,7 +50,7 @@ class _Writer:
             self._members.setdefault(nodes[node].graph, []).append(node)
 
     def graph(self, number: int, *, in_loop: bool) -> None:
-        """Write a graph of the tree."""
+        """Append the instructions of a graph of the tree."""
         for node in self._members.get(number, ()):
             match self._nodes[node].work:
                 case KernelWork():
@@ -96,5 +96,5 @@ class _Writer:
         return len(self.done) - 1
 
     def _aim(self, skip: int) -> None:
-        """Let an instruction skip to here."""
+        """Set the target of a skip to the next instruction."""
         self.done[skip] = self.done[skip]._replace(b=len(self.done))

@@ -1,7 +1,7 @@
-"""An executable's instructions with all that they refer to, as `runner` goes through them.
+"""An executable's program: its instructions in memory, with everything that they refer to.
 
-Small kernels, fills and copies are done by native code, the rest by Python. A kernel is run by Python first, which
-tells how long it takes, and by native code from then on when that is little.
+Native code runs short kernels, fills and copies; Python runs the rest. Python runs a kernel first, which shows how long
+it takes; if that is short, native code runs it from then on.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from engine.device.nodes import CopyWork, EventWork, MemsetWork, NodeRecord, Wor
 from engine.device.protocol import Condition, GraphNode
 from engine.diagnostics import DeviceError
 
-#: Longer fills and copies are called from Python: beside them a microsecond is nothing.
+#: Python runs longer fills and copies: a microsecond more makes no difference to them.
 MOST_BYTES = 1 << 20
-#: How long kernels whose values change all the time are taken to be as fast as they were.
+#: The least time between two measurements of kernels whose arguments change all the time.
 REMEASURE_NS = 20_000_000
-#: What the launch records of all kernels of a program have in common.
+#: The fields that are the same in the launch records of all kernels of a program.
 _SHARED_FIELDS = (abi.ALLOCATIONS, abi.ALLOCATION_COUNT, abi.STOP, abi.SERVICES)
-#: One field of an instruction, and those of a kernel from the third on.
+#: One field of an instruction, and the fields of a kernel from the third on.
 _FIELD = struct.Struct("<q")
 _LAUNCH = struct.Struct(f"<{stepper.FIELDS - 2}q")
 
 
 class Program:
-    """The instructions of one executable; the index of an instruction is called its place."""
+    """The instructions of one executable; an instruction is named by its index."""
 
     def __init__(
         self,
@@ -47,174 +47,174 @@ class Program:
         table: AllocationTable,
     ) -> None:
         self.pool, self.table = pool, table
-        done = instructions(nodes, defaults)
-        self.end = len(done)
+        rows = instructions(nodes, defaults)
+        self.end = len(rows)
         self.code = np.zeros((self.end + 1, stepper.FIELDS), np.int64)
-        #: By place: whether Python does it. Native code stops there.
-        self.by_hand = [False] * self.end + [True]
-        self._operations = [operation for operation, *_ in done]
+        #: For each instruction, whether Python runs it; native code stops there.
+        self.in_python = [False] * self.end + [True]
+        self._operations = [operation for operation, *_ in rows]
         self.launches: dict[int, Launch] = {}
-        #: By place: what Python calls for fills, copies and events that it has to do.
+        #: What Python calls for fills, copies and events that it runs.
         self.actions: dict[int, Callable[[], None]] = {}
-        self._moves: dict[int, MemsetWork | CopyWork] = {}
-        self._places: dict[GraphNode, int] = {}
-        #: Places of kernels that call Python, which prints for one kernel at a time.
+        self._transfers: dict[int, MemsetWork | CopyWork] = {}
+        self._indices: dict[GraphNode, int] = {}
+        #: Kernels that call Python, which prints for one kernel at a time.
         self._callers: set[int] = set()
-        #: When the next kernel may be measured because its values changed.
+        #: The time from which on a kernel is measured again when its arguments change.
         self._measure_ns = 0
-        #: Places of kernels for which there will be better code.
-        self._unsettled: set[int] = set()
+        #: Kernels whose optimised code is not there yet.
+        self._unoptimised: set[int] = set()
         self._pairs: np.ndarray[Any, Any] | None = None
-        if done:
-            self.code[: self.end, :3] = [(operation, a, b) for operation, _, a, b in done]
-        # Single numbers are written here: into an array they would take ten times as long.
+        if rows:
+            self.code[: self.end, :3] = [(operation, a, b) for operation, _, a, b in rows]
+        # Single numbers are written by way of a memoryview: into the array they would take ten times as long.
         self._code_memory = self.code.data.cast("B")
-        for place, (operation, node, _, _) in enumerate(done):
+        for index, (operation, node, _, _) in enumerate(rows):
             if operation == stepper.KERNEL and node is not None:
-                self._places[node] = place
-                self.launches[place] = launches[node]
+                self._indices[node] = index
+                self.launches[index] = launches[node]
             elif operation in (stepper.FILL, stepper.COPY, stepper.PYTHON) and node is not None:
-                self._take(place, nodes[node].work)
+                self._enter_other(index, nodes[node].work)
         self._common = pool.watchdog.address, self.pool.services.address
-        self._rows = {place: row for row, place in enumerate(self.launches)}
+        self._record_of = {index: row for row, index in enumerate(self.launches)}
         self._records = np.zeros((max(1, len(self.launches)), abi.LAUNCH_FIELDS), np.int64)
         self._records_address = int(self._records.ctypes.data)
         self._records_memory = self._records.data.cast("B")
-        #: What a worker must have for any of the kernels.
+        #: The memory that a worker needs for any of the kernels.
         self.shared_bytes = self.scratch_bytes = 0
-        for place in self.launches:
-            self._enter(place)
+        for index in self.launches:
+            self._enter_kernel(index)
 
     def launch_of(self, node: GraphNode) -> Launch:
         """Return what a kernel node launches; DeviceError for other nodes."""
-        place = self._places.get(node)
-        if place is None:
+        index = self._indices.get(node)
+        if index is None:
             raise _no_kernel(node)
-        return self.launches[place]
+        return self.launches[index]
 
     def revalue(self, nodes: Iterable[GraphNode]) -> None:
-        """Take notice that other values were written into the argument blocks of kernel nodes.
+        """Note that the argument blocks of kernel nodes have other values; kernels read them in place.
 
-        They are read where they are; but the kernel may run longer with them. Values that are dragged change in every
-        frame, and most make no difference, so the time is taken again only now and then, of one kernel.
+        A kernel may run longer with other values. Most changes make no difference, and a dragged slider changes its
+        value in every frame, so only one kernel is measured again at each interval.
         """
-        places = self._places
+        indices = self._indices
         for node in nodes:
-            place = places.get(node)
-            if place is None:
+            index = indices.get(node)
+            if index is None:
                 raise _no_kernel(node)
             if time.perf_counter_ns() >= self._measure_ns:
-                self._remeasure(place)
+                self._remeasure(index)
 
     def replace(self, node: GraphNode, launch: Launch) -> None:
-        """Give a kernel node another launch, or the same one with other arguments."""
-        place = self._places[node]
-        if self.launches[place] is launch:
+        """Give a kernel node another launch, or the same one with other values."""
+        index = self._indices[node]
+        if self.launches[index] is launch:
             if time.perf_counter_ns() >= self._measure_ns:
-                self._remeasure(place)
+                self._remeasure(index)
             return
-        self.launches[place] = launch
-        self._callers.discard(place)
-        self._enter(place)
+        self.launches[index] = launch
+        self._callers.discard(index)
+        self._enter_kernel(index)
 
-    def _remeasure(self, place: int) -> None:
+    def _remeasure(self, index: int) -> None:
         self._measure_ns = time.perf_counter_ns() + REMEASURE_NS
-        self.measure(place)
+        self.measure(index)
 
-    def measure(self, *places: int) -> None:
-        """Run kernels from Python the next time: how long they take may have changed."""
-        for place in places or self.launches:
-            self._give(place, by_hand=True)
+    def measure(self, *indices: int) -> None:
+        """Let Python run these kernels, or all, the next time, since their run time may have changed."""
+        for index in indices or self.launches:
+            self._assign(index, in_python=True)
 
-    def do(self, place: int) -> None:
-        """Do what an instruction says that Python has to do."""
-        launch = self.launches.get(place)
+    def run_one(self, index: int) -> None:
+        """Run one instruction that is Python's."""
+        launch = self.launches.get(index)
         if launch is None:
-            self.actions[place]()
+            self.actions[index]()
             return
         served = self.pool.services.served
         before = int(served[0])
         launch.run(self.pool, self.table)
         if served[0] != before:
-            self._callers.add(place)
-        self._choose(place)
+            self._callers.add(index)
+        self._choose(index)
 
-    def has_called(self, place: int) -> None:
-        """Note that a kernel has called Python: it is run from there from now on."""
-        self._callers.add(place)
-        self._give(place, by_hand=True)
+    def note_call(self, index: int) -> None:
+        """Note that a kernel called Python, which runs it from now on."""
+        self._callers.add(index)
+        self._assign(index, in_python=True)
 
     def refresh(self) -> np.ndarray[Any, Any]:
-        """Bring up to date what native code looks at, and return the live allocations, which must be kept meanwhile.
+        """Update what native code reads; return the live allocations, which the caller must keep during the run.
 
-        DeviceError when a fill or copy is of memory that was freed.
+        DeviceError when a fill or a copy uses freed memory.
         """
         pairs = self.table.snapshot()
         is_new = pairs is not self._pairs
-        for place, work in self._moves.items():
-            if is_new or isinstance(work, CopyWork):  # the table does not tell when a pinned array is freed
-                self._place_move(place, work)
+        for index, work in self._transfers.items():
+            if is_new or isinstance(work, CopyWork):  # freeing a pinned array does not change the table
+                self._write_transfer(index, work)
         if is_new:
             self._records[:, _SHARED_FIELDS] = pairs.ctypes.data, len(pairs), *self._common
             self._pairs = pairs
-        for place in tuple(self._unsettled):
-            self._place_function(place)
+        for index in tuple(self._unoptimised):
+            self._write_function(index)
         return pairs
 
-    def _take(self, place: int, work: Work) -> None:
+    def _enter_other(self, index: int, work: Work) -> None:
         match work:
             case EventWork(event=HostEvent() as event):
-                self.actions[place] = event.reach
+                self.actions[index] = event.reach
             case MemsetWork() | CopyWork() if work.size_bytes <= MOST_BYTES:
-                self._moves[place] = work
+                self._transfers[index] = work
                 return
             case MemsetWork(target=target, value=value, size_bytes=size):
-                self.actions[place] = lambda: bytes_of(target, size, "memset target").fill(value)
+                self.actions[index] = lambda: bytes_of(target, size, "memset target").fill(value)
             case CopyWork():
-                self.actions[place] = lambda: copy(*_ends(work))
-        self._give(place, by_hand=True)
+                self.actions[index] = lambda: copy(*_ends(work))
+        self._assign(index, in_python=True)
 
-    def _enter(self, place: int) -> None:
-        launch, row = self.launches[place], self._rows[place]
+    def _enter_kernel(self, index: int) -> None:
+        launch, row = self.launches[index], self._record_of[index]
         start = 8 * abi.LAUNCH_FIELDS * row
         launch.copy_record(self._records_memory, start)
-        self._pairs = None  # the record knows nothing of them yet
+        self._pairs = None  # they are missing in the record
         scratch = launch.kernel.scratch_bytes
         fields = self._records_address + start, launch.arguments.address, launch.blocks, scratch
-        _LAUNCH.pack_into(self._code_memory, 8 * (stepper.FIELDS * place + 2), *fields)
+        _LAUNCH.pack_into(self._code_memory, 8 * (stepper.FIELDS * index + 2), *fields)
         if launch.shared_bytes > self.shared_bytes:
             self.shared_bytes = launch.shared_bytes
         if scratch > self.scratch_bytes:
             self.scratch_bytes = scratch
-        self._place_function(place)
-        self._choose(place)
+        self._write_function(index)
+        self._choose(index)
 
-    def _choose(self, place: int) -> None:
-        self._give(place, by_hand=place in self._callers or not self.launches[place].is_brief)
+    def _choose(self, index: int) -> None:
+        self._assign(index, in_python=index in self._callers or not self.launches[index].is_brief)
 
-    def _give(self, place: int, *, by_hand: bool) -> None:
-        """Have Python do an instruction, or native code."""
-        self.by_hand[place] = by_hand
-        operation = stepper.PYTHON if by_hand else self._operations[place]
-        _FIELD.pack_into(self._code_memory, 8 * stepper.FIELDS * place, operation)
+    def _assign(self, index: int, *, in_python: bool) -> None:
+        """Let Python or native code run an instruction."""
+        self.in_python[index] = in_python
+        operation = stepper.PYTHON if in_python else self._operations[index]
+        _FIELD.pack_into(self._code_memory, 8 * stepper.FIELDS * index, operation)
 
-    def _place_function(self, place: int) -> None:
-        """Enter the address of a kernel's code; until it is the best there will be, it is looked up again."""
-        kernel = self.launches[place].kernel
-        (self._unsettled.discard if kernel.job is None else self._unsettled.add)(place)
-        _FIELD.pack_into(self._code_memory, 8 * (stepper.FIELDS * place + 1), kernel.function_address)
+    def _write_function(self, index: int) -> None:
+        """Write the address of a kernel's code; it is written again until the optimised code is there."""
+        kernel = self.launches[index].kernel
+        (self._unoptimised.discard if kernel.job is None else self._unoptimised.add)(index)
+        _FIELD.pack_into(self._code_memory, 8 * (stepper.FIELDS * index + 1), kernel.function_address)
 
-    def _place_move(self, place: int, work: MemsetWork | CopyWork) -> None:
+    def _write_transfer(self, index: int, work: MemsetWork | CopyWork) -> None:
         if isinstance(work, MemsetWork):
             target = bytes_of(work.target, work.size_bytes, "memset target")
-            self.code[place, 1:4] = target.ctypes.data, work.value, work.size_bytes
+            self.code[index, 1:4] = target.ctypes.data, work.value, work.size_bytes
         else:
             target, source = _ends(work)
-            self.code[place, 1:4] = target.ctypes.data, source.ctypes.data, work.size_bytes
+            self.code[index, 1:4] = target.ctypes.data, source.ctypes.data, work.size_bytes
 
 
 def _ends(work: CopyWork) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the bytes to copy to and those to copy from; DeviceError when they were freed."""
+    """Return the target's and the source's bytes; DeviceError when they were freed."""
     return bytes_of(work.target, work.size_bytes, "copy target"), bytes_of(work.source, work.size_bytes, "copy source")
 
 
