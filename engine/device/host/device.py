@@ -35,16 +35,17 @@ from engine.device.host.watchdog import Watchdog
 from engine.device.protocol import LaunchConfig, LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
-#: Long for a frame, short for a person who waits for a kernel that never ends.
+#: The time limit of a kernel: long for a frame, short for a person who waits for a kernel that hangs.
 TIME_LIMIT_S = 10.0
 _CUBIN_MAGIC = b"\x7fELF"
 _USES_HEAP = re.compile(r"\bmalloc\s*,")
 
 
 class HostDevice:
-    """Runs PTX on the CPU; `cores` limits the CPU threads used, `time_limit_s` the time of one kernel (None: none).
+    """Runs PTX on the CPU.
 
-    Unless `quick_first`, a module is loaded when its kernels are optimised, not as soon as they can run.
+    `cores` limits the CPU threads in use, `time_limit_s` the time of one kernel (None is no limit). With `quick_first`,
+    kernels run in quickly compiled code until they are optimised; without it, `load_module` waits for that.
     """
 
     def __init__(
@@ -59,16 +60,16 @@ class HostDevice:
 
     @property
     def info(self) -> DeviceInfo:
-        """Name, CPU model, what to compile for, memory and cores."""
+        """The CPU's model, memory and cores."""
         return self._info
 
     @property
     def memory_free_bytes(self) -> int:
-        """Bytes of this computer's memory that can be had without swapping."""
+        """Bytes of this computer's memory that are free without swapping."""
         return free_bytes()
 
     def activate(self) -> None:
-        """Do nothing: every thread may use the host."""
+        """Do nothing: any thread may use the host."""
 
     def allocate(self, size_bytes: int) -> HostMemory:
         """Allocate zeroed memory; DeviceError when there is not enough."""
@@ -80,7 +81,7 @@ class HostDevice:
         return allocate(self.table, size_bytes)
 
     def adopt(self, array: object) -> HostMemory:
-        """Return the memory of an array of this computer's memory, to be used in place; `free` only lets go of it."""
+        """Return the memory of an array on the CPU, to be used in place; `free` returns it to its owner."""
         self._check_open()
         with described(array) as external:
             return adopt(self.table, external)
@@ -112,7 +113,7 @@ class HostDevice:
         bytes_of(target, target.size_bytes, "fill target").fill(value)
 
     def load_module(self, image: str | bytes) -> HostModule:
-        """Compile PTX for this CPU; KernelError with the line when that cannot be done."""
+        """Compile PTX for this CPU; KernelError, with the line where known, when it cannot be compiled."""
         self._check_open()
         if isinstance(image, bytes):
             if image.startswith(_CUBIN_MAGIC):
@@ -131,7 +132,7 @@ class HostDevice:
         shared_bytes: int = 0,
         stream: Stream | None = None,
     ) -> None:
-        """Launch once and wait; each argument is a `Buffer`, a numpy scalar or a Python number."""
+        """Launch a kernel once and wait; each argument is a `Buffer`, a numpy scalar or a Python number."""
         self._check_open()
         own = own_kernel(kernel)
         config = LaunchConfig(dim3("grid", grid), dim3("thread block", thread_block), shared_bytes)
@@ -144,7 +145,7 @@ class HostDevice:
             self.watchdog.leave()
 
     def interrupt(self) -> None:
-        """Stop the kernel or graph that runs now, from any thread: its launch raises KernelFault within 100 ms."""
+        """Stop the running kernel or graph, from any thread: its launch raises KernelFault within 100 ms."""
         self.watchdog.interrupt()
 
     def synchronize(self) -> None:
@@ -164,7 +165,7 @@ class HostDevice:
         return Graph(HostGraphBackend(self.pool, self.table))
 
     def close(self) -> None:
-        """Stop what still runs, free what is allocated and end the worker threads."""
+        """Stop what is running, free all memory and end the worker threads."""
         if self._is_open:
             self._is_open = False
             self.watchdog.close()

@@ -10,13 +10,13 @@ from engine.diagnostics import DeviceError
 
 
 class HostEvent:
-    """A time stamp, taken when the work before it is done."""
+    """The time at which the work before the event was done."""
 
     def __init__(self) -> None:
         self.time_ns: int | None = None
 
     def reach(self) -> None:
-        """Take the time."""
+        """Record the time."""
         self.time_ns = time.perf_counter_ns()
 
     def elapsed_ns(self, since: Event) -> int:
@@ -28,7 +28,7 @@ class HostEvent:
 
     @property
     def is_reached(self) -> bool:
-        """True: what was recorded is done."""
+        """True: all work is done when it was recorded."""
         return True
 
     def synchronize(self) -> None:
@@ -40,14 +40,14 @@ class HostEvent:
 
 
 class HostStream:
-    """Work in order: on the host it is done when the call that gave it returns."""
+    """A stream on the host, where each piece of work is done when the call returns."""
 
     def record(self, event: Event) -> None:
-        """Take the event's time now."""
+        """Record the event's time now."""
         own_event(event).reach()
 
     def wait(self, event: Event) -> None:
-        """Return at once: what an event stands for is done."""
+        """Return at once: the work before an event is done."""
         own_event(event)
 
     def copy(self, target: Memory | PinnedArray, source: Memory | PinnedArray, size_bytes: int) -> None:
@@ -58,11 +58,11 @@ class HostStream:
         """Return at once: nothing is pending."""
 
     def destroy(self) -> None:
-        """Nothing is held."""
+        """Do nothing: a stream holds nothing."""
 
 
 def own_event(event: Event) -> HostEvent:
-    """Return the event as the host's; DeviceError when it is another device's."""
+    """Return an event of the host; DeviceError when it is another device's."""
     if not isinstance(event, HostEvent):
         raise DeviceError(f"host: event must be the host device's, got {type(event).__name__}")
     return event

@@ -1,4 +1,4 @@
-"""What a person is told of a kernel that was ended: what it did, where in its source, and in which thread."""
+"""Messages about kernels that failed or were stopped: what happened, where in the source, and in which thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.device.host.translate import abi
 from engine.device.protocol import Dim3, LaunchConfig
 from engine.diagnostics import KernelFault
 
-#: By PTX line: the source file and the line in it.
+#: The source file and line for each PTX line.
 Lines = Mapping[int, tuple[str, int]]
 
 _PLAIN = {
@@ -32,9 +32,9 @@ def fault(
     pairs: Any,
     assertion: str = "",
 ) -> KernelFault:
-    """Return the error for a worker's fault record; `pairs` are the live allocations of that launch, (first, size).
+    """Return the error for a worker's fault record.
 
-    `assertion` is what a failed `assert` said.
+    `pairs` are the launch's live allocations, (first address, size); `assertion` is the text of a failed `assert`.
     """
     kind, size = int(record[abi.FAULT_KIND]) & 0xFF, int(record[abi.FAULT_KIND]) >> abi.SIZE_SHIFT
     line, address = int(record[abi.FAULT_LINE]), int(record[abi.FAULT_ADDRESS])
@@ -64,7 +64,7 @@ def fault(
 def stopped(
     kernel: str, config: LaunchConfig, record: np.ndarray[Any, Any], lines: Lines, reason: int, limit_s: float | None
 ) -> KernelFault:
-    """Return the error for a kernel that was stopped while it ran."""
+    """Return the error for a kernel that was stopped."""
     line = int(record[abi.FAULT_LINE])
     file, source_line = lines.get(line, (None, None))
     inside = f", at PTX line {line}" + (f" ({file}:{source_line})" if file else "") if line else ""
@@ -86,7 +86,7 @@ def stopped(
 
 
 def position(linear: int, size: Dim3) -> Dim3:
-    """Return the position with a linear number in a box."""
+    """Return the position in a box of this size that has a linear number."""
     return (linear % size[0], linear // size[0] % size[1], linear // (size[0] * size[1]))
 
 
@@ -96,7 +96,7 @@ def _access(kind: int, size: int, address: int, shared_bytes: int, pairs: Any) -
         return f"used the address {address:#x}{place} for {size} bytes, which is not a multiple of {size} (misaligned)"
     if kind == abi.BAD_SHARED:
         return f"used {size} bytes at byte {address} of shared memory, which has {shared_bytes} bytes"
-    if kind == abi.BAD_LOCAL and address > abi.MAX_LOCAL_BYTES:  # inside a device function they are not offsets
+    if kind == abi.BAD_LOCAL and address > abi.MAX_LOCAL_BYTES:  # in a device function, addresses are not offsets
         return f"used the address {address:#x} for {size} bytes, which is in no local memory"
     if kind == abi.BAD_LOCAL:
         return f"used {size} bytes at byte {address} of local memory, which is past its end"
@@ -104,7 +104,7 @@ def _access(kind: int, size: int, address: int, shared_bytes: int, pairs: Any) -
 
 
 def _nearest(address: int, size: int, pairs: Any) -> str:
-    """Return where an address lies relative to the allocation that is nearest to it."""
+    """Return where an address lies relative to the nearest allocation."""
     best: tuple[int, str] | None = None
     for first, length in ((int(first), int(length)) for first, length in pairs):
         name = f"the allocation of {length} bytes at {first:#x}"

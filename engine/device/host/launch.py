@@ -1,4 +1,4 @@
-"""Launching of one kernel: checks, the launch record, and faults as errors."""
+"""Launching one kernel: the checks, the launch record, and faults as exceptions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from engine.device.protocol import LaunchConfig
 from engine.device.slab import take
 from engine.diagnostics import DeviceError, KernelFault
 
-#: A kernel that ran before is worth waking other workers for when it takes longer than this; a new one when it has
-#: more threads.
+#: Other workers are woken for a kernel that took longer than this, or that has more threads and has not run yet.
 INLINE_NS = 50_000
 INLINE_THREADS = 8192
 MAX_SHARED_BYTES = 227 << 10
 _MAX_THREADS_OF_AXIS = (1 << 31) - 1
-#: Nothing else may lie in the last field's line of the cache, which all workers write to.
+#: All workers write to the last field, so nothing else may lie in its cache line.
 _CACHE_LINE = 64
 _RECORD_BYTES = 8 * abi.LAUNCH_FIELDS + _CACHE_LINE
 #: The fields of a launch record up to the size of the arguments.
@@ -32,7 +31,7 @@ _FIXED = struct.Struct(f"<{abi.ARGUMENT_BYTES + 1}q")
 
 
 def check(kernel: HostKernel, config: LaunchConfig) -> None:
-    """DeviceError unless the kernel can be launched so."""
+    """Raise DeviceError unless the kernel can be launched with this configuration."""
     (gx, gy, gz), (bx, by, bz) = config.grid, config.thread_block
     threads, blocks = bx * by * bz, gx * gy * gz
     most = _MAX_THREADS_OF_AXIS
@@ -58,7 +57,7 @@ def check(kernel: HostKernel, config: LaunchConfig) -> None:
 
 
 class Launch:
-    """A kernel with its launch and arguments, ready to run any number of times."""
+    """A kernel with its configuration and arguments, ready to run any number of times."""
 
     __slots__ = ("_piece", "_threads", "arguments", "blocks", "config", "kernel", "shared_bytes")
 
@@ -81,7 +80,7 @@ class Launch:
         _FIXED.pack_into(piece.memory, piece.offset, gx, gy, gz, bx, by, bz, shared, 0, 0, size)
 
     def copy_record(self, target: memoryview, offset: int) -> None:
-        """Copy the launch record into other memory, from byte `offset` on."""
+        """Copy the launch record to byte `offset` of other memory."""
         start = self._piece.offset
         target[offset : offset + 8 * abi.LAUNCH_FIELDS] = self._piece.memory[start : start + 8 * abi.LAUNCH_FIELDS]
 
@@ -123,13 +122,13 @@ class Launch:
 
     @property
     def is_brief(self) -> bool:
-        """Whether it is known to take less time than it takes to wake other workers."""
+        """Whether it is known to take less time than waking other workers."""
         block_ns = self.kernel.block_ns
         waits = self.kernel.spins and self.blocks > 1
         return block_ns is not None and self.blocks * block_ns < INLINE_NS and not waits
 
     def error(self, worker: PoolWorker, pool: Pool, pairs: Any) -> KernelFault:
-        """Return what a worker's fault record says; `pairs` are the allocations that the kernel was given."""
+        """Return the error for a worker's fault record; `pairs` are the allocations that the kernel could use."""
         name, config, record, lines = self.kernel.name, self.config, worker.record, self.kernel.lines
         if int(record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED:
             dog = pool.watchdog

@@ -1,4 +1,4 @@
-"""Device memory of the host: allocations, the sorted table that kernels check addresses against, pinned arrays."""
+"""The host's device memory: allocations, pinned arrays, and the sorted table of what kernels may access."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from engine.device.external import ExternalArray, writable_bytes
 from engine.device.protocol import MemoryPart
 from engine.diagnostics import DeviceError
 
-#: What CUDA guarantees; it also keeps vector accesses aligned.
+#: The alignment that CUDA guarantees; it also keeps vector accesses aligned.
 ALIGNMENT = 256
 ENDED = "host: memory must not be used after it was freed or its device was closed"
 
 
 class AllocationTable:
-    """The live ranges of addresses that kernels may use, sorted.
+    """The live address ranges that kernels may access, sorted.
 
-    `snapshot` returns an array of (first, size) pairs that is replaced, never changed: a kernel that runs keeps the
-    one it started with.
+    `snapshot` returns an array of (first address, size) pairs, which is replaced and never changed: a running kernel
+    keeps the array that it began with.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: Allocations stay alive until they are freed, whoever drops them.
+        #: Keeps allocations alive until they are freed.
         self._owners: dict[int, HostMemory] = {}
-        #: Memory of others, which may overlap with each other.
+        #: Memory of other libraries; these ranges may overlap.
         self._adopted: list[HostMemory] = []
         self._starts: list[int] = []
         self._sizes: list[int] = []
         self._pairs: np.ndarray[Any, Any] | None = None
 
     def add(self, first: int, size_bytes: int, owner: HostMemory | None = None) -> None:
-        """Enter a range, with the allocation it is when it is one."""
+        """Enter a range, with its allocation when it is one."""
         with self._lock:
             if owner is not None:
                 self._owners[first] = owner
@@ -48,7 +48,7 @@ class AllocationTable:
             self._pairs = None
 
     def remove(self, first: int) -> None:
-        """Take a range out."""
+        """Remove a range."""
         with self._lock:
             self._owners.pop(first, None)
             index = bisect.bisect_left(self._starts, first)
@@ -56,19 +56,19 @@ class AllocationTable:
             self._pairs = None
 
     def adopt(self, memory: HostMemory) -> None:
-        """Enter memory of somebody else, and keep it."""
+        """Enter memory of another library, and keep it alive."""
         with self._lock:
             self._adopted.append(memory)
             self._pairs = None
 
     def release(self, memory: HostMemory) -> None:
-        """Take memory of somebody else out."""
+        """Remove memory of another library."""
         with self._lock:
             self._adopted.remove(memory)
             self._pairs = None
 
     def free_all(self) -> None:
-        """Free every allocation, and let go of what others own."""
+        """Free every allocation and release what other libraries own."""
         with self._lock:
             owners = [*self._owners.values(), *self._adopted]
         for owner in owners:
@@ -88,13 +88,13 @@ class AllocationTable:
 
 
 class HostMemory:
-    """Memory of the host: an allocation, or an array that somebody else owns; `view` is its bytes."""
+    """Memory of the host: an allocation, or an array that another library owns; `view` is its bytes."""
 
     def __init__(self, table: AllocationTable, view: np.ndarray[Any, Any], lent: ExternalArray | None = None) -> None:
         self._view: np.ndarray[Any, Any] | None = view
         self._pointer = int(view.ctypes.data)
         self._table = table
-        #: The array of somebody else; the owner gets it back when nobody else holds its description.
+        #: The array of another library, which its owner gets back when this reference goes.
         self._lent = lent
         self.size_bytes: int = view.size
         if lent is None:
@@ -132,7 +132,7 @@ def allocate(table: AllocationTable, size_bytes: int) -> HostMemory:
     if size_bytes <= 0:
         raise DeviceError(f"host: allocation must have at least 1 byte, got {size_bytes}")
     try:
-        # Room behind the end: a vector access may start at the last byte that the check allows.
+        # Some room behind the end: a vector access may begin at the last byte that the check allows.
         storage = np.zeros(size_bytes + 2 * ALIGNMENT, np.uint8)
     except MemoryError as reason:
         raise DeviceError(
@@ -143,14 +143,14 @@ def allocate(table: AllocationTable, size_bytes: int) -> HostMemory:
 
 
 def adopt(table: AllocationTable, external: ExternalArray) -> HostMemory:
-    """Return memory that somebody else owns."""
+    """Return memory that another library owns."""
     size_bytes = writable_bytes(external, "cpu")
     view = np.ctypeslib.as_array((ctypes.c_uint8 * size_bytes).from_address(external.pointer))
     return HostMemory(table, view, external)
 
 
 class HostPinnedArray:
-    """A host array for copy nodes; here it is an ordinary array that stays where it is."""
+    """A host array for copies; on the host it is an ordinary numpy array."""
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self._array: np.ndarray[Any, Any] | None = np.array(array, order="C", copy=True)
@@ -163,7 +163,7 @@ class HostPinnedArray:
         return self._array
 
     def free(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         self._array = None
 
 
@@ -183,7 +183,7 @@ def bytes_of(memory: object, size_bytes: int, role: str) -> np.ndarray[Any, Any]
 
 
 def joined(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return ranges, (first, size) each, sorted, with those that overlap made one; neighbours stay apart."""
+    """Return (first, size) ranges sorted, with overlapping ones merged; adjacent ones stay separate."""
     pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
     starts, ends = pairs[:, 0], np.maximum.accumulate(pairs[:, 0] + pairs[:, 1])
     is_first = np.ones(len(pairs), bool)
@@ -199,7 +199,7 @@ def copy(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
 
 
 def free_bytes() -> int:
-    """Return how many bytes of memory can be had without swapping."""
+    """Return the bytes of memory that are free without swapping."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:

@@ -13,26 +13,26 @@ from engine.device.host.translate import abi
 from engine.device.host.watchdog import Watchdog
 
 CHUNKS_PER_WORKER = 8
-#: How many thread blocks run at once that wait for each other, and how long a launch takes before that is supposed.
+#: The most thread blocks that run at once when they wait for each other, and the time after which they seem to wait.
 MOST_AT_ONCE = 128
 PATIENCE_S = 0.003
 
-#: Runs thread blocks on one worker, so many at a time, until as many as this have been taken by any worker; false when
-#: a fault ended them.
+#: Runs thread blocks on a worker: takes the next `chunk` of them until the workers together have taken `blocks`.
+#: Returns False after a fault. The arguments are the worker, `blocks` and `chunk`.
 RunBlocks = Callable[["PoolWorker", int, int], bool]
 
 
 class PoolWorker:
-    """What one thread of the pool keeps between kernels: the worker record, shared memory and scratch memory."""
+    """What a thread of the pool keeps between kernels: the worker record, shared memory and scratch memory."""
 
     def __init__(self) -> None:
-        self.record = np.zeros(abi.WORKER_FIELDS + 16, np.int64)  # no cache line is shared with another worker's
+        self.record = np.zeros(abi.WORKER_FIELDS + 16, np.int64)  # padded, so that workers share no cache line
         self.address = int(self.record.ctypes.data)
         self._shared = np.zeros(0, np.uint8)
         self._scratch = np.zeros(0, np.uint8)
 
     def prepare(self, shared_bytes: int, scratch_bytes: int, arguments: int) -> None:
-        """Make the record ready for a kernel that needs this much memory."""
+        """Prepare the record for a kernel that needs this much memory."""
         if self._shared.size < shared_bytes + 256 or not self._shared.size:
             self._shared = np.zeros(shared_bytes + 256, np.uint8)
             self.record[abi.SHARED] = -(-self._shared.ctypes.data // 128) * 128
@@ -46,18 +46,18 @@ class PoolWorker:
 
 
 class _PoolJob:
-    """One launch, shared by the workers: each takes the next chunk of thread blocks until none is left."""
+    """A launch that the workers share: each takes the next chunk of thread blocks until none is left."""
 
     def __init__(self, work: RunBlocks, blocks: int, chunk: int, parts: int, give_up: Callable[[], None]) -> None:
         self.work = work
         self.chunk = chunk
         self.limits = [-(-blocks * part // parts) for part in range(1, parts + 1)]
-        self.give_up = give_up  # stops the thread blocks that wait for one that has failed
+        self.give_up = give_up  # stops thread blocks that wait for one that failed
         self.failed: PoolWorker | None = None
         self.error: BaseException | None = None
 
     def run(self, worker: PoolWorker) -> None:
-        """Run thread blocks until none is left or a worker has failed."""
+        """Run thread blocks until none is left or a worker failed."""
         for limit in self.limits:
             if self.failed is not None or self.error is not None:
                 return
@@ -65,15 +65,15 @@ class _PoolJob:
                 if not self.work(worker, limit, self.chunk) and self.failed is None:
                     self.failed = worker
                     self.give_up()
-            except BaseException as error:  # noqa: BLE001 - handed to the thread that launched
+            except BaseException as error:  # noqa: BLE001 - the launching thread raises it
                 self.error = error
 
 
 class _Reserve:
     """More workers for a launch whose thread blocks wait for others that have not begun.
 
-    On a GPU, some thread blocks run at once, and programs count on that: one waits for what another writes. Here each
-    of them then needs a thread of its own.
+    On a GPU, many thread blocks run at once, and programs rely on that when one waits for what another writes. On the
+    host, each of them needs a thread of its own for that.
     """
 
     def __init__(self, job: _PoolJob, blocks: int) -> None:
@@ -86,7 +86,7 @@ class _Reserve:
     def _watch(self) -> None:
         threads: list[threading.Thread] = []
         while len(threads) < self._count and not self._over.wait(PATIENCE_S):
-            # Twice as many each time: most launches that take long do not wait at all.
+            # The number doubles each time: most long launches do not wait at all.
             for _ in range(min(len(threads) + 2, self._count - len(threads))):
                 name = f"warploom-host-reserve-{len(threads)}"
                 thread = threading.Thread(target=self._job.run, args=(PoolWorker(),), name=name, daemon=True)
@@ -96,7 +96,7 @@ class _Reserve:
             thread.join()
 
     def finish(self) -> None:
-        """Wait until the additional workers have ended."""
+        """Wait for the additional workers to end."""
         self._over.set()
         self._thread.join()
 
@@ -111,7 +111,7 @@ class Pool:
     def __init__(self, cores: int | None, watchdog: Watchdog) -> None:
         self.watchdog = watchdog
         self.services = Services()
-        #: Why the last kernel was stopped.
+        #: Why the last kernel was stopped, as the watchdog names it.
         self.stop_reason = 0
         self.cores = cores or len(os.sched_getaffinity(0))
         self._own = PoolWorker()
@@ -126,9 +126,9 @@ class Pool:
     ) -> tuple[PoolWorker | None, int]:
         """Run every thread block, on this thread alone when the work is small.
 
-        Thread blocks that `spins` says may wait for each other get more threads when they seem to. Work that may be
-        replaced by better meanwhile is asked for `in_parts`.
-        Return the worker that met a fault, None when all is well, and how many workers there were.
+        With `spins`, thread blocks may wait for each other and get more threads when they seem to. With `in_parts`,
+        `work` is called several times, since optimised code may replace it meanwhile. Return the worker that met a
+        fault, or None, and the number of workers.
         """
         with self._lock:
             spins = spins and blocks > 1
@@ -158,7 +158,7 @@ class Pool:
             return job.failed, 1 if inline else self.cores
 
     def run_alone(self, work: Callable[[PoolWorker], int]) -> int:
-        """Run something on this thread, within the time limit of one kernel, and return what it returns."""
+        """Run `work` on this thread, within the time limit of one kernel, and return its result."""
         with self._lock:
             self.watchdog.start()
             try:

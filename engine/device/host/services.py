@@ -1,6 +1,6 @@
-"""What translated code asks of Python: printing, assertions, and memory from the device heap.
+"""Services of Python to kernels: `printf`, assertions, and `malloc` from the device heap.
 
-Kernels call `Services.address` with six numbers: the worker record's address, what is wanted (`abi.PRINT`, ...), the
+Kernels call `Services.address` with six numbers: the worker record's address, the service (`abi.PRINT`, ...), the
 thread block, the thread, and two operands. Such calls are rare, so they may take microseconds.
 """
 
@@ -23,16 +23,16 @@ from engine.device.host.translate import abi
 _CONVERSION = re.compile(rb"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*)?)?(hh|h|ll|l|L|j|z|t)?([diouxXeEfFgGaAcsp%])|%", re.ASCII)
 _HAS_PRECISION = re.compile(rb"%[-+ #0]*(?:\d+|\*)?\.")
 
-#: Returns bytes of a kernel's memory, fewer when it ends before that.
+#: Returns bytes at an address of a kernel's memory; fewer than asked for at the end of the memory.
 Read = Callable[[int, int], bytes]
-#: CUDA's sizes of the buffer of printed text and of the device heap, in bytes.
+#: The sizes of CUDA's print buffer and device heap, in bytes.
 PRINT_BYTES = 1 << 20
 HEAP_BYTES = 8 << 20
 _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * 6)
 
 
 class DeviceHeap:
-    """Memory for `malloc` in kernels; blocks stay until they are freed, also from one kernel to the next."""
+    """Memory for `malloc` in kernels; a block stays until it is freed, also from one kernel to the next."""
 
     def __init__(self, table: AllocationTable) -> None:
         self._memory = allocate(table, HEAP_BYTES)
@@ -53,13 +53,13 @@ class DeviceHeap:
         return 0
 
     def give(self, address: int) -> None:
-        """Take a block back; an address that is none is ignored, as 0 must be."""
+        """Free a block; an address that is not a block's is ignored, as 0 must be."""
         size = self._used.pop(address, 0)
         if not size:
             return
         index = bisect.bisect_left(self._free, (address, 0))
         self._free.insert(index, (address, size))
-        for left in (index, index - 1):  # join with the neighbours
+        for left in (index, index - 1):  # merge it with its neighbours
             if 0 <= left < len(self._free) - 1:
                 (start, length), (following, more) = self._free[left : left + 2]
                 if start + length == following:
@@ -67,7 +67,7 @@ class DeviceHeap:
 
 
 class Services:
-    """The calls of all kernels of one device."""
+    """Answers the calls of all kernels of one device."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -77,9 +77,9 @@ class Services:
         self._lines: list[tuple[int, bytes]] = []
         self._printed = 0
         self._error: BaseException | None = None
-        #: How many calls there were: native code that runs many kernels looks at it after each.
+        #: The number of calls so far; the native interpreter of graphs reads it after each kernel.
         self.served = np.zeros(1, np.int64)
-        #: What the last failed assertion said.
+        #: The text of the last failed assertion.
         self.assertion = ""
 
     @property
@@ -88,7 +88,7 @@ class Services:
         return int(ctypes.cast(self._call, ctypes.c_void_p).value or 0)
 
     def open_heap(self, table: AllocationTable) -> None:
-        """Make the device heap, which must be there before a kernel that uses it starts."""
+        """Make the device heap, which must exist before a kernel that uses it starts."""
         with self._lock:
             if self._heap is None:
                 self._heap = DeviceHeap(table)
@@ -98,7 +98,7 @@ class Services:
         self._pairs = pairs
 
     def finish(self) -> None:
-        """Print what kernels have printed, thread block by thread block; raise what went wrong in a call."""
+        """Print the text of kernels, thread block by thread block; raise an error that a call met."""
         with self._lock:
             lines, self._lines, self._printed = self._lines, [], 0
             error, self._error = self._error, None
@@ -114,7 +114,7 @@ class Services:
             with self._lock:
                 self.served[0] += 1
                 return self._answer(worker, wanted, block, thread, a, b)
-        except BaseException as error:  # noqa: BLE001 - raised by `finish`: it cannot pass through native code
+        except BaseException as error:  # noqa: BLE001 - `finish` raises it: it cannot pass native code
             self._error = error
             return 0
 
@@ -141,14 +141,14 @@ class Services:
         return count
 
     def _assertion(self, worker: int, arguments: int) -> str:
-        """Return what `assert` was given: message, file, line and function, which lie at `arguments` in this order."""
+        """Return the text of an `assert`; message, file, line and function lie at `arguments` in this order."""
         read = self._reader(worker)
         message, file, line, function = np.frombuffer(ctypes.string_at(arguments, 32), np.int64).tolist()
         text = [string(read, item).decode(errors="replace") for item in (message, file, function)]
         return f"{text[0]!r} at {text[1]}:{line & 0xFFFFFFFF} in {text[2]}"
 
     def _reader(self, worker: int) -> Read:
-        """Return a function that reads what the kernel itself may read."""
+        """Return a function that reads memory which the kernel itself may read."""
         record = np.frombuffer(ctypes.string_at(worker, 8 * abi.WORKER_FIELDS), np.int64)
         own = [(int(record[abi.SCRATCH]), int(record[abi.SCRATCH_BYTES])), (int(record[abi.SHARED]), 227 << 10)]
         pairs = self._pairs
@@ -166,7 +166,7 @@ class Services:
 
 
 class _PrintfArguments:
-    """Reads one argument after the other, each at a multiple of its size."""
+    """Reads the arguments of `printf` in order, each at a multiple of its size."""
 
     def __init__(self, read: Read, address: int) -> None:
         self._read = read
@@ -184,7 +184,7 @@ class _PrintfArguments:
 
 
 def formatted(template: bytes, read: Read, arguments: int) -> tuple[bytes, int]:
-    """Return the text of a call of `vprintf`, and how many arguments it used."""
+    """Return the text of a `vprintf` call and the number of arguments that it used."""
     values = _PrintfArguments(read, arguments)
 
     def one(match: re.Match[bytes]) -> bytes:
@@ -229,7 +229,7 @@ def _converted(shape: str, length: str, conversion: str, values: _PrintfArgument
 
 
 def string(read: Read, address: int, limit: int = 1 << 16) -> bytes:
-    """Return the text at an address up to its zero byte; "(null)" at address 0."""
+    """Return the text at an address up to its zero byte; "(null)" for address 0."""
     if not address:
         return b"(null)"
     found = b""

@@ -1,4 +1,4 @@
-"""Stopping of kernels: a number that translated code reads at every turn of a loop, and the thread that sets it."""
+"""Stopping kernels: a flag that translated code reads at every turn of a loop, and the thread that sets it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import time
 
 import numpy as np
 
-#: How often running kernels are compared with the time limit.
+#: How often the time of running kernels is checked.
 _LOOK_S = 0.02
-#: Without launches for this long, the thread sleeps until the next one.
+#: After this time without launches, the thread sleeps until the next one.
 _IDLE_S = 1.0
 
 RUNNING, TIME_LIMIT, INTERRUPTED, CLOSED = 0, 1, 2, 3
 
 
 class Watchdog:
-    """Stops the kernels of one device: `limit_s` bounds the time of each launch, None is no bound."""
+    """Stops the kernels of one device; `limit_s` bounds the time of each launch, None is no limit."""
 
     def __init__(self, limit_s: float | None) -> None:
         self.limit_s = limit_s
@@ -31,23 +31,23 @@ class Watchdog:
 
     @property
     def reason(self) -> int:
-        """Why kernels must end; RUNNING when they need not."""
+        """Why kernels must stop; RUNNING when they need not."""
         return int(self._flag[0])
 
     def enter(self) -> None:
-        """Say that a launch or a graph begins: an interruption from now on ends it."""
+        """Begin a launch or a graph: from now on, an interruption stops it."""
         with self._lock:
             self._uses += 1
 
     def leave(self) -> None:
-        """Say that a launch or a graph has ended; with the last one, the wish to stop is fulfilled."""
+        """End a launch or a graph; when it was the last one, the request to stop is over."""
         with self._lock:
             self._uses -= 1
             if not self._uses and self._flag[0] != CLOSED:
                 self._flag[0] = RUNNING
 
     def start(self) -> None:
-        """Begin the time of one kernel."""
+        """Start the clock of one kernel."""
         if self.limit_s is None:
             return
         self._deadline = time.monotonic() + self.limit_s
@@ -59,17 +59,17 @@ class Watchdog:
             self._wake.set()
 
     def finish(self) -> None:
-        """End the time of one kernel."""
+        """Stop the clock of one kernel."""
         self._deadline = None
 
     def interrupt(self) -> None:
-        """Stop what runs now; nothing happens when nothing runs."""
+        """Stop what is running, if anything."""
         with self._lock:
             if self._uses and self._flag[0] == RUNNING:
                 self._flag[0] = INTERRUPTED
 
     def close(self) -> None:
-        """Stop what runs now and whatever is launched later, and end the thread."""
+        """Stop what is running and every later launch, and end the thread."""
         with self._lock:
             self._flag[0] = CLOSED
         self._wake.set()
@@ -89,7 +89,7 @@ class Watchdog:
             elif now - idle_since > _IDLE_S:
                 self._wake.clear()
                 self._is_parked = True
-                # A launch that began in between has either seen the mark or is seen here.
+                # A launch that began meanwhile has seen `_is_parked`, or its deadline is seen here.
                 if self._deadline is None and self._flag[0] != CLOSED:
                     self._wake.wait()
                 self._is_parked = False

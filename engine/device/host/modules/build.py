@@ -1,4 +1,4 @@
-"""PTX text to object code, by way of the cache."""
+"""Compiling PTX to object code, by way of the cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
 
 def build(ptx: str) -> cache.CachedModule:
-    """Return a module's code, compiled quickly now or found; KernelError with the line when it cannot be compiled."""
+    """Return a module from the cache, or else compile it quickly; KernelError when the PTX is wrong."""
     key = cache.key(ptx, *native.cpu())
     found = cache.load(key)
     if found is None:
@@ -55,9 +55,9 @@ def build(ptx: str) -> cache.CachedModule:
 
 
 def optimised(key: str, name: str, text: str) -> bytes:
-    """Return the optimised object code of one kernel of a module, and keep it; KernelError when LLVM has none."""
+    """Return the optimised object code of one kernel and cache it; KernelError when LLVM cannot compile it."""
     known = cache.load(key)
-    if known is not None and name in known.optimised:  # another has been faster
+    if known is not None and name in known.optimised:  # another process or thread was faster
         return known.optimised[name]
     code = native.compile_object(text)
     with _FILES:

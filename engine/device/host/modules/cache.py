@@ -1,7 +1,8 @@
 """Compiled kernels on disk, so that a patch starts at once the second time.
 
-A file is named by everything that its contents depend on. It is written beside its place and moved there, carries
-its own checksum, and counts as missing when it is damaged. The oldest files go when the folder grows too large.
+A file's name is a digest of everything that its contents depend on. It is written under another name and moved into
+place, has a checksum, and counts as missing when it is damaged. When the folder grows too large, the files that were
+not used for longest are deleted.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _LOG = logging.getLogger(__name__)
 
 
 class CachedModule(msgspec.Struct, frozen=True):
-    """One compiled module: object code, and what is needed to launch it.
+    """A compiled module: object code, and what a launch needs.
 
-    `code` is that of the whole module, compiled quickly, with its variables. `scratch_bytes` is the memory that each
-    worker needs, by kernel; `variables` are the sizes of module variables; `lines` gives source file and line by PTX
-    line where `.loc` tells them. `texts` is the LLVM text of each kernel that is still to be optimised, `optimised`
-    the object code of the others. `spinning` are kernels in which thread blocks may wait for each other.
+    `code` is the whole module, compiled quickly, with its variables. For each kernel, `scratch_bytes` is the memory
+    that a worker needs, and either `texts` has the LLVM text that is not optimised yet, or `optimised` the object
+    code. `variables` are the sizes of module variables; `lines` are source file and line by PTX line, from `.loc`;
+    `spinning` names the kernels whose thread blocks may wait for each other.
     """
 
     code: bytes
@@ -50,7 +51,7 @@ def folder() -> Path:
 
 @functools.cache
 def translator_version() -> str:
-    """Return a digest of the translator's own source: code made by another version of it must not be used."""
+    """Return a digest of the translator's source: another version of it may make other code."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
     translator = (here.parent / "translate").rglob("*.py")
@@ -61,13 +62,13 @@ def translator_version() -> str:
 
 
 def key(ptx: str, cpu: str, features: str) -> str:
-    """Return the name of a module's file."""
+    """Return the name of the file for a module."""
     parts = (ptx, translator_version(), llvmlite.__version__, cpu, features)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def load(name: str) -> CachedModule | None:
-    """Return a compiled module, or None when there is no sound file of it."""
+    """Return a compiled module, or None when its file is missing or damaged."""
     path = folder() / name
     try:
         data = path.read_bytes()
@@ -88,7 +89,7 @@ def load(name: str) -> CachedModule | None:
 
 
 def store(name: str, entry: CachedModule) -> None:
-    """Keep a compiled module; a folder that cannot be written only costs the next start some time."""
+    """Write a compiled module; when that fails, it is compiled again at the next start."""
     body = msgspec.msgpack.encode(entry)
     try:
         folder().mkdir(parents=True, exist_ok=True)
@@ -101,7 +102,7 @@ def store(name: str, entry: CachedModule) -> None:
 
 
 def _limit() -> None:
-    """Delete the files that were not used for longest until the folder is within its bound."""
+    """Delete the files that were not used for longest until the folder is small enough."""
     files = []
     for path in folder().iterdir():
         try:

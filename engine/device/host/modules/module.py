@@ -17,16 +17,16 @@ from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
 from engine.ptx import KernelParameter, KernelSignature
 
-#: A launch that is expected to take longer than this waits for optimised code, unless it is the kernel's first.
+#: A launch that is expected to take longer than this waits for optimised code; a kernel's first launch never does.
 WORTH_WAITING_NS = 50_000_000
 _LOG = logging.getLogger(__name__)
 
 
 class HostKernel:
-    """One entry point: its signature and the native function that runs thread blocks of it.
+    """One entry point: its signature, and the native function that runs its thread blocks.
 
-    A kernel that is not in the cache runs at first in code that was compiled quickly. It is optimised meanwhile, and
-    `function` changes when that is done, for the thread blocks that a launch has not begun as well.
+    A kernel that is not in the cache runs first in quickly compiled code, while it is optimised in the background. Then
+    `function` changes, also for the thread blocks that a running launch has not begun.
     """
 
     def __init__(self, module: HostModule, signature: KernelSignature, function: Any, entry: CachedModule) -> None:
@@ -35,19 +35,19 @@ class HostKernel:
         self._take(function)
         self.scratch_bytes = entry.scratch_bytes[signature.name]
         self.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
-        #: Shared memory of its own, in bytes; where more follows, that begins at a multiple of 16.
+        #: Bytes of static shared memory; dynamic shared memory begins behind it at a multiple of 16.
         self.static_shared_bytes = signature.shared_bytes
         if signature.uses_dynamic_shared:
             self.static_shared_bytes += -signature.shared_bytes % 16
-        #: The launch that was found possible last.
+        #: The last configuration that passed the checks.
         self.launched: LaunchConfig | None = None
         #: Whether thread blocks may wait for each other.
         self.spins = signature.name in entry.spinning
-        #: What one thread block took when the kernel ran last, None before the first time.
+        #: The time of one thread block in the last launch, None before the first.
         self.block_ns: float | None = None
         #: Source file and line by PTX line.
         self.lines = entry.lines
-        #: Optimises the kernel; None when that is done.
+        #: The job that optimises the kernel; None when that is done.
         self.job: optimiser.Job | None = None
         self._code: NativeCode | None = None
 
@@ -68,11 +68,11 @@ class HostKernel:
 
     @property
     def resources(self) -> KernelResources | None:
-        """Nothing to tell: a CPU runs thread blocks one by one."""
+        """None: a CPU has no multiprocessors."""
         return None
 
     def settle(self, thread_blocks: int) -> None:
-        """Wait for optimised code before a launch that is known to be slow without it."""
+        """Wait for optimised code before a launch that would be slow without it."""
         job = self.job
         if job is not None and self.block_ns is not None and self.block_ns * thread_blocks > WORTH_WAITING_NS:
             job.run()
@@ -89,13 +89,13 @@ class HostKernel:
 
 
 class HostModule:
-    """PTX that was compiled for this CPU; unless `quick_first`, every kernel is optimised before it can run."""
+    """PTX compiled for this CPU; without `quick_first`, every kernel is optimised before the module is ready."""
 
     def __init__(self, ptx: str, table: AllocationTable, *, quick_first: bool = True) -> None:
         key = cache.key(ptx, *native.cpu())
         entry = build.build(ptx)
         quick, best = entry.texts, entry.optimised
-        #: Addresses of module variables; they lie in the code that was compiled quickly.
+        #: Addresses of module variables, which lie in the quickly compiled code.
         self.variables: dict[str, int] = {}
         self._table = table
         if quick or entry.variables:
@@ -124,7 +124,7 @@ class HostModule:
         return tuple(self._kernels)
 
     def kernel(self, name: str) -> HostKernel:
-        """Return an entry point, which is optimised from now on; KernelError when the module has none of that name."""
+        """Return an entry point and start to optimise it; KernelError when the module has none of that name."""
         if not self.is_loaded:
             raise DeviceError("host: module must not be used after unload")
         if name not in self._kernels:
@@ -135,7 +135,7 @@ class HostModule:
         return kernel
 
     def unload(self) -> None:
-        """Release the module; its code goes when the last graph that uses a kernel of it goes."""
+        """Release the module; its code stays loaded until the last graph that uses one of its kernels is gone."""
         if self.is_loaded:
             self.is_loaded = False
             self._kernels = {}
@@ -146,7 +146,7 @@ class HostModule:
 
 
 def own_kernel(kernel: LoadedKernel) -> HostKernel:
-    """Return the kernel as the host's; DeviceError when it is another device's."""
+    """Return a kernel of the host; DeviceError when it is another device's."""
     if not isinstance(kernel, HostKernel):
         raise DeviceError(f"host: kernel {kernel.name} must be loaded on the host, got {type(kernel).__name__}")
     return kernel
@@ -157,7 +157,7 @@ def _symbol(kernel: str) -> str:
 
 
 def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, text: str) -> None:
-    """Optimise a kernel unless nobody uses it any more."""
+    """Optimise a kernel unless it is no longer in use."""
     if reference() is None:
         return
     try:

@@ -1,8 +1,8 @@
-"""LLVM text to native code for this CPU, kept as object code so that it can be cached.
+"""Compiling LLVM text to native code for this CPU, as object code that can be cached.
 
-There are two ways to compile the same text. `quick_object` takes a tenth of the time: registers become values, and
-LLVM's fast instruction selection does the rest; `compile_object` runs the optimiser with its vectoriser. Neither may
-change a result. Each call has a context of its own, so several threads may compile at once.
+`quick_object` takes a tenth of the time of `compile_object`: it turns stack slots into values and leaves the rest to
+LLVM's fast instruction selection. `compile_object` runs the optimiser with its vectoriser. Both give the same results.
+Each call has an LLVM context of its own, so several threads may compile at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _initialize() -> None:
 
 @cache
 def cpu() -> tuple[str, str]:
-    """Return LLVM's name of this CPU and its features."""
+    """Return LLVM's names of this CPU and of its features."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
@@ -45,10 +45,10 @@ def _target_machine(level: int = _BEST) -> Any:
 
 @cache
 def _unlocked(name: str) -> Any:
-    """Return a function of LLVM without the one lock that llvmlite puts around all of them.
+    """Return a function of LLVM without the lock that llvmlite puts around all of them.
 
-    The optimiser may run for a second; other threads must be able to compile meanwhile. What it works on belongs to
-    one context, and LLVM keeps contexts apart.
+    The optimiser may run for a second, and other threads must be able to compile meanwhile. That is safe: LLVM keeps
+    contexts apart, and each call works in one of its own.
     """
     locked = getattr(llvm.ffi.lib, name)
     function = ctypes.CDLL(llvm.ffi.lib._name)[name]
@@ -57,7 +57,7 @@ def _unlocked(name: str) -> Any:
 
 
 def verified(text: str) -> Any:
-    """Return LLVM text as a module; KernelError when LLVM finds it unsound."""
+    """Return LLVM text as a module; KernelError when LLVM's verifier refuses it."""
     try:
         module = llvm.parse_assembly(text, llvm.create_context())
         module.verify()
@@ -67,7 +67,7 @@ def verified(text: str) -> Any:
 
 
 def quick_object(text: str) -> bytes:
-    """Return object code of LLVM text, compiled in little time; KernelError when LLVM finds the text unsound."""
+    """Return object code of LLVM text, compiled quickly; KernelError when LLVM's verifier refuses the text."""
     module, machine = verified(text), _target_machine(_QUICK)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
@@ -77,10 +77,10 @@ def quick_object(text: str) -> bytes:
 
 
 def compile_object(text: str) -> bytes:
-    """Return optimised object code of LLVM text; KernelError when LLVM finds the text unsound.
+    """Return optimised object code of LLVM text; KernelError when LLVM's verifier refuses the text.
 
-    This is LLVM's O1 pipeline with the vectoriser of loops: O2 takes longer and makes no kernel faster. Unrolling and
-    vectors within one thread are left out: CUDA compilers have unrolled already, and both take long.
+    This is LLVM's O1 pipeline with the loop vectoriser; O2 takes longer and makes no kernel faster. Unrolling and
+    vectorising within a thread are left out: they take long, and CUDA compilers have unrolled already.
     """
     module, machine = verified(text), _target_machine()
     options = llvm.create_pipeline_tuning_options(speed_level=1)
@@ -94,7 +94,7 @@ def compile_object(text: str) -> bytes:
 
 
 def _object(module: Any, machine: Any) -> bytes:
-    """Return object code as `machine.emit_object(module)` does, but without llvmlite's lock."""
+    """Return what `machine.emit_object(module)` returns, without llvmlite's lock."""
     with llvm.ffi.OutputString() as error:
         found = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
         if not found:
@@ -107,9 +107,9 @@ def _object(module: Any, machine: Any) -> bytes:
 
 
 class NativeCode:
-    """Loaded object code; `address` finds its symbols as long as it is referenced.
+    """Loaded object code, which stays loaded as long as this object lives.
 
-    `imports` are the addresses of symbols that the code uses and has not got.
+    `symbols` can be looked up; `imports` are the addresses of symbols that the code uses but does not define.
     """
 
     def __init__(self, objects: Iterable[bytes], symbols: Iterable[str], imports: Mapping[str, int]) -> None:
@@ -130,7 +130,7 @@ class NativeCode:
         return self._addresses[symbol]
 
     def function(self, symbol: str) -> Any:
-        """Return a kernel's entry as a ctypes function, which runs without the interpreter lock."""
+        """Return a kernel as a ctypes function, which runs without the interpreter lock."""
         return _RUN(self.address(symbol))
 
 

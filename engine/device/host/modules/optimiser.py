@@ -1,4 +1,4 @@
-"""One thread that compiles kernels well while they already run in code that was compiled quickly."""
+"""The thread that optimises kernels in the background, while they run in quickly compiled code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class Job:
-    """Work that is done once, by the thread of the queue or by whoever cannot wait for it."""
+    """Work that is done once, by the queue's thread or by a caller that cannot wait for its turn."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work: Callable[[], None] | None = work
@@ -16,7 +16,7 @@ class Job:
         self.is_queued = False
 
     def run(self) -> None:
-        """Do the work, or wait while another thread does; return at once when it is done."""
+        """Do the work, or wait while another thread does it; return at once when it is done."""
         with self._lock:
             work, self._work = self._work, None
             if work is not None:
@@ -24,7 +24,7 @@ class Job:
 
 
 class Queue:
-    """Jobs in the order in which they were added; the thread that does them ends when there are none."""
+    """Jobs in the order in which they were added; their thread ends when none is left."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,7 +32,7 @@ class Queue:
         self._is_running = False
 
     def add(self, job: Job) -> None:
-        """Have a job done soon, once."""
+        """Add a job unless it was added before."""
         with self._lock:
             if job.is_queued:
                 return
@@ -40,12 +40,12 @@ class Queue:
             self._jobs.append(job)
             if not self._is_running:
                 self._is_running = True
-                # Not a daemon: a process must not end in the middle of LLVM.
+                # Not a daemon: the process must not end inside LLVM.
                 threading.Thread(target=self._run, name="warploom-optimiser").start()
 
     def _next(self) -> Job | None:
         with self._lock:
-            # What is left when the program ends is done when it runs next.
+            # When the program ends, the remaining jobs are left to its next run.
             if self._jobs and threading.main_thread().is_alive():
                 return self._jobs.popleft()
             self._is_running = False
