@@ -46,6 +46,7 @@ class Mirror:
             used[connection.source.node].append(connection)
             used[connection.target.node].append(connection)
         self._scene.empty()
+        self._scene.regions.patch = self._patch
         for node in self._patch.nodes.values():
             self._add(node, used[node.id])
         for connection in self._patch.connections:
@@ -58,7 +59,7 @@ class Mirror:
             case NodeAdded(node):
                 self._add(node)
             case NodeRemoved(node):
-                self._scene.remove_node(node.id)
+                self._scene.remove_node(node.id, node.region)
             case Connected(connection):
                 self._show_ends(connection)
                 self._scene.add_connection(connection)
@@ -71,8 +72,8 @@ class Mirror:
                 self.refresh(node_id)
             case ParameterChanged(node_id) if self._scene.nodes[node_id].model.slider is not None:
                 self.refresh(node_id)
-            case NodeRegionChanged(node_id, scope):
-                self._scene.regions.set_scope(node_id, scope)
+            case NodeRegionChanged(node_id, _, previous):
+                self._scene.regions.move(node_id, previous)
             case BlockTypesChanged(types):
                 self._follow_types(types)
 
@@ -88,7 +89,7 @@ class Mirror:
         self._scene.add_node(node.id, node_view_model(self._patch, node.id, connections), node.position)
         self._show_region(node.id)
         if node.region:
-            self._scene.regions.set_scope(node.id, node.region)
+            self._scene.regions.touch(node.id)
 
     def _show_region(self, node_id: str) -> None:
         model = region_view_model(self._patch, node_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,8 @@ from app.canvas.drawing.region_painter import FAR_LIMIT, RegionAppearance, paint
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
 from app.view_models.node_view_model import RegionViewModel
-from engine.patch.regions import OTHERWISE, branch_of, region_of, scope_text
+from engine.patch.document import Patch
+from engine.patch.regions import OTHERWISE, TOP, branch_of, region_of, scope_text
 
 #: Boxes are behind connections and blocks, a nested box in front of the one around it.
 _BACK = -1000.0
@@ -94,8 +95,7 @@ class RegionBoxes(QObject):
         self._scene = scene
         self._place_of = place_of
         self.views: dict[str, RegionView] = {}
-        self._scope_of: dict[str, str] = {}
-        self._members: dict[str, dict[str, None]] = {}
+        self.patch: Patch | None = None
         self._leaving: frozenset[str] = frozenset()
         # A region is in here together with all regions around it.
         self._moved: dict[str, None] = {}
@@ -114,9 +114,9 @@ class RegionBoxes(QObject):
             view.set_model(model)
         self.touch(node_id)
 
-    def remove(self, node_id: str) -> None:
-        """Forget a block, and take its box away when it has one."""
-        self.set_scope(node_id, "")
+    def remove(self, node_id: str, scope: str) -> None:
+        """Remove the box of a block that was in `scope`, if it has one."""
+        self._mark(scope)
         view = self.views.pop(node_id, None)
         if view is not None:
             self._scene.removeItem(view)
@@ -125,22 +125,15 @@ class RegionBoxes(QObject):
     def clear(self) -> None:
         """Forget everything; the items go with the scene's others."""
         self._timer.stop()
+        self.patch = None
         self.views.clear()
-        self._scope_of.clear()
-        self._members.clear()
         self._moved.clear()
         self._leaving = frozenset()
 
-    def set_scope(self, node_id: str, scope: str) -> None:
-        """Note the scope of a block; its region may be added later."""
-        before = self._scope_of.pop(node_id, "")
-        self._mark(before)
-        if before:
-            del self._members[before][node_id]
-        if scope:
-            self._scope_of[node_id] = scope
-            self._members.setdefault(scope, {})[node_id] = None
-        self._mark(scope)
+    def move(self, node_id: str, previous: str) -> None:
+        """Lay out again around a block that went from scope `previous` to another."""
+        self._mark(previous)
+        self._mark(self.scope_of(node_id))
         for inner in self.contents([node_id]):  # deeper nesting is further in front
             if inner in self.views:
                 self._moved[inner] = None
@@ -148,26 +141,24 @@ class RegionBoxes(QObject):
 
     def scope_of(self, node_id: str) -> str:
         """Return the scope of a block."""
-        return self._scope_of.get(node_id, "")
+        return self.patch.nodes[node_id].region if self.patch is not None and node_id in self.patch.nodes else TOP
 
     def contents(self, node_ids: Iterable[str]) -> list[str]:
         """Return the blocks in these region blocks, and those in regions inside them."""
         found: dict[str, None] = {}
         waiting = list(node_ids)
-        while waiting:
-            for member in self._members_of(waiting.pop()):
+        while waiting and self.patch is not None:
+            for member in self.patch.members(waiting.pop()):
                 if member not in found:
                     found[member] = None
                     waiting.append(member)
         return list(found)
 
-    def regions_around(self, scope: str) -> Iterator[str]:
-        """Give the region of a scope and the regions around it, the innermost first."""
-        seen: set[str] = set()
-        while scope and region_of(scope) not in seen:
-            seen.add(region_of(scope))
-            yield region_of(scope)
-            scope = self.scope_of(region_of(scope))
+    def regions_around(self, scope: str) -> list[str]:
+        """Return the region of a scope and the regions around it, the innermost first."""
+        return (
+            [region_of(around) for around in reversed(self.patch.scopes.chain(scope))] if self.patch is not None else []
+        )
 
     # Where things lie
 
@@ -189,7 +180,7 @@ class RegionBoxes(QObject):
         """Lay out the boxes in which something moved, from the inside out."""
         self._timer.stop()
         moved, self._moved = self._moved, {}
-        depths = {region: sum(1 for _ in self.regions_around(region)) for region in moved}
+        depths = {region: len(self.regions_around(region)) for region in moved}
         for region in sorted(moved, key=depths.__getitem__, reverse=True):
             view = self.views.get(region)
             if view is not None:
@@ -229,9 +220,6 @@ class RegionBoxes(QObject):
             target = branch_of(scope) if scope and node_id == region_of(scope) else None
             view.show_appearance(target=target, refused=refused and target is not None)
 
-    def _members_of(self, region: str) -> list[str]:
-        return [*self._members.get(region, ()), *self._members.get(scope_text(region, OTHERWISE), ())]
-
     def _mark(self, scope: str) -> None:
         for region in self.regions_around(scope):
             if region in self._moved:
@@ -250,8 +238,9 @@ class RegionBoxes(QObject):
 
     def _content(self, scope: str) -> QRectF:
         rect = QRectF()
-        for member in self._members.get(scope, ()):
-            if member not in self._leaving:
+        members = self.patch.members(region_of(scope)) if self.patch is not None else ()
+        for member in members:
+            if self.scope_of(member) == scope and member not in self._leaving:
                 inner = self.views.get(member)
                 layout = inner.layout if inner is not None else None
                 place = layout.box if layout is not None else self._place_of(member)

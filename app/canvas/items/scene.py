@@ -45,9 +45,9 @@ class GraphScene(QGraphicsScene):
         self.nodes[node_id] = view
         self.addItem(view)
 
-    def remove_node(self, node_id: str) -> None:
-        """Take a node away; its connections are gone already."""
-        self.regions.remove(node_id)
+    def remove_node(self, node_id: str, scope: str) -> None:
+        """Remove a node that was in `scope`; its connections are removed already."""
+        self.regions.remove(node_id, scope)
         self.removeItem(self.nodes.pop(node_id))
 
     def add_connection(self, connection: Connection) -> None:
