@@ -18,15 +18,15 @@ from engine.kernel_sources.nvrtc import CompiledSource
 _log = logging.getLogger(__name__)
 _DIGEST_BYTES = 32
 _SUFFIX = ".compiled"
-#: Bytes in each folder when it was last looked through, with those of the entries that were made since.
+#: Bytes in each folder when it was last scanned, plus those of the entries added since.
 _sizes: dict[Path, int] = {}
 
 
 class CompileCache:
-    """A folder of compiled sources by key, bounded in size: what was unused for longest goes first.
+    """A folder of compiled sources by key, bounded in size; the least recently used entries are evicted.
 
-    Every entry carries its checksum, so a damaged one is a miss. A folder that cannot be written makes every lookup a
-    miss and is logged; it never keeps a kernel from compiling.
+    Every entry carries its checksum, so a damaged one is a miss. A folder that cannot be written is logged and makes
+    every lookup a miss; kernels still compile.
     """
 
     def __init__(self, folder: Path | None = None, limit_bytes: int = 256 << 20) -> None:
@@ -48,12 +48,12 @@ class CompileCache:
             entry = msgspec.msgpack.decode(body, type=CompiledSource)
         except msgspec.DecodeError:  # written by another version
             return None
-        with contextlib.suppress(OSError):  # the time stamp only decides what is dropped first
+        with contextlib.suppress(OSError):  # the time stamp only decides what is evicted first
             os.utime(path)
         return entry
 
     def put(self, key: str, compiled: CompiledSource) -> None:
-        """Store one result; a reader sees all of it or nothing."""
+        """Store one result atomically."""
         body = msgspec.msgpack.encode(compiled)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class CompileCache:
             _log.warning("compile cache %s cannot be written: %s", self.folder, reason)
 
     def _count(self, size_bytes: int) -> None:
-        """Look at all entries only when they may be too many: there may be thousands."""
+        """Count a new entry; scan the folder, which may hold thousands, only when it may be too large."""
         known = _sizes.get(self.folder)
         if known is None or known + size_bytes > self.limit_bytes:
             _sizes[self.folder] = self._trim()
@@ -79,7 +79,7 @@ class CompileCache:
             _sizes[self.folder] = known + size_bytes
 
     def _trim(self) -> int:
-        """Drop what is too much; return the bytes that stay."""
+        """Evict entries until the folder fits; return the bytes that are left."""
         entries = []
         for path in self.folder.glob("*" + _SUFFIX):
             with contextlib.suppress(FileNotFoundError):  # another process trims too
@@ -95,7 +95,7 @@ class CompileCache:
 
 
 def cache_key(parts: Iterable[str | bytes]) -> str:
-    """Return a key that differs when any part differs; each part is counted with its length."""
+    """Return a hash of the parts; lengths are included, so that moving text between parts changes it."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

@@ -1,4 +1,4 @@
-"""Writes down what can be told of a kernel file by reading it: the manifest that a person then only has to check."""
+"""Makes a manifest of a kernel file by reading its PTX: what is left to a person is to check it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from engine.kernel_sources.element_names import parameter_texts
 from engine.kernel_sources.image import Direction, KernelImage, KernelManifest, ManifestParameter, read_source
 from engine.ptx import KernelSignature, parse
 from engine.ptx.tree import Address, Function, Instruction, Operand, Register, Symbol, Vector
 
-# How a kernel uses its pointer parameters: read, written, both, or in a way that cannot be told.
-#
-# Each register is given the set of parameters whose address it may hold, whatever way control takes; then every memory
-# access counts for the parameters in its address. Where an address leaves that picture (it is stored, passed to a
-# function or taken apart), the parameter's direction is unknown rather than guessed.
+# A kernel reads or writes through its pointer parameters, or both. Each register has the set of parameters whose
+# address it may hold on any path; every memory access then counts for the parameters in its address. When an address is
+# stored, passed to a function or taken apart, the parameter's direction is unknown rather than guessed.
 
 
-# Operands that hand an address on, by opcode: the positions after the destination; () stands for all.
+# Instructions that pass an address on: the positions of these operands after the destination; () stands for all.
 _CARRIES: dict[str, tuple[int, ...]] = {
     "mov": (), "cvta": (), "cvt": (), "add": (), "sub": (), "or": (), "and": (), "min": (), "max": (),
     "selp": (0, 1), "mad": (2,),
 }  # fmt: skip
-# Instructions that look at an address without handing it on.
+# Instructions that use an address without passing it on.
 _LOOKS = frozenset({"setp", "set", "isspacep", "prefetch", "prefetchu", "applypriority", "discard"})
 _READS = frozenset({"ld", "ldu"})
 _WRITES = frozenset({"st"})
@@ -38,7 +37,7 @@ Effect = Literal["read", "write", "update", "elsewhere", "unknown"]
 
 @dataclass
 class ParameterUse:
-    """What was seen of one parameter: `is_pointer` is None when it may be one, `types` are those of its accesses."""
+    """How one parameter is used; `types` are the types of the accesses through it."""
 
     reads: bool = False
     writes: bool = False
@@ -50,7 +49,7 @@ class ParameterUse:
 
     @property
     def is_pointer(self) -> bool | None:
-        """True when it is used as an address, None when that cannot be told."""
+        """True when it is used as an address, None when that is unknown."""
         if self.is_address:
             return True
         return None if self.escapes or self.maybe_address else False
@@ -66,7 +65,7 @@ class ParameterUse:
 
     @property
     def element_type(self) -> str | None:
-        """The scalar type of its accesses, when they agree on one that says more than a size."""
+        """The scalar type of its accesses, when they agree on one that is more than a size."""
         (only,) = self.types if len(self.types) == 1 else (None,)
         return None if only in _UNTYPED else only
 
@@ -86,7 +85,7 @@ def parameter_uses(kernel: Function) -> dict[str, ParameterUse]:
 
 
 def _origins(kernel: Function, wide: set[str]) -> dict[str, set[str]]:
-    """Return the parameters whose address each register may hold, by repeating until nothing is added."""
+    """Return the parameters whose address each register may hold: a fixed point over all instructions."""
     origins: dict[str, set[str]] = defaultdict(set)
     changed = True
     while changed:
@@ -186,8 +185,8 @@ def _held(operands: tuple[Operand, ...], origins: dict[str, set[str]]) -> set[st
 def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
     """Return a manifest for each entry point, with the direction of each pointer found from the PTX.
 
-    `needs_review` is set where a direction, or whether a value is a pointer, could not be told. Names come from the
-    source where it is CUDA C++, else from the PTX.
+    `needs_review` is set when a direction, or whether a value is a pointer, is unknown. Names come from CUDA C++ source
+    if there is one, otherwise from the PTX.
     """
     module = parse(image.ptx)
     source = read_source(image.path) if image.path.suffix == ".cu" else ""
@@ -234,13 +233,6 @@ def _describe(
 
 
 def source_parameter_names(source: str, entry: str) -> list[str]:
-    """Return the names that CUDA C++ source gives a kernel's parameters, or [] when they cannot be found.
-
-    PTX only numbers them. It is a search, not a parse: a caller must check that the count is right.
-    """
-    source = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL)
-    found = re.search(rf"__global__[^;{{}}]*?\b{re.escape(entry)}\s*\(([^)]*)\)\s*\{{", source)
-    if not found or not found[1].strip():
-        return []
-    names = [re.search(r"(\w+)\s*(?:\[[^\]]*\])?\s*$", parameter) for parameter in found[1].split(",")]
+    """Return the names that CUDA C++ source gives a kernel's parameters, or [] when they cannot be found."""
+    names = [re.search(r"(\w+)\s*(?:\[[^\]]*\])?\s*$", text) for text in parameter_texts(source, entry)]
     return [name[1] for name in names if name]

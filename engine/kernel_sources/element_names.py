@@ -1,4 +1,4 @@
-"""Element types by the names that CUDA C++ sources and manifests give them, and a kernel's pointers by those names."""
+"""Element types by their names in CUDA C++ and manifests, and what a kernel's pointers point to by those names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.types import NAMED, VECTORS
 class PointerElement:
     """What a kernel's pointer points to: its size, what the source calls it, and whether it is a struct.
 
-    CUDA's own vectors are no structs here: kernels take them for buffers of scalars, to move several at once.
+    CUDA's own vectors don't count as structs: kernels read buffers of scalars as vectors, to move several at once.
     """
 
     size_bytes: int
@@ -45,14 +45,14 @@ _POINTER = re.compile(r"([^*&\[\]]+)\*\s*(\w*)\s*(\[\s*\w*\s*\])?")
 
 @dataclass(frozen=True)
 class NamedElements:
-    """Elements told from names; `untold` are the parameters whose declaration needs a compiler to be understood."""
+    """Elements known from names; `unknown` are the parameters that only a compiler can tell."""
 
     elements: tuple[PointerElement | None, ...]
-    untold: frozenset[int]
+    unknown: frozenset[int]
 
 
 def named_element(name: str) -> PointerElement | None:
-    """Return the element of a name that Warploom or CUDA C++ has for a type of its own; None for any other name."""
+    """Return the element that Warploom or CUDA C++ defines under a name; None for any other name."""
     if name in NAMED:
         return PointerElement(NAMED[name].size_bytes, name)
     return PointerElement(_SIZES[name], name) if name in _SIZES else None
@@ -61,25 +61,28 @@ def named_element(name: str) -> PointerElement | None:
 def named_elements(source: str, entry: str, sizes_bytes: Sequence[int]) -> NamedElements:
     """Return what the pointers of a kernel in CUDA C++ point to, as far as names tell.
 
-    `sizes_bytes` are the sizes of its parameters; one of other than 8 bytes is no pointer. A struct is untold, with its
-    name and size 0: what size it has, only a compiler knows.
+    `sizes_bytes` are the sizes of its parameters; only one of 8 bytes can be a pointer. A struct is unknown, with its
+    name and size 0.
     """
-    texts = _parameter_texts(source, entry)
+    texts = parameter_texts(source, entry)
     if len(texts) != len(sizes_bytes):
         wide = frozenset(index for index, size in enumerate(sizes_bytes) if size == 8)
         return NamedElements((None,) * len(sizes_bytes), wide)
     elements: list[PointerElement | None] = []
-    untold = set()
+    unknown = set()
     for index, (text, size) in enumerate(zip(texts, sizes_bytes, strict=True)):
-        told, element = _told(text) if size == 8 else (True, None)
+        known, element = _element(text) if size == 8 else (True, None)
         elements.append(element)
-        if not told:
-            untold.add(index)
-    return NamedElements(tuple(elements), frozenset(untold))
+        if not known:
+            unknown.add(index)
+    return NamedElements(tuple(elements), frozenset(unknown))
 
 
-def _parameter_texts(source: str, entry: str) -> list[str]:
-    """Return the declarations of a kernel's parameters; [] when there is not exactly one place that declares them."""
+def parameter_texts(source: str, entry: str) -> list[str]:
+    """Return the declarations of a kernel's parameters; [] when they can't be found, or are declared in several ways.
+
+    It is a search, not a parse: a caller must check that the count is right.
+    """
     found = re.findall(rf"__global__[^;{{}}]*?\b{re.escape(entry)}\s*\(([^()]*)\)", _COMMENT.sub(" ", source))
     return _split(found[0]) if len(set(found)) == 1 else []
 
@@ -96,11 +99,11 @@ def _split(text: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-def _told(text: str) -> tuple[bool, PointerElement | None]:
-    """Return whether names tell what a parameter is, and its element."""
+def _element(text: str) -> tuple[bool, PointerElement | None]:
+    """Return whether names tell what a declared parameter is, and its element."""
     text = " ".join(_QUALIFIER.sub(" ", text).split())
     pointer = _POINTER.fullmatch(text)
-    if pointer is None:  # a value, if its type is known (`float3 x[]` is none): a name may stand for a pointer too
+    if pointer is None:  # a value if its type is known (`float3 x[]` is not); other names may stand for pointers
         return not text.endswith("]") and text.rpartition(" ")[0] in _SIZES, None
     name = pointer[1].strip()
     if pointer[3] is not None:  # `float* x[]` is a pointer to pointers

@@ -1,6 +1,6 @@
-"""What the pointers of a kernel point to, and whether that fits the elements of the buffers they are given.
+"""What the pointers of a kernel point to, and whether that fits the elements of the buffers passed to it.
 
-PTX does not say: there every pointer is an address. A `.cu` says it in its declarations, a `.ptx` in its manifest.
+In PTX every pointer is just an address. A `.cu` names the types in its declarations, a `.ptx` in its manifest.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ from engine.kernel_sources.image import KernelImage, read_source
 from engine.kernel_sources.loader import compile_source
 from engine.types import DType, layout_text
 
-# Asks the CUDA C++ compiler what a kernel's pointers point to, when names alone don't tell.
-#
-# The kernel's own file is compiled once more, with a few lines behind it that make the sizes the value of a variable,
-# and that value is read from the PTX. So typedefs, templates, includes and packing count as they do for the kernel.
+# When names alone don't tell, the CUDA C++ compiler does: the kernel's own file is compiled once more, with a few lines
+# added that store the sizes in a variable, whose value is read from the PTX. So typedefs, templates, includes and
+# packing have the same effect as for the kernel.
 
 
-# Sizes are doubled, and one more for a struct. What has no size (void, a struct that is only announced) is 0.
+# A code is twice the size, plus one for a struct; 0 for a type without size (void, a struct that is only declared).
 _PROBE = """
 namespace warploom_elements {
 template <class...> using always_void = void;
@@ -58,15 +57,15 @@ _TARGET = re.compile(r"^\.target\s+sm_(\w+)", re.MULTILINE)
 _NAME = "warploom_elements_of_"
 _VARIABLE = re.compile(rf"\.b8 {_NAME}(\w+)\[(\d+)\](?: = \{{([\d, ]*)\}})?;")
 
-#: For each parameter the size in bytes of what it points to and whether that is a struct; None where it points to none.
+#: For each parameter, the size in bytes of the element it points to and whether that is a struct; None for no pointer.
 Sized = tuple[tuple[int, bool] | None, ...]
 
 
 def probe_elements(source: str, path: Path, ptx: str, entries: Sequence[str], cache: CompileCache) -> dict[str, Sized]:
-    """Return size and whether it is a struct of what each parameter of each entry points to, None where to nothing.
+    """Return for each entry point what its parameters point to, as the compiler finds it.
 
-    `ptx` is what the file compiled to: its target is compiled for again. Entries that C++ cannot name (in a namespace,
-    a template's) are left out.
+    `ptx` is what the file compiled to; the probe is compiled for the same target. Entries that C++ cannot name (in a
+    namespace, of a template) are left out.
     """
     target = _TARGET.search(ptx)
     architecture = f"compute_{target[1] if target else '75'}"
@@ -81,9 +80,9 @@ def probe_elements(source: str, path: Path, ptx: str, entries: Sequence[str], ca
         try:
             compiled, _ = compile_source(probe, path, architecture, cache)
         except KernelError:
-            # The file itself compiles, so one of these entries cannot be named: each is tried alone, or left out.
+            # The file itself compiles, so one of these entries cannot be named: try each alone, or leave it out.
             continue
-        # Only these variables are read: parsing all of a kernel's PTX can take longer than compiling it.
+        # Search for these variables only: parsing a kernel's PTX can take longer than compiling it.
         for entry, size_bytes, values in _VARIABLE.findall(compiled.ptx):
             found[entry] = _elements([int(value) for value in values.split(",") if value], int(size_bytes))
         if len(found) == len(entries):
@@ -92,7 +91,7 @@ def probe_elements(source: str, path: Path, ptx: str, entries: Sequence[str], ca
 
 
 def _elements(values: list[int], size_bytes: int) -> Sized:
-    """Decode the variable: bytes, of which those at the end are left out when they are 0."""
+    """Decode the variable's bytes; zeros at the end are left out."""
     data = bytes(values).ljust(size_bytes, b"\0")
     codes = [int.from_bytes(data[at : at + 4], "little") for at in range(0, size_bytes - 4, 4)]
     return tuple((code // 2, bool(code % 2)) if code else None for code in codes)
@@ -100,7 +99,7 @@ def _elements(values: list[int], size_bytes: int) -> Sized:
 
 @dataclass(frozen=True)
 class ElementMismatch:
-    """A buffer whose elements are not as large as the struct that the kernel takes them for.
+    """A buffer whose elements differ in size from the struct that the kernel expects.
 
     `expected` and `found` are layouts as text; `message` and `remedy` are for the diagnostic at `port`.
     """
@@ -115,9 +114,9 @@ class ElementMismatch:
 def pointer_elements(
     image: KernelImage, entry: str, cache: CompileCache | None = None
 ) -> tuple[PointerElement | None, ...]:
-    """Return for each parameter of an entry point what it points to; None where that is nothing or cannot be told.
+    """Return for each parameter of an entry point what it points to; None for no pointer, or when it is unknown.
 
-    It is found once for each image. KernelError when the image has no such entry point.
+    The result is kept with the image. KernelError when the image has no such entry point.
     """
     if entry not in image.elements:
         image.signature(entry)  # KernelError when it is not there
@@ -128,11 +127,11 @@ def pointer_elements(
 def check_elements(
     arguments: Sequence[tuple[str, DType] | None], elements: Sequence[PointerElement | None], kernel: str
 ) -> list[ElementMismatch]:
-    """Return the buffers whose elements are not of the size of the struct that the kernel has at their place.
+    """Return the buffers whose elements differ in size from the struct that the kernel expects.
 
     `arguments` gives for each argument of a launch its port and element type, None when it is no buffer; `elements` is
-    what `pointer_elements` found for `kernel`, whose name is for the message. Scalars that together fill such a struct
-    are right: a kernel may read records from them. So is a struct that a kernel reads as numbers.
+    what `pointer_elements` found for `kernel`, whose name is for the message. A kernel may read scalars as structs
+    whose size is a multiple of theirs, and structs as numbers.
     """
     mismatches = []
     for argument, element in zip(arguments, elements, strict=False):
@@ -166,15 +165,15 @@ def _find(image: KernelImage, cache: CompileCache) -> dict[str, tuple[PointerEle
         name: named_elements(source, name, [parameter.size_bytes for parameter in item.parameters])
         for name, item in image.signatures.items()
     }
-    untold = [name for name, elements in named.items() if elements.untold]
-    probed = probe_elements(source, image.path, image.ptx, untold, cache) if untold else {}
+    unknown = [name for name, elements in named.items() if elements.unknown]
+    probed = probe_elements(source, image.path, image.ptx, unknown, cache) if unknown else {}
     return {name: _complete(elements, probed.get(name)) for name, elements in named.items()}
 
 
 def _complete(named: NamedElements, probed: Sized | None) -> tuple[PointerElement | None, ...]:
-    """Return what names tell, with what the compiler found where they don't."""
+    """Return the elements known from names, completed by those that the compiler found."""
     found = list(named.elements)
-    for index in named.untold:
+    for index in named.unknown:
         known, size = found[index], probed[index] if probed is not None else None
         name = known.name if known is not None else f"parameter {index}"
         found[index] = PointerElement(size[0], name, size[1]) if size is not None else None

@@ -1,4 +1,4 @@
-"""A kernel file, ready to load: its PTX, its CUBIN when there is one, and what its entry points take."""
+"""`KernelImage`, a kernel file ready to load, and `KernelManifest`, the `.json` beside a `.ptx`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from engine.diagnostics import KernelError
 from engine.kernel_sources.element_names import PointerElement
 from engine.ptx.tree import KernelSignature
 
-# Where kernel files are and how their text is read.
-
-
 #: The kernels that come with Warploom.
 KERNELS_FOLDER = Path(__file__).parents[2] / "kernels"
 
@@ -30,9 +27,6 @@ def read_source(path: Path) -> str:
     except UnicodeDecodeError as reason:
         line = reason.object.count(b"\n", 0, reason.start) + 1
         raise KernelError(f"{path.name} must be UTF-8 text, got other bytes", file=str(path), line=line) from None
-
-
-# The `.json` beside a `.ptx`: what a kernel's parameters mean, in names and directions that PTX has no place for.
 
 
 Direction = Literal["in", "out", "inout", "unknown"]
@@ -53,7 +47,9 @@ class ManifestParameter(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class KernelManifest(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A kernel's description; only `name` (the entry point) and `parameters` must be there, unknown fields are ignored.
+    """What PTX can't say about a kernel; only `name`, the entry point, and `parameters` are required.
+
+    Unknown fields are ignored.
 
     `shared_memory_static` is in bytes, `ptx_version` reads like "7.8" and `target_sm` like "sm_75".
     """
@@ -92,7 +88,7 @@ def read_manifest(path: Path) -> KernelManifest:
 
 
 def write_manifest(path: Path, manifest: KernelManifest) -> None:
-    """Write a manifest as indented JSON, leaving out what is not known."""
+    """Write a manifest as indented JSON without the fields that are unknown."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
 
@@ -111,7 +107,7 @@ class KernelImage:
     """What one kernel file became for one architecture.
 
     `signatures` maps entry points to their parameters; `log` holds the compiler's warnings; `dependencies` are the
-    files that, when changed, change the image: the file itself first, then what it includes or its `.json`.
+    files that the image depends on: the file itself first, then its includes or its `.json`.
     """
 
     path: Path
@@ -121,7 +117,7 @@ class KernelImage:
     log: str
     dependencies: tuple[Path, ...]
     manifest: KernelManifest | None = None
-    #: What `elements.pointer_elements` found, by entry point: found once for each load of the file.
+    #: The results of `elements.pointer_elements` by entry point.
     elements: dict[str, tuple[PointerElement | None, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def payload(self, architecture: str) -> str | bytes:

@@ -1,4 +1,4 @@
-"""The way into this room: a kernel file's path in, a `KernelImage` out."""
+"""Loads kernel files: the path of a `.cu` or `.ptx` in, a `KernelImage` out."""
 
 from __future__ import annotations
 
@@ -14,135 +14,7 @@ from engine.kernel_sources.nvrtc import OPTIONS, CompiledSource, compile_cuda, n
 from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature
 
-# Loads a `.ptx` file, with the `.json` beside it when there is one.
-
-
-def load_ptx_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
-    """Read PTX and its manifest; KernelError with the place when either is wrong or they disagree.
-
-    PTX goes to any device as it is, so neither the architecture nor the cache matters here.
-    """
-    text = read_source(path)
-    try:
-        signatures = parse(text).signatures
-    except KernelError as wrong:
-        raise KernelError(f"{path.name}: {wrong}", file=str(path), line=wrong.line) from None
-    if not signatures:
-        raise KernelError(f"{path.name} must define a kernel (.entry), got none", file=str(path))
-    # The manifest counts as a dependency before it exists: writing one changes the image.
-    manifest_path = path.with_suffix(".json")
-    manifest = read_manifest(manifest_path) if manifest_path.is_file() else None
-    if manifest is not None:
-        _agree(manifest, signatures, manifest_path)
-    return KernelImage(path, text, None, signatures, "", (path, manifest_path), manifest)
-
-
-def _agree(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:
-    signature = signatures.get(manifest.name)
-    if signature is None:
-        raise KernelError(
-            f"name in {path.name} must be an entry point of the PTX ({', '.join(signatures)}), got {manifest.name}",
-            file=str(path),
-        )
-    indices = sorted(parameter.index for parameter in manifest.parameters)
-    if indices != list(range(len(signature.parameters))):
-        raise KernelError(
-            f"parameters in {path.name} must have the indices 0 to {len(signature.parameters) - 1} "
-            f"that {manifest.name} takes, got {indices}",
-            file=str(path),
-        )
-
-
-# Which files a CUDA C++ source includes: they are watched, and their contents are part of the compiler's cache key.
-
-
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Includes:
-    """`files` maps what was found, in the order of first mention, to its text; `missing` are names no folder has."""
-
-    files: Mapping[Path, str]
-    missing: tuple[str, ...]
-
-
-def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
-    """Follow the `#include` lines of `source`, whose file is `path`, as the compiler would.
-
-    Lines that are switched off by `#if` count too: a file too many only costs a needless compile, one too few a stale
-    kernel.
-    """
-    found: dict[Path, str] = {}
-    missing: dict[str, None] = {}
-    pending = [(source, path)]
-    while pending:
-        text, origin = pending.pop(0)
-        for quoted, angled in _INCLUDE.findall(text):
-            places = [origin.parent, *folders] if quoted else list(folders)
-            target = _first_file(quoted or angled, places)
-            if target is None:
-                missing[quoted or angled] = None
-            elif target != path and target not in found:
-                found[target] = read_source(target)
-                pending.append((found[target], target))
-    return Includes(found, tuple(missing))
-
-
-def _first_file(name: str, folders: Sequence[Path]) -> Path | None:
-    for folder in folders:
-        target = (folder / name).resolve()
-        if target.is_file():
-            return target
-    return None
-
-
-# Loads a `.cu` file: finds what it includes, compiles it or takes the stored result.
-
-
-def load_cuda_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
-    """Compile `path` for `architecture`; KernelError with file and line when it has mistakes or no kernel."""
-    compiled, dependencies = compile_source(read_source(path), path, architecture, cache)
-    signatures = read_signatures(compiled.ptx)
-    if not signatures:
-        raise KernelError(
-            f'{path.name} must define a kernel (extern "C" __global__ void name(...)), got none', file=str(path)
-        )
-    return KernelImage(path, compiled.ptx, compiled.cubin, signatures, compiled.log, dependencies)
-
-
-def compile_source(
-    source: str, path: Path, architecture: str, cache: CompileCache
-) -> tuple[CompiledSource, tuple[Path, ...]]:
-    """Return what `source`, the text of the file `path`, becomes, and the files it depends on: `path`, then includes.
-
-    It is compiled unless the cache has it. KernelError with file and line when it has mistakes.
-    """
-    folders: tuple[Path, ...] = (path.parent, KERNELS_FOLDER)
-    includes = find_includes(source, path, folders)
-    if includes.missing:
-        folders += toolkit_folders()
-    # The path counts, since messages and line information name it.
-    key = cache_key(
-        [
-            source,
-            architecture,
-            *OPTIONS,
-            *map(str, (*nvrtc_version(), path, *folders)),
-            *(part for file, text in includes.files.items() for part in (str(file), text)),
-        ]
-    )
-    compiled = cache.get(key)
-    if compiled is None:
-        compiled = compile_cuda(source, path, architecture, folders)
-        cache.put(key, compiled)
-    return compiled, (path, *includes.files)
-
-
-LOADERS: dict[str, Callable[[Path, str, CompileCache], KernelImage]] = {
-    ".cu": load_cuda_file,
-    ".ptx": load_ptx_file,
-}
 
 
 def load_image(path: Path, architecture: str, cache: CompileCache | None = None) -> KernelImage:
@@ -172,3 +44,122 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
             if path.is_file():
                 return path.resolve()
     raise KernelError(f"kernel {' or '.join(names)} must be in one of {', '.join(map(str, folders))}, found in none")
+
+
+def load_cuda_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
+    """Compile `path` for `architecture`; KernelError with file and line when it has mistakes or no kernel."""
+    compiled, dependencies = compile_source(read_source(path), path, architecture, cache)
+    signatures = read_signatures(compiled.ptx)
+    if not signatures:
+        raise KernelError(
+            f'{path.name} must define a kernel (extern "C" __global__ void name(...)), got none', file=str(path)
+        )
+    return KernelImage(path, compiled.ptx, compiled.cubin, signatures, compiled.log, dependencies)
+
+
+def compile_source(
+    source: str, path: Path, architecture: str, cache: CompileCache
+) -> tuple[CompiledSource, tuple[Path, ...]]:
+    """Compile `source`, the text of the file `path`, unless the cache has the result; also return its dependencies.
+
+    These are `path`, then its includes. KernelError with file and line when the source has mistakes.
+    """
+    folders: tuple[Path, ...] = (path.parent, KERNELS_FOLDER)
+    includes = find_includes(source, path, folders)
+    if includes.missing:
+        folders += toolkit_folders()
+    # The path is part of the key, since messages and line information name it.
+    key = cache_key(
+        [
+            source,
+            architecture,
+            *OPTIONS,
+            *map(str, (*nvrtc_version(), path, *folders)),
+            *(part for file, text in includes.files.items() for part in (str(file), text)),
+        ]
+    )
+    compiled = cache.get(key)
+    if compiled is None:
+        compiled = compile_cuda(source, path, architecture, folders)
+        cache.put(key, compiled)
+    return compiled, (path, *includes.files)
+
+
+@dataclass(frozen=True)
+class Includes:
+    """The files that a source includes, with their texts in order of first mention; names that no folder has."""
+
+    files: Mapping[Path, str]
+    missing: tuple[str, ...]
+
+
+def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
+    """Follow the `#include` lines of `source`, whose file is `path`, as the compiler would.
+
+    Lines that `#if` disables count too: a superfluous file only costs a compile, a missing one a stale kernel.
+    """
+    found: dict[Path, str] = {}
+    missing: dict[str, None] = {}
+    pending = [(source, path)]
+    while pending:
+        text, origin = pending.pop(0)
+        for quoted, angled in _INCLUDE.findall(text):
+            places = [origin.parent, *folders] if quoted else list(folders)
+            target = _first_file(quoted or angled, places)
+            if target is None:
+                missing[quoted or angled] = None
+            elif target != path and target not in found:
+                found[target] = read_source(target)
+                pending.append((found[target], target))
+    return Includes(found, tuple(missing))
+
+
+def _first_file(name: str, folders: Sequence[Path]) -> Path | None:
+    for folder in folders:
+        target = (folder / name).resolve()
+        if target.is_file():
+            return target
+    return None
+
+
+def load_ptx_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
+    """Read PTX and its manifest; KernelError with the place when either is wrong or they disagree.
+
+    Every device takes PTX, so neither the architecture nor the cache matters here.
+    """
+    text = read_source(path)
+    try:
+        signatures = parse(text).signatures
+    except KernelError as wrong:
+        raise KernelError(f"{path.name}: {wrong}", file=str(path), line=wrong.line) from None
+    if not signatures:
+        raise KernelError(f"{path.name} must define a kernel (.entry), got none", file=str(path))
+    # The manifest is a dependency even before it exists: writing it changes the image.
+    manifest_path = path.with_suffix(".json")
+    manifest = read_manifest(manifest_path) if manifest_path.is_file() else None
+    if manifest is not None:
+        _agree(manifest, signatures, manifest_path)
+    return KernelImage(path, text, None, signatures, "", (path, manifest_path), manifest)
+
+
+def _agree(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:
+    signature = signatures.get(manifest.name)
+    if signature is None:
+        raise KernelError(
+            f"name in {path.name} must be an entry point of the PTX ({', '.join(signatures)}), got {manifest.name}",
+            file=str(path),
+        )
+    indices = sorted(parameter.index for parameter in manifest.parameters)
+    if indices != list(range(len(signature.parameters))):
+        raise KernelError(
+            f"parameters in {path.name} must have the indices 0 to {len(signature.parameters) - 1} "
+            f"that {manifest.name} takes, got {indices}",
+            file=str(path),
+        )
+
+
+#: The kinds of kernel files, by suffix.
+LOADERS: dict[str, Callable[[Path, str, CompileCache], KernelImage]] = {
+    ".cu": load_cuda_file,
+    ".ptx": load_ptx_file,
+}

@@ -16,13 +16,10 @@ from platformdirs import user_cache_dir
 from engine.diagnostics import KernelError
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
 
-# The CUDA C++ compiler's log, turned into an error that a person can act on.
-
-
 _HEAD = re.compile(
     r"^(?P<file>.+?)\((?P<line>\d+)\): (?P<kind>(?:catastrophic )?error|warning|remark)[^:]*: (?P<text>.*)$"
 )
-# One mistake early in a file makes many later ones; the first few say what to mend.
+# One mistake causes many errors further down; the first few show what to mend.
 _SHOWN = 5
 
 
@@ -30,7 +27,7 @@ def compile_error(log: str, path: Path) -> KernelError:
     """Make the error for a failed compile of `path`: the errors with their source lines, placed at the first one."""
     errors = [block for block in _blocks(log) if "error" in block[0]["kind"]]
     if not errors:
-        # Not a mistake in the source: an unknown option or architecture, which the log explains without a place.
+        # Not a mistake in the source but an unknown option or architecture, which the log explains.
         lines = [line.strip() for line in log.splitlines() if line.strip()]
         return KernelError(f"{path.name} must compile, got: {'; '.join(lines) or 'no reason'}", file=str(path))
     count = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
@@ -62,14 +59,11 @@ def _blocks(log: str) -> list[tuple[re.Match[str], list[str]]]:
     return blocks
 
 
-# The CUDA toolkit's headers (cuda_fp16.h, cooperative_groups.h, cub), which NVRTC carries inside itself.
-
-
 _KEEP_WHAT_IS_THERE = 1  # NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS
 
 
 def toolkit_include_folders(nvrtc: Any, version: tuple[int, int]) -> tuple[Path, ...]:
-    """Return the folders to search for toolkit headers; unpacks them (26 MB) the first time they are asked for.
+    """Return the folders of toolkit headers (cuda_fp16.h, cooperative_groups.h, cub); NVRTC unpacks them (26 MB) once.
 
     NVRTC before 13.5 brings no headers; then an installed toolkit's are used, found by CUDA_HOME or CUDA_PATH.
     """
@@ -85,8 +79,8 @@ def toolkit_include_folders(nvrtc: Any, version: tuple[int, int]) -> tuple[Path,
     return folder, folder / "cccl"
 
 
-# Helper functions in a kernel file need no __device__; line information costs nothing at run time. What was compiled
-# with other headers is not the same.
+# Helper functions in a kernel file need no __device__; line information costs nothing at run time. The digest makes
+# cache keys differ when our headers change.
 OPTIONS = ("--std=c++17", "-lineinfo", "-default-device", f"-DWARPLOOM_HEADERS=0x{DIGEST}")
 
 
@@ -120,7 +114,7 @@ def nvrtc_version() -> tuple[int, int]:
 
 @cache
 def toolkit_folders() -> tuple[Path, ...]:
-    """Return the folders that hold the toolkit headers this NVRTC goes with."""
+    """Return the folders of the toolkit headers that belong to this NVRTC."""
     return toolkit_include_folders(_nvrtc(), nvrtc_version())
 
 

@@ -1,8 +1,8 @@
-"""The headers that CUDA programs include without a thought, and that NVRTC has not.
+"""Standard headers that CUDA programs include and that NVRTC lacks.
 
-What the host compiler would find (`<stdint.h>`, `<cmath>`, `<cuda_runtime.h>`) is given to NVRTC as text: types and
-limits, nothing where the compiler itself knows the names, and libcu++ for the headers of C++. Files beside a kernel and
-the toolkit's own headers come with their folders.
+Headers that a host compiler would find (`<stdint.h>`, `<cmath>`, `<cuda_runtime.h>`) are passed to NVRTC as text: types
+and limits, nothing where the compiler knows the names itself, and libcu++ for C++ headers. Files beside a kernel and
+the toolkit's own headers are found in their folders.
 """
 
 from __future__ import annotations

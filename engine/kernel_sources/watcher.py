@@ -1,4 +1,4 @@
-"""Tells when the content of a kernel or block file changed on disk, however the editor saved it."""
+"""Watches folders and reports kernel and block files whose contents changed, however an editor saves them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from engine.diagnostics import KernelError
 
 _log = logging.getLogger(__name__)
 WATCHED_SUFFIXES = frozenset({".cu", ".cuh", ".h", ".ptx", ".json", ".py"})
-#: After an event of each kind, how long a file must rest before it counts as complete. One that was closed after
-#: writing, or moved into its place, is; the moment is for others that are saved with it. One that is being written is
-#: complete when it is closed, which some file systems do not tell; so most likely is one that is empty. One that has
-#: come may be still to be written.
+#: How long after an event of each kind a file counts as complete. A file that was closed or moved into place is
+#: complete; the few milliseconds collect others that are saved with it. For a modified file the close should follow,
+#: but some file systems don't report it. A created file may still have to be written.
 REST_S = {"closed": 0.006, "moved": 0.006, "created": 0.02, "modified": 0.06}
 
 
 class SourceWatcher:
     """Watches folders and calls `on_change` with the files that were saved together, from its own thread.
 
-    A file is reported when its content differs from what was last seen; a save that changes nothing is not, nor is a
-    deletion: what was loaded last goes on until there is something new. `watch` may be called from any thread.
+    A file is reported when its content differs from what was last seen. A save that changes nothing is not reported,
+    nor is a deletion: the version that was loaded last stays in use. `watch` may be called from any thread.
     """
 
     def __init__(self, on_change: Callable[[frozenset[Path]], None]) -> None:
@@ -36,7 +35,7 @@ class SourceWatcher:
         self._known: dict[Path, bytes] = {}
         self._due_s: dict[Path, float] = {}  # when each touched file is complete, unless it is touched again
         self._complete: set[Path] = set()  # touched files that were closed or moved into place
-        self._emptied: set[Path] = set()  # files found empty once, which are given time to be filled
+        self._emptied: set[Path] = set()  # files found empty once, which may be about to be written
         self._folders: set[Path] = set()
         self._changed = threading.Condition()
         self._closing = False
@@ -47,9 +46,9 @@ class SourceWatcher:
         self._reporter.start()
 
     def watch(self, folder: Path) -> bool:
-        """Watch a folder and all below it; KernelError when it is not there.
+        """Watch a folder and all below it; KernelError when it does not exist.
 
-        False when it is watched already, which changes nothing.
+        Returns False when it was watched already.
         """
         folder = folder.resolve()
         if not folder.is_dir():
@@ -58,7 +57,7 @@ class SourceWatcher:
             if self._closing or any(folder.is_relative_to(known) for known in self._folders):
                 return False
             self._folders.add(folder)
-        # Watch first, look second: a file that is loaded after this call is never older than what was looked at.
+        # Watch first, scan second: a file that is loaded after this call is never older than the scan.
         try:
             self._observer.schedule(_Handler(self._touch), str(folder), recursive=True)
         except OSError as reason:  # the system's limit of watches
@@ -94,7 +93,7 @@ class SourceWatcher:
             if kind in ("closed", "moved"):
                 self._complete.add(path)
             elif path in self._complete:
-                return  # editors set times and rights after the last word was written
+                return  # editors set times and permissions after the last write
             self._due_s[path] = time.monotonic() + REST_S[kind]
             self._changed.notify()
 
@@ -104,7 +103,7 @@ class SourceWatcher:
             if changed:
                 try:
                     self._on_change(frozenset(changed))
-                except Exception:  # noqa: BLE001 - one failed report must not end the watching of all files
+                except Exception:  # noqa: BLE001 - a failed report must not end the watch
                     _log.exception("a change of %s could not be handled", ", ".join(sorted(map(str, changed))))
 
     def _next_complete(self) -> set[Path] | None:
@@ -113,7 +112,7 @@ class SourceWatcher:
             while not self._closing:
                 now_s = time.monotonic()
                 complete = {path for path, due_s in self._due_s.items() if due_s <= now_s}
-                # Files that are saved together are reported together: one that is nearly complete is waited for.
+                # Files that are saved together are reported together: wait for one that is nearly complete.
                 nearly = any(now_s < due_s <= now_s + REST_S["closed"] for due_s in self._due_s.values())
                 if complete and not nearly:
                     self._complete -= complete
@@ -152,10 +151,10 @@ class _Handler(FileSystemEventHandler):
 
 def _digest(path: Path) -> bytes | None:
     try:
-        if not path.is_file():  # reading a pipe would wait for whoever writes into it
+        if not path.is_file():  # reading a pipe would block
             return None
         return hashlib.sha256(path.read_bytes()).digest()
-    except OSError:  # gone again, or not readable yet: the event that follows brings it back
+    except OSError:  # gone again, or not readable yet: another event follows
         return None
 
 

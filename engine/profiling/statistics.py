@@ -1,4 +1,4 @@
-"""Running statistics of what is measured every frame."""
+"""Running statistics of the times that are measured every frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Average:
         self._values: deque[int] = deque(maxlen=window)
 
     def add(self, value: int) -> None:
-        """Take one more value in."""
+        """Add a value."""
         self._values.append(value)
 
     @property
@@ -23,7 +23,7 @@ class Average:
 
 
 def percentile(values: Iterable[float], fraction: float) -> float:
-    """Return the smallest value that at least `fraction` of the values don't exceed; 0 for none."""
+    """Return the smallest value that is not less than `fraction` of the values; 0 for no values."""
     ordered = sorted(values)
     if not ordered:
         return 0.0
@@ -38,12 +38,12 @@ class SpanTimes:
         self._spans: dict[str, Average] = {}
 
     def add(self, times_ns: dict[str, int]) -> None:
-        """Take one frame's times in."""
+        """Add one frame's times."""
         for label, time_ns in times_ns.items():
             self._spans.setdefault(label, Average()).add(time_ns)
 
     def clear(self) -> None:
-        """Forget everything: the graph is another one."""
+        """Forget everything, for a new graph."""
         self._spans.clear()
 
     def by_node(self) -> dict[str, int]:

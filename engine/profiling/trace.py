@@ -1,4 +1,4 @@
-"""Traces: what happened when, as slices on tracks, in the format that Perfetto and chrome://tracing open."""
+"""Traces: slices of time on tracks, in the format that Perfetto and chrome://tracing open."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class TraceSlice:
-    """Something that took time: on which track, from when, for how long (nanoseconds), and what to tell of it."""
+    """An interval on a track: its name, start and duration in nanoseconds, and details."""
 
     track: str
     name: str

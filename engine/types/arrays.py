@@ -1,4 +1,4 @@
-"""Element types and shapes of numpy arrays."""
+"""Element types in numpy: the type of an array, bf16 (which numpy lacks) as uint16, numbers rounded to a type."""
 
 from __future__ import annotations
 
@@ -31,13 +31,10 @@ def element_count(shape: Shape) -> int:
     return math.prod(shape)
 
 
-# bf16 in numpy, which has no such type: its bits are kept as uint16.
-
-
 def to_bf16(array: npt.ArrayLike) -> npt.NDArray[np.uint16]:
-    """Return the bits of the nearest bf16 of each f16, f32 or f64, ties to even; a NaN keeps its sign and stays a NaN.
+    """Return the bits of the nearest bf16 of each f16, f32 or f64, ties to even; a NaN stays a NaN with its sign.
 
-    What is nearer to 2**128 than to the largest bf16 becomes infinite. TypeError for an array of anything else.
+    Numbers nearer to 2**128 than to the largest bf16 become infinite. TypeError for an array of anything else.
     """
     wide = np.asarray(array)
     if wide.dtype.kind != "f" or wide.dtype.itemsize > 8:
@@ -50,16 +47,16 @@ def to_bf16(array: npt.ArrayLike) -> npt.NDArray[np.uint16]:
 
 
 def from_bf16(array: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
-    """Return the f32 that each bf16, given by its bits, stands for, which is exact; TypeError unless it is uint16."""
+    """Return the f32 equal to each bf16, which is given by its bits; TypeError unless they are uint16."""
     if array.dtype != np.uint16:
         raise TypeError(f"bf16 must be given by its bits, a uint16 array, got {array.dtype}")
     return (array.astype(np.uint32) << 16).view(np.float32)
 
 
 def _sticky_f32(wide: np.ndarray[Any, Any]) -> npt.NDArray[np.float32]:
-    """Return f32 that round to bf16 as `wide` does: a f64 is cut off, and its last bit says whether there was more.
+    """Return f32 that round to bf16 as `wide` does: f64 is truncated, and the last bit is set if it was inexact.
 
-    Rounding to f32 first and to bf16 then would round twice.
+    Rounding to f32 and then to bf16 would round twice.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         near = wide.astype(np.float32)
@@ -73,14 +70,11 @@ def _sticky_f32(wide: np.ndarray[Any, Any]) -> npt.NDArray[np.float32]:
     return bits.view(np.float32)
 
 
-# The number that an element type holds for one that a person gave, such as a default or an initial value.
-
-
 def nearest_number(dtype: DType, value: float) -> np.generic[Any]:
-    """Return `value` as one number of a scalar or of a vector's component, by its bits; a complex type gives a part.
+    """Return the number nearest to `value` in a scalar type, a vector's component or the real part of a complex type.
 
-    Whole numbers are cut towards 0, and what the type does not reach is the nearest that it does. TypeError for a
-    struct, which has no such number.
+    Integer types truncate towards 0; values out of range become the nearest limit. bf16 is given by its bits. TypeError
+    for a struct.
     """
     scalar = dtype.of or dtype
     if scalar.fields or scalar.kind == "any":

@@ -1,8 +1,8 @@
 """`DType`: what every element type is, and `any_type`, which stands for all of them.
 
-An element type is a class, so that it reads as a type in a block's declaration (``x: In[f32]``), and at the same time
-a value that knows its size and its numpy layout (``f32.size_bytes``). The layout equals the one CUDA C++ gives the
-type of the same name, which is what lets a kernel and a block share it.
+An element type is a class, so that it reads as a type in a block's declaration (``x: In[f32]``), and at the same time a
+value with a size and a numpy layout (``f32.size_bytes``). The layout equals that of the CUDA C++ type of the same name,
+so that a kernel and a block share it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DType(type):
     def __eq__(cls, other: object) -> bool:
         if cls is other:
             return True
-        # A block's module may be loaded again: two structs of one name and layout are the same type.
+        # A block's module may be loaded again, so two structs of one name and layout are the same type.
         return isinstance(other, DType) and cls.__name__ == other.__name__ and cls.numpy == other.numpy
 
     def __hash__(cls) -> int:

@@ -1,4 +1,4 @@
-"""Named structs, laid out as CUDA C++ lays them out."""
+"""Named structs with the layout of CUDA C++, and the CUDA C++ that declares them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.types.dtype import DType
 
 @dataclass(frozen=True)
 class _Extent:
-    """What `fixed_array` leaves on a struct's class until its fields are collected."""
+    """The value that `fixed_array` gives a field until the struct's fields are collected."""
 
     dims: tuple[int, ...]
 
@@ -97,10 +97,7 @@ def field_offset(struct: DType, name: str) -> int:
     return struct.numpy.fields[name][1]
 
 
-# A struct as text: the CUDA C++ that declares it, and its layout in words.
-
-
-# Words of C++ that are names in Python.
+#: Keywords of C++ that are names in Python.
 _RESERVED_TEXT = """
 alignas alignof asm auto bool case catch char const constexpr decltype default delete do double dynamic_cast
 enum explicit export extern false float friend goto inline int long mutable namespace new noexcept nullptr
@@ -113,8 +110,8 @@ _RESERVED = frozenset(_RESERVED_TEXT.split())
 def declaration(struct: DType) -> str:
     """Return the CUDA C++ declaration of a struct and of the structs in it, so that a kernel shares its layout.
 
-    The compiler checks size, alignment and every offset. Each struct has a guard of its own, so that declarations with
-    a struct in common can follow each other. TypeError when it is no struct, when a name is a word of C++, and when two
+    Assertions check size, alignment and every offset. Each struct has an include guard, so that declarations with a
+    struct in common can follow each other. TypeError when it is no struct, when a name is a word of C++, and when two
     structs of one name differ.
     """
     if struct.kind != "struct":
