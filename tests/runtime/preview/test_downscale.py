@@ -18,7 +18,7 @@ from engine.protocol.messages import Observe, Probed, Viewing
 from engine.runtime.preview.previews import fitted_size
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
-from tests.runtime.snapshot_support import (
+from tests.runtime.preview.preview_support import (
     HEIGHT,
     PICTURE,
     WIDTH,

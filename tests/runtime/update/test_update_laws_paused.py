@@ -15,7 +15,7 @@ from engine.device.device import Device
 from engine.protocol.messages import FrameReport, SetRunning
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.small_blocks import bump
-from tests.runtime.update_support import contents, copy_of, differences, errors, outputs
+from tests.runtime.update.update_support import contents, copy_of, differences, errors, outputs
 
 PATIENCE_S = 30.0
 

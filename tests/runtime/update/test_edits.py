@@ -17,7 +17,7 @@ from engine.patch.document import NodeRef
 from engine.protocol.messages import Reset
 from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
-from tests.runtime.update_support import argument_blocks
+from tests.runtime.update.update_support import argument_blocks
 
 EDITS = many(32)
 #: Frames between two comparisons.

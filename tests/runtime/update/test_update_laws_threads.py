@@ -17,8 +17,8 @@ from engine.runtime.update import updater as updates
 from engine.runtime.update.prepare import prepare
 from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
-from tests.runtime.update_edits import Editor
-from tests.runtime.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
+from tests.runtime.update.update_edits import Editor
+from tests.runtime.update.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
 
 #: How long the stress test edits.
 STRESS_S = many(5)

@@ -33,7 +33,7 @@ from engine.protocol.messages import KernelFilesChanged, SetProfiling
 from tests.benchmarks.bench_frame import chain
 from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
-from tests.runtime.test_engine_edits import Editor
+from tests.runtime.update.test_edits import Editor
 
 EDITS = many(40)
 NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
@@ -149,7 +149,7 @@ def test_a_buffer_that_nothing_uses_yet_is_a_change_of_structure() -> None:
         def describe(self, build: BlockBuilder) -> None:
             if self.roomy:
                 build.buffer("room", f32, "[3]")
-            kernel = Kernel(str(Path(__file__).parent / "small_blocks.cu"), "make")
+            kernel = Kernel(str(Path(__file__).parents[1] / "small_blocks.cu"), "make")
             build.launch(kernel, num_threads=3, args=(self.out, 7.0, 3))
 
     patch = Patch()

@@ -14,8 +14,16 @@ from engine.patch.changes import PortRef
 from engine.protocol.messages import FrameReport, NodeState, SetProfiling
 from tests.runtime.conftest import COUNT, SCALE, Kernels
 from tests.runtime.small_blocks import array, bump
-from tests.runtime.update_kinds import WIDER
-from tests.runtime.update_support import OwnArrays, check_records, contents, copy_of, differences, errors, outputs
+from tests.runtime.update.update_kinds import WIDER
+from tests.runtime.update.update_support import (
+    OwnArrays,
+    check_records,
+    contents,
+    copy_of,
+    differences,
+    errors,
+    outputs,
+)
 
 NONE, HOT, WARM, CODE, COLD = (UpdateLevel[name] for name in ("NONE", "HOT", "WARM", "CODE", "COLD"))
 

@@ -15,7 +15,7 @@ from engine.patch.changes import Change, Connection, PortRef
 from engine.patch.document import NodeRef
 from engine.patch.history import History
 from engine.protocol.messages import BufferReport, Message, Reset, SetProfiling
-from tests.runtime.update_kinds import (
+from tests.runtime.update.update_kinds import (
     CODE,
     COLD,
     HOT,
@@ -30,7 +30,7 @@ from tests.runtime.update_kinds import (
     WIDER,
     Levels,
 )
-from tests.runtime.update_support import Sources
+from tests.runtime.update.update_support import Sources
 
 
 @dataclass

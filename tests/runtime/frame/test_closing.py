@@ -17,8 +17,8 @@ from engine.protocol.messages import Observe, Preview, SaveOutputs, Viewing
 from engine.runtime.preview import outputs
 from engine.runtime.preview.picture_slot import PictureSlot
 from tests.runtime.conftest import Kernels
-from tests.runtime.snapshot_support import LateDevice, LoggedStream, picture_patch
-from tests.runtime.test_loop import until
+from tests.runtime.frame.test_thread import until
+from tests.runtime.preview.preview_support import LateDevice, LoggedStream, picture_patch
 
 
 class FailingStream(LoggedStream):

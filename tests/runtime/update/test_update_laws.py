@@ -13,8 +13,8 @@ from engine.patch.changes import Change, ParameterChanged
 from engine.protocol.messages import FrameReport, Reset
 from tests.fuzzing import seeds
 from tests.runtime.conftest import Kernels
-from tests.runtime.update_edits import Done, Editor
-from tests.runtime.update_support import (
+from tests.runtime.update.update_edits import Done, Editor
+from tests.runtime.update.update_support import (
     OwnArrays,
     Reference,
     Sources,

@@ -337,7 +337,7 @@ def test_an_append_buffer_that_is_state_goes_on() -> None:
 
         def describe(self, build: BlockBuilder) -> None:
             arguments = (self.x, 0.0, self.out, self.out.counter, self.out.size, self.x.size)
-            file = str(Path(__file__).parent / "small_blocks.cu")
+            file = str(Path(__file__).parents[1] / "small_blocks.cu")
             build.launch(Kernel(file, "pour"), num_threads=self.x.size, args=arguments)
 
     patch = Patch()
@@ -371,7 +371,7 @@ def test_a_refused_build_leaves_no_memory_behind() -> None:
 
         def describe(self, build: BlockBuilder) -> None:
             build.launch(
-                Kernel(str(Path(__file__).parent / "small_blocks.cu"), "bump"), num_threads=1, args=(self.out,)
+                Kernel(str(Path(__file__).parents[1] / "small_blocks.cu"), "bump"), num_threads=1, args=(self.out,)
             )
 
     patch = Patch()

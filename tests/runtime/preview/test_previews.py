@@ -19,7 +19,7 @@ from engine.runtime.preview import downscale
 from engine.runtime.preview.previews import next_due_ns
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
-from tests.runtime.snapshot_support import (
+from tests.runtime.preview.preview_support import (
     HEIGHT,
     WIDTH,
     LateDevice,
