@@ -74,13 +74,13 @@ def state_folder() -> Path:
 
 
 def _pass_on(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
-    """Write Qt's messages to stderr, but for one that its offscreen platform repeats and that means nothing."""
+    """Write Qt's messages to stderr, except one that its offscreen platform repeats and that means nothing."""
     if "propagateSizeHints" not in text:
         sys.stderr.write(f"{text}\n")
 
 
 def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path, *, trust: bool = False) -> int:
-    """Run the patch until pictures have come for a moment, save the window's picture and return 0."""
+    """Run the patch for some frames, save the window's picture and return 0."""
     loop = QEventLoop()  # the application's own would close the window when it quits
     limit = QTimer(singleShot=True, interval=_BUILD_LIMIT_MS)
     limit.timeout.connect(loop.quit)

@@ -1,4 +1,4 @@
-"""`warploom run` and `warploom check`: patches without a window."""
+"""`warploom run`, `check`, `trace` and `plan`: patches without a window."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from engine.runtime.frame.clock import Clock
 
 @dataclass
 class Result:
-    """What a headless run found out."""
+    """The outcome of a run."""
 
     device: str
     reports: list[FrameReport] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `run --json` prints."""
-        # The first frame compiles; it is no measure of the others.
+        # Without the first frame, which compiles.
         times = [r.frame_time_ns / 1e6 for r in self.reports[1:] or self.reports]
         return {
             "device": self.device,
@@ -75,11 +75,11 @@ class Result:
 
 @dataclass(frozen=True)
 class Timing:
-    """When the frames of a headless run begin, and how their time goes on.
+    """When the frames of a run begin, and how much of the patch's time passes between them.
 
-    By itself a run is free and deterministic: frames follow each other at once, each `step_s` of the patch's time after
-    the one before. With a `rate` they begin at that rate. With `real_time` the patch's time follows the wall's, for
-    patches that answer to people: 60 frames a second unless there is a rate.
+    By default frames follow each other at once, and each is `step_s` after the one before, so a run is deterministic.
+    With a `rate` they begin at that rate. With `real_time` the patch's time follows the wall's, for patches that a
+    person plays: 60 frames a second unless there is a rate.
     """
 
     step_s: float = 1 / 60
@@ -87,9 +87,9 @@ class Timing:
     real_time: bool = False
 
     def make_pacer(self) -> Pacer:
-        """Return what paces the frames; BadParameter when rate or step is none."""
+        """Return what paces the frames; BadParameter when the rate or the step is not positive."""
         try:
-            Clock(self.step_s)  # refuses here what the engine would refuse later
+            Clock(self.step_s)  # refuses the step as wrong usage; the engine would refuse it later
             if self.rate is not None:
                 return Pacer(Pacing.fixed(self.rate))
             return Pacer(Pacing.fixed(60) if self.real_time else Pacing.free())
@@ -110,7 +110,7 @@ def run_headless(
     trust: bool = False,
     engine: str | None = None,
 ) -> int:
-    """Run a patch for some frames and print what came of it; return the exit status."""
+    """Run a patch for some frames and print the outcome; return the exit status."""
     pacer = timing.make_pacer()
     level = _profiling_level(profile)
     patch = open_patch(path, trust=trust)

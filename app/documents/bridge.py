@@ -1,4 +1,4 @@
-"""`Bridge`: takes what the engine has made since the last display frame and hands it to the UI as Qt signals."""
+"""`Bridge`: takes the engine's reports, pictures and events once a display frame and emits them as Qt signals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARED_RATE = 30.0
 
 
 class Bridge(QObject):
-    """One timer per display frame. It never waits: what the engine has not finished comes with a later frame."""
+    """A timer that fires each display frame. It never waits: what is not finished comes with a later frame."""
 
     report = Signal(FrameReport)
     preview = Signal(Preview)
@@ -33,7 +33,7 @@ class Bridge(QObject):
         super().__init__(parent)
         self._engine: Client | None = None
         self._observed: dict[str, Viewing] = {}
-        self._is_told = True  # the engine knows how the observed viewers are looked at
+        self._is_told = True  # the engine has the newest `_observed`
         self._active = True
         self._rate = told_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
@@ -55,14 +55,14 @@ class Bridge(QObject):
         self._update_timer()
 
     def observe(self, viewers: dict[str, Viewing]) -> None:
-        """Ask for the pictures of these viewers only, by node id; how often they come is decided here."""
+        """Ask for the pictures of these viewers only, by node id. The bridge sets their rate."""
         others = viewers.keys() != self._observed.keys()
         self._observed, self._is_told = viewers, False
         if others:
             self._post_observed()
 
     def set_active(self, active: bool) -> None:
-        """Pause or resume: nobody looks at a minimised window, so no picture is read back for it."""
+        """Pause or resume: no pictures are read back for a minimised window."""
         if active != self._active:
             self._active = active
             self._post_observed()
@@ -99,7 +99,7 @@ class Bridge(QObject):
 
     @property
     def _pace(self) -> float:
-        """Pictures a second: all that the display can show, unless several are in view or the window is behind."""
+        """Pictures a second: the display's rate for one viewer in the window in front, less for several or behind."""
         in_front = QGuiApplication.applicationState() is Qt.ApplicationState.ApplicationActive
         return self._rate if in_front and len(self._observed) == 1 else min(SHARED_RATE, self._rate)
 

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
-#: How long opening a patch waits for its blocks; those that take longer come when they are done.
+#: How long opening a patch waits for its blocks; those that take longer arrive later.
 _BLOCKS_WAIT_S = 1.0
 MakeEngine = Callable[[Patch, ProfilingLevel], "Client"]
 
 
 class Session(QObject):
-    """One patch at a time, with its engine. Engines are closed beside the UI: nothing here waits for one."""
+    """One patch at a time, with its engine. Engines close on threads of their own, so the UI waits for none."""
 
-    #: Another patch is open, or none; its engine has started.
+    #: Another patch is open and its engine has started, or none is open.
     replaced = Signal()
     #: The same patch has another engine.
     engine_changed = Signal()
@@ -43,10 +43,10 @@ class Session(QObject):
     engine_failed = Signal(str)
     #: Playing began or ended.
     running_changed = Signal(bool)
-    #: Block types came, went or are others; the patch's listeners have heard of it.
+    #: Block types were added, removed or changed; the patch's listeners have heard of it.
     types_changed = Signal(frozenset)
     _types_loaded = Signal(frozenset)  # from the thread that loads block files
-    #: Frames are paced otherwise.
+    #: Another pacing of frames was chosen.
     pacing_changed = Signal(Pacing)
 
     def __init__(self, make_engine: MakeEngine, parent: QObject | None = None) -> None:
@@ -80,9 +80,9 @@ class Session(QObject):
         return self.patch is not None and not (self._is_saved and self.patch.history.is_saved)
 
     def open(self, path: Path, *, blocks: Path | None = None) -> None:
-        """Open a file in place of the present patch; PatchError when it is no patch, and then the present one stays.
+        """Open a file in place of the current patch, which stays when the file is no patch: PatchError.
 
-        `blocks` is a folder of the person's that is trusted: its files are run before the patch is read.
+        `blocks` is a folder that the person trusts: its files are run before the patch is read.
         """
         before = self._blocks
         try:
@@ -94,7 +94,7 @@ class Session(QObject):
         self.replace(patch, blocks=blocks)
 
     def replace(self, patch: Patch | None, *, is_saved: bool = True, blocks: Path | None = None) -> None:
-        """Show another patch (or none) and start its engine; `is_saved` is False for work that no file holds."""
+        """Switch to another patch, or none, and start its engine; `is_saved` is False for work that no file holds."""
         self._end_engine()
         self.use_blocks(blocks)
         if self._unsubscribe is not None:
@@ -114,7 +114,7 @@ class Session(QObject):
         return self._blocks
 
     def use_blocks(self, folder: Path | None) -> None:
-        """Have the types of a trusted folder in the catalogue, and those of the folder before no more."""
+        """Load the block types of a trusted folder, and unload those of the folder before."""
         if folder == self._blocks:
             return
         if self._blocks is not None:
@@ -124,9 +124,9 @@ class Session(QObject):
             trust_blocks(folder, wait_s=_BLOCKS_WAIT_S)
 
     def save(self, path: Path) -> None:
-        """Write the patch to a file and go on with that file; PatchError when it can't be written."""
+        """Save the patch to a file, which is its file from then on; PatchError when it can't be written."""
         if self.patch is not None:
-            # Not an edit of the person's: undo must not make a file disappear.
+            # Not an undoable edit: undo must not make a file disappear.
             self.patch.restore(paths_to_keep(self.patch, self.patch.folder, path.resolve().parent))
             save_patch(self.patch, path)
             self._is_saved = True
@@ -173,7 +173,7 @@ class Session(QObject):
         self.running_changed.emit(False)
 
     def set_pacing(self, mode: PacingMode, rate: float | None = None) -> None:
-        """Pace frames otherwise, in this patch and in those opened later; only a fixed pacing has a rate of its own."""
+        """Choose how frames are paced, in this patch and in later ones; only a fixed pacing takes a rate."""
         rate = self._display_rate if mode is PacingMode.DISPLAY else rate
         pacing = Pacing(mode, rate)
         if pacing != self.pacing:
@@ -182,13 +182,13 @@ class Session(QObject):
             self.pacing_changed.emit(pacing)
 
     def set_display_rate(self, rate: float) -> None:
-        """The window is on a screen that shows so many frames a second."""
+        """Follow the frame rate of the screen that the window is on."""
         self._display_rate = rate
         if self.pacing.mode is PacingMode.DISPLAY:
             self.set_pacing(PacingMode.DISPLAY)
 
     def set_profiling(self, level: ProfilingLevel) -> None:
-        """Measure at another level, in this patch and in those opened later."""
+        """Measure at another level, in this patch and in later ones."""
         self.profiling = level
         self.post(SetProfiling(level))
 
@@ -229,7 +229,7 @@ class Session(QObject):
             self.engine.post(SetRunning(False))
 
     def _tell_failure(self) -> None:
-        # Only now, when everyone has turned to the new patch: this is what they are to show of it.
+        # Only when everything shows the new patch, since this is to be shown of it.
         if self._failure:
             failure, self._failure = self._failure, ""
             self.engine_failed.emit(failure)
@@ -269,7 +269,7 @@ def paths_to_keep(patch: Patch, old: Path, new: Path) -> list[Change]:
 
 
 def _close(engine: Client) -> None:
-    """Close an engine that nobody looks at any more, so that what its device says goes to the log."""
+    """Close an engine that is no longer shown; an error of its device goes to the log."""
     try:
         engine.close()
     except DeviceError as problem:

@@ -218,6 +218,17 @@ def test_closing_ends_the_child() -> None:
         the_child()
 
 
+def test_a_child_ends_with_its_parent() -> None:
+    """Also when that ends in the middle of everything: standard error, which both have, is closed then."""
+    code = (
+        "import os; from engine import Patch; from engine.protocol.pipe import connect;"
+        "from tests.protocol.engine_process import COMMAND;"
+        "connect(Patch(), COMMAND, 'host').start(); os._exit(5)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stderr) == (5, b"")
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
