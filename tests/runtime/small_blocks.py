@@ -42,6 +42,19 @@ class Bump(Block, id="test_small.bump"):
         build.launch(Kernel(FILE, "bump"), num_threads=self.x.size, args=(self.out, self.amount, self.x.size))
 
 
+class Echo(Block, id="test_small.echo"):
+    """Give what its input was in the frame before; it asks for no state, so every edit makes it begin with zeros."""
+
+    x: In[f32] = port(doc="Is given in the next frame.")
+    out: Out[f32] = port(doc="The input of the frame before.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """Two copies by way of a buffer that is read before it is written."""
+        held = build.buffer("held", f32, "same(x)")
+        build.copy(self.out, held)
+        build.copy(held, self.x)
+
+
 class Make(Block, id="test_small.make"):
     """Make a buffer whose elements are 1.5 when it does not run; `x` only orders."""
 

@@ -16,6 +16,7 @@ from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.compiled_graph import CompiledGraph, compile_plan
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.plan import Plan, plan_what_can_run
+from engine.compiler.verifying.verify import require_sound
 from engine.diagnostics import Diagnostic, GraphValidationError, WarploomError, error
 from engine.protocol.messages import BufferReport, ProfilingLevel
 from engine.runtime.check.launch_checks import count_problems, launch_warnings
@@ -144,6 +145,7 @@ def _realise(
     prepared: Prepared, services: DeviceServices, plan: Plan, profiling: ProfilingLevel, current: Current | None
 ) -> None:
     """Build a plan, or find out how the current graph becomes what it says; nothing stays claimed when that fails."""
+    require_sound(plan)
     image_of = cache(services.modules.image)  # which looks for the kernel's file
     running = current.compiled if current is not None else None
     changes = difference(running.plan, plan) if running is not None else None

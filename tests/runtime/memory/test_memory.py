@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from engine import Engine, Patch, ProfilingLevel, UpdateLevel
 from engine.api import Block, BlockBuilder, Composite, CompositeBuilder, In, Kernel, Out, f32, port
 from engine.compiler.executable.compiled_graph import CompiledGraph
+from engine.device.device import Device
 from engine.diagnostics import DeviceError, PatchError, Severity
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
@@ -506,3 +507,19 @@ def test_nothing_leaks_over_many_edits(seed: int) -> None:
             patch.remove(node)
         with Engine(Patch(), device="host") as empty:
             assert used_bytes(engine) == used_bytes(empty)
+
+
+def test_what_is_read_before_it_is_written_begins_with_zeros_after_every_edit(device: Device) -> None:
+    """Its memory is not taken over from the graph before, so an edit elsewhere gives what a fresh engine gives."""
+    patch = Patch()
+    echo = patch.add("test_small.echo")
+    patch.connect(array(patch, 3, 4)["out"], echo["x"])
+    made = patch.add("test_small.make", count=8)
+    with Engine(patch, device=device) as engine:
+        for edit in (lambda: patch.add("test_small.make"), lambda: patch.set(made, count=9)):
+            for expected in ([0, 0], [3, 4], [3, 4]):
+                engine.step()
+                assert engine.read(echo["out"]).tolist() == expected
+            edit()
+        engine.step()
+        assert engine.read(echo["out"]).tolist() == [0, 0]

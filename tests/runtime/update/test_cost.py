@@ -163,6 +163,19 @@ def test_a_buffer_that_nothing_uses_yet_is_a_change_of_structure() -> None:
             assert report.update_level is COLD and not report.diagnostics
 
 
+def test_a_copy_of_what_begins_with_zeros_costs_a_rebuild(device: Device) -> None:
+    """Its buffer gets other memory with every change of sizes, and only a rebuild gives a copy other addresses."""
+    patch = Patch()
+    data = patch.add("io.array", data=np.ones(4, np.float32))
+    patch.connect(data["out"], patch.add("test_small.echo")["x"])
+    patch.add("test_small.make", node_id="make", count=60)
+    with Engine(patch, device=device) as engine:
+        engine.step()
+        told = engine.cost_of(ParameterChanged("make", "count", 61, 60))
+        patch.set("make", count=61)
+        assert told.level is engine.step().update_level is COLD
+
+
 def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
     """Nothing is done by asking; estimates are what such updates took before."""
     patch = scaled()
