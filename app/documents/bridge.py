@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
-from app.qt.display_rate import told_rate
+from app.qt.display_rate import refresh_rate
 from engine.diagnostics import Diagnostic
 from engine.protocol.messages import FrameReport, Observe, Preview, Saved, UpdateRecord, Viewing
 
@@ -35,7 +35,7 @@ class Bridge(QObject):
         self._observed: dict[str, Viewing] = {}
         self._is_told = True  # the engine has the newest `_observed`
         self._active = True
-        self._rate = told_rate(QGuiApplication.primaryScreen())
+        self._rate = refresh_rate(QGuiApplication.primaryScreen())
         self._timer = QTimer(self, interval=max(4, round(1000 / self._rate)))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.poll)

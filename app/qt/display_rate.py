@@ -13,7 +13,7 @@ USUAL_RATE = 60.0
 _LEAST_RATE = 10.0
 
 
-def told_rate(screen: QScreen | None) -> float:
+def refresh_rate(screen: QScreen | None) -> float:
     """Return a screen's refresh rate in frames a second, to a hundredth; 60 when it reports none that is usable."""
     rate = screen.refreshRate() if screen is not None else 0.0
     return round(rate, 2) if rate >= _LEAST_RATE else USUAL_RATE
@@ -31,7 +31,7 @@ class DisplayRate(QObject):
         self._window = window
         self._screen: QScreen | None = None
         self._is_following = False
-        self.rate = told_rate(window.screen())
+        self.rate = refresh_rate(window.screen())
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -53,7 +53,7 @@ class DisplayRate(QObject):
         self._tell()
 
     def _tell(self, *_: object) -> None:
-        rate = told_rate(self._screen)
+        rate = refresh_rate(self._screen)
         if rate != self.rate:
             self.rate = rate
             self.changed.emit(rate)

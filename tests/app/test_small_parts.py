@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_fault_is_shown_and_its_details_are_written(tmp_path: Path) -> None:
-    """An exception that nobody handled becomes one line for a person, and a traceback in a file."""
+    """An unhandled exception becomes one line for a person, and a traceback in a file."""
     shown: list[str] = []
     remove = install_fault_handler(shown.append, tmp_path)
     try:
@@ -44,7 +44,7 @@ def raise_and_hook(problem: Exception) -> None:
         sys.excepthook(type(caught), caught, caught.__traceback__)
 
 
-def test_a_missing_qt_library_is_told_with_its_remedy() -> None:
+def test_a_missing_qt_library_is_named_with_its_remedy() -> None:
     """The message names the library and the command."""
     text = explain("libEGL.so.1: cannot open shared object file: No such file or directory")
     assert "got no libEGL.so.1" in text

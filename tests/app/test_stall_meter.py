@@ -1,4 +1,4 @@
-"""What `bench_ui` measures with: waits for others are told from own work and from sleep."""
+"""What `bench_ui` measures with: it distinguishes waiting for others from own work and from sleep."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def meter(qtbot: QtBot) -> Iterator[StallMeter]:
 
 
 def hold_the_lock() -> None:
-    """Sleep without giving Python's lock away, as no decent code does."""
+    """Sleep without releasing Python's lock."""
     ctypes.PyDLL(None).usleep(_HELD_MS * 1000)
 
 

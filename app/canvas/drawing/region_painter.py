@@ -25,7 +25,7 @@ _NO_NESTED_TITLE_BELOW, _NO_TITLE_BELOW = 0.38, 0.15
 
 @dataclass(frozen=True)
 class RegionAppearance:
-    """What changes about a box while its model stays: `target` is the branch that blocks are dragged over."""
+    """How a box appears at the moment: `target` is the branch that blocks are dragged over."""
 
     selected: bool = False
     target: str | None = None

@@ -34,7 +34,7 @@ def test_the_copy_of_a_copy_is_counted_on(patch: Patch) -> None:
 
 
 def test_a_paste_is_one_undo_step(patch: Patch) -> None:
-    """Undo takes all of it back."""
+    """Undo reverts all of it."""
     before = patch.nodes.copy()
     paste(patch, copied(patch, ["source", "scale"]), (100, 50))
     assert patch.nodes["source_2"].position == (100, 50)
@@ -84,7 +84,7 @@ def test_cut_removes_and_duplicate_adds(canvas: Canvas, hand: Hand, patch: Patch
 
 
 def test_pasting_prose_says_why_nothing_happens(canvas: Canvas) -> None:
-    """The canvas tells, and the patch is as it was."""
+    """The canvas says why, and the patch is as it was."""
     said: list[str] = []
     canvas.refused.connect(said.append)
     QGuiApplication.clipboard().setText("a shopping list")

@@ -1,4 +1,4 @@
-"""A right click asks for the menu of what lies under the pointer, which is selected first."""
+"""A right click selects what is under the pointer and asks for its menu."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def _ports(patch: Patch) -> list[PortRef]:
     ]
 
 
-def test_a_copy_of_the_patch_tells_what_a_move_would_say(patch: Patch) -> None:
+def test_a_copy_of_the_patch_says_why_a_move_is_refused(patch: Patch) -> None:
     """The answer is that of the edit itself, and the patch is left alone."""
     patch.connect(patch["inner"]["out"], patch["free"]["x"])
     heard: list[Change] = []

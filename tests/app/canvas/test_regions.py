@@ -244,7 +244,7 @@ def test_the_box_under_a_dragged_block_lights_up(hand: Hand) -> None:
 
 
 def test_escape_ends_a_drag_of_nodes(hand: Hand, patch: Patch) -> None:
-    """Everything is where it was, and the patch hears nothing."""
+    """Everything is where it was, and the patch gets no edit."""
     heard: list[Change] = []
     patch.subscribe(heard.append)
     before = box(hand, "loop")
@@ -344,7 +344,7 @@ def test_deleting_a_region_block_keeps_its_blocks(canvas: Canvas, hand: Hand, pa
 
 
 def test_a_title_of_its_own_is_shown_on_the_box(hand: Hand, patch: Patch) -> None:
-    """What kind of region it is stays told."""
+    """The kind of the region stays readable."""
     patch.rename("loop", "Sub-steps")
     model = hand.scene.regions.views["loop"].model
     assert (model.title, model.kind_title) == ("Sub-steps", "For")
@@ -376,7 +376,7 @@ def test_titles_are_legible_on_boxes_in_boxes(theme: Colours, kind: str) -> None
 
 
 def test_kinds_of_regions_differ_in_colour() -> None:
-    """In both themes no two of the four appearance the same."""
+    """In both themes no two of the four look the same."""
     for theme in (DARK, LIGHT):
         assert len({region_colours(kind, theme).line for kind in KINDS}) == len(KINDS)
 
@@ -399,7 +399,7 @@ def test_boxes_are_painted_at_every_zoom(canvas: Canvas, hand: Hand, patch: Patc
 # Scale
 
 
-def test_only_boxes_in_which_something_moved_are_laid_anew(
+def test_only_boxes_in_which_something_moved_are_laid_out_again(
     canvas: Canvas, hand: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In 1000 blocks in 50 regions, moves lay the boxes of what moved and those around, once for all in a turn."""

@@ -78,8 +78,8 @@ def test_a_parameter_has_a_port_exactly_while_it_is_driven(hand: Hand, patch: Pa
     assert [name for name, _ in view.ports] == ["x", "out"]
 
 
-def test_values_are_told_apart_from_buffers(patch: Patch) -> None:
-    """Numbers and switches have flows of their own, at the outputs and at the parameters that they drive."""
+def test_values_look_different_from_buffers(patch: Patch) -> None:
+    """Numbers and switches have kinds of their own, at the outputs and at the parameters that they drive."""
     patch.connect(VALUE, AMOUNT)
     patch.connect(UP, ON)
     wave, blend = node_view_model(patch, "wave"), node_view_model(patch, "blend")
@@ -263,7 +263,7 @@ def test_numbers_follow_the_reports(hand: Hand, patch: Patch, qtbot: QtBot) -> N
         assert tuple(port.model.live.text(hand.scene.values) for port in ports) == shown
 
 
-def test_only_numbers_that_changed_are_painted_anew(hand: Hand, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_numbers_that_changed_are_painted_again(hand: Hand, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report that shows the same digits paints nothing, and another number only its own place."""
     painted: list[QRectF] = []
     monkeypatch.setattr(NodeView, "update", lambda self, *area: painted.append(*area or (QRectF(),)))
@@ -332,7 +332,7 @@ def follow_and_release(hand: Hand, place: QPointF) -> None:
 # What it would cost
 
 
-def test_the_cost_is_told_before_a_connection_is_dropped(hand: Hand, patch: Patch) -> None:
+def test_the_cost_is_shown_before_a_connection_is_dropped(hand: Hand, patch: Patch) -> None:
     """Over what takes it; the same question is asked once, and what is replaced belongs to it."""
     patch.add("test_canvas.wave", node_id="other", position=(-240, 200))
     patch.connect(PortRef("other", "value"), STEPS)

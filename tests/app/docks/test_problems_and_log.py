@@ -1,4 +1,4 @@
-"""Problems lead to their node; the log tells what happened."""
+"""Problems lead to their node; the log says what happened."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_renamed_block_is_renamed_in_the_list(qtbot: QtBot, patch: Patch) -> N
 
 
 def test_no_problems_is_said(qtbot: QtBot) -> None:
-    """Without problems the list says so, and the count is told once for each change."""
+    """Without problems the list says so, and the count is emitted once for each change."""
     problems = Problems()
     qtbot.addWidget(problems)
     counts: list[tuple[int, int]] = []
@@ -91,7 +91,7 @@ def test_count_text() -> None:
     assert count_text(2, 1) == "2 errors, 1 warning"
 
 
-def test_the_log_tells_of_files_and_faults(qtbot: QtBot) -> None:
+def test_the_log_lists_files_and_faults(qtbot: QtBot) -> None:
     """A saved file and an error each make a line."""
     log = Log()
     qtbot.addWidget(log)

@@ -1,4 +1,4 @@
-"""The updates list tells why something was rebuilt, by whom, and what it cost."""
+"""The updates list says why something was rebuilt, by whom, and what it cost."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def updates(qtbot: QtBot) -> Updates:
     return made
 
 
-def test_a_row_tells_level_cause_author_frame_and_cost(updates: Updates) -> None:
+def test_a_row_shows_level_cause_author_frame_and_cost(updates: Updates) -> None:
     """Everything that a person asks after a rebuild stands in one row, with units."""
     updates.add(record(COLD, "connection a.out to b.x", source="undo"))
     assert texts(updates) == [["Cold", "connection a.out to b.x", "undo", "1,017", "3.00 ms", "200 µs"]]
@@ -56,7 +56,7 @@ def test_every_level_above_hot_is_listed() -> None:
 
 
 def test_an_empty_list_says_what_will_be_in_it(updates: Updates) -> None:
-    """There is a hint before the first update, and again once the list was cleared."""
+    """There is a hint before the first update, and again after the list is cleared."""
     assert updates.currentIndex() == 0
     assert "No rebuilds yet" in updates.hint
     updates.add(record())

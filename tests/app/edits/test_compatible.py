@@ -63,7 +63,7 @@ def test_the_best_end_is_the_required_one_of_the_same_type() -> None:
 
 
 def test_a_value_is_best_led_to_a_parameter_of_its_kind() -> None:
-    """A number goes to the first number, a yes or no to the first switch, and neither to what would build anew."""
+    """A number goes to the first number, a yes or no to the first switch, and neither to what would rebuild."""
     assert best_end(Blend, Wave.values_out["value"]) is Blend.parameters["amount"]
     assert best_end(Blend, Wave.values_out["up"]) is Blend.parameters["on"]
     assert best_end(Wave, Blend.parameters["on"]) is Wave.values_out["up"]

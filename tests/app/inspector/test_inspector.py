@@ -272,7 +272,7 @@ def test_a_removed_node_leaves_the_inspector(inspector: Inspector, patch: Patch)
 
 
 def test_the_title_renames_the_node(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
-    """Typing a title renames; typing the type's own title takes the name away again."""
+    """Typing a title renames; typing the type's own title removes the name again."""
     header = inspector._header
     assert header is not None
     for text, title in (("Volume", "Volume"), ("Every Parameter", "")):

@@ -71,7 +71,7 @@ def test_a_driven_parameter_shows_what_drives_it_and_its_value(
 
 
 def test_the_stored_value_comes_back(inspector: Inspector, patch: Patch) -> None:
-    """Disconnecting is one undo step, after which the parameter is what it was set to."""
+    """Disconnecting is one undo step, after which the parameter has the value that was set."""
     patch.connect(LFO, PortRef("a", "gain"))
     entries(inspector, "gain")["Disconnect"].trigger()
     row = inspector.row("gain")
@@ -136,7 +136,7 @@ def test_a_click_goes_to_what_drives(inspector: Inspector, patch: Patch, qtbot: 
 
 
 def test_several_nodes_are_driven_together(inspector: Inspector, patch: Patch) -> None:
-    """One edit for all that are selected, and what differs is said to."""
+    """One edit for all selected nodes; different values are marked as various."""
     patch.add("test_app.every_parameter", node_id="b", position=(400, 300))
     inspector.show_nodes(["a", "b"])
     entries(inspector, "gain")["Drive with > LFO\tlfo"].trigger()
@@ -148,7 +148,7 @@ def test_several_nodes_are_driven_together(inspector: Inspector, patch: Patch) -
     assert patch.connections == [] and not inspector.row("gain").is_driven
 
 
-def test_the_foot_tells_what_a_value_block_puts_out(inspector: Inspector, patch: Patch) -> None:
+def test_the_foot_shows_the_outputs_of_a_value_block(inspector: Inspector, patch: Patch) -> None:
     """As it tells what the buffers of other blocks hold."""
     inspector.show_nodes(["lfo"])
     nodes = {"lfo": NodeReport("value.lfo", NodeState.OK)}

@@ -46,8 +46,8 @@ def test_chrome_is_grey_in_three_steps(theme: Colours) -> None:
 
 
 @BOTH
-def test_what_flows_is_seen_on_the_canvas_and_is_no_warning(theme: Colours) -> None:
-    """Each flow has 3:1 contrast, a shape of its own, and a colour away from orange, red and green."""
+def test_kinds_of_ports_stand_out_and_are_no_warning(theme: Colours) -> None:
+    """Each kind of port has 3:1 contrast, a shape of its own, and a colour away from orange, red and green."""
     for style in PORT_STYLES.values():
         colour = QColor(style.colour(theme))
         assert contrast(style.colour(theme), theme.canvas) >= 3

@@ -61,7 +61,7 @@ def test_a_value_that_was_not_reported_is_a_dash() -> None:
 @pytest.mark.parametrize("name", ["lfo", "slider", "ramp", "random"])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 64.0), (5.0, 5.0)])
 def test_a_new_value_block_keeps_to_the_range_of_its_parameter(name: str, low: float, high: float) -> None:
-    """Whatever it gives in two hundred frames, nothing of it is cut off."""
+    """No value of two hundred frames is clipped."""
     block_type = default_catalogue().require(f"value.{name}")
     spec = ParameterSpec("gain", "float", low, "A gain.", low, high)
     block = block_type("new", spanning(block_type, spec, (low + high) / 2))
@@ -115,6 +115,6 @@ def test_tooltips_tell_the_last_value_and_what_drives() -> None:
         (EditCost(UpdateLevel.COLD, "", 3_100_000, at_most=True), "At most: rebuild, about 3.10 ms"),
     ],
 )
-def test_a_cost_is_told_in_words(cost: EditCost, text: str) -> None:
-    """The level, and how long it took of late where that is known."""
+def test_a_cost_is_written_in_words(cost: EditCost, text: str) -> None:
+    """The level, and how long recent updates of it took where that is known."""
     assert cost_text(cost) == text

@@ -9,7 +9,7 @@ from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
 
 
-def test_ports_show_what_flows() -> None:
+def test_ports_are_of_the_kind_that_flows() -> None:
     """Pixels in two dimensions are an image; other vectors, structs and numbers are told apart."""
     patch = Patch(Catalogue())
     found = {}
@@ -26,7 +26,7 @@ def test_ports_show_what_flows() -> None:
 
 
 def test_a_missing_type_becomes_a_placeholder_with_the_ports_its_connections_name(patch: Patch) -> None:
-    """Nothing of a patch is lost from visible because a block type is not installed."""
+    """Nothing of a patch is lost from sight because a block type is not installed."""
     into, out = PortRef("old", "input"), PortRef("old", "result")
     patch.restore(
         [

@@ -12,7 +12,7 @@ from engine.protocol.messages import BufferReport, NodeReport, NodeState
 from tests.app.sample_blocks import make_report
 
 
-def test_a_node_tells_its_type_state_time_and_kernels(patch: Patch) -> None:
+def test_a_node_tooltip_has_type_state_time_and_kernels(patch: Patch) -> None:
     """A tooltip names the block type and what it cost in the last frame."""
     report = make_report({"scale": NodeReport("test_canvas.scale", NodeState.OK, "", 420_000, 2)})
     text = node_tooltip(patch, "scale", report)
@@ -24,8 +24,8 @@ def test_a_node_tells_its_type_state_time_and_kernels(patch: Patch) -> None:
     ]
 
 
-def test_a_node_tells_the_region_it_lies_in(patch: Patch) -> None:
-    """The region block is called by its title, and the other branch is told."""
+def test_a_node_tooltip_names_its_region(patch: Patch) -> None:
+    """The region block is named by its title, with the other branch."""
     patch.restore(
         [NodeAdded(Node(id="old", type="foo.choice", title="Choose")), NodeRegionChanged("scale", "old.else", "")]
     )
@@ -36,7 +36,7 @@ def test_a_node_tells_the_region_it_lies_in(patch: Patch) -> None:
     assert "inside" not in node_tooltip(patch, "scale", None)
 
 
-def test_a_failed_node_tells_why(patch: Patch) -> None:
+def test_a_failed_node_says_why(patch: Patch) -> None:
     """The engine's message is part of the tooltip."""
     report = make_report(
         {"scale": NodeReport("test_canvas.scale", NodeState.ERROR, "x must be connected, got nothing")}
@@ -50,7 +50,7 @@ def test_a_missing_block_type_is_named(patch: Patch) -> None:
     assert "Block type foo.bar is not installed" in node_tooltip(patch, "old", None)
 
 
-def test_a_connection_tells_dtype_shape_and_bytes(patch: Patch) -> None:
+def test_a_connection_tooltip_has_dtype_shape_and_bytes(patch: Patch) -> None:
     """A connection says what flows through it, from the buffer of its source port."""
     connection = Connection(PortRef("source", "out"), PortRef("scale", "x"))
     report = make_report(buffers={"source.out": BufferReport("Particle", (100_000,), 3_200_000, 4_000_000)})
@@ -69,12 +69,12 @@ def test_a_connection_tells_dtype_shape_and_bytes(patch: Patch) -> None:
         ((3, 5), "f32, 3 × 5, 4 B"),
     ],
 )
-def test_allocated_bytes_are_told_only_when_they_differ(shape: tuple[int, ...], expected: str) -> None:
-    """What is allocated goes without saying when it is what is used."""
+def test_allocated_bytes_are_mentioned_only_when_they_differ(shape: tuple[int, ...], expected: str) -> None:
+    """The allocated size is only mentioned when it differs from the used size."""
     assert buffer_text(BufferReport("f32", shape, 4, 4)) == expected
 
 
-def test_an_input_tells_its_rule_its_help_and_what_arrives(patch: Patch) -> None:
+def test_an_input_tooltip_has_rule_help_and_what_arrives(patch: Patch) -> None:
     """An input's tooltip shows the buffer of the output that feeds it."""
     report = make_report(buffers={"source.out": BufferReport("f32", (64,), 256, 256)})
     assert port_tooltip(patch, PortRef("scale", "x"), report).splitlines() == [
@@ -91,7 +91,7 @@ def test_an_open_required_input_says_that_the_block_needs_it(patch: Patch) -> No
     assert port_tooltip(patch, PortRef("scale", "gain"), None).endswith("Not connected.")
 
 
-def test_an_output_tells_its_shape_rule(patch: Patch) -> None:
+def test_an_output_tooltip_has_its_shape_rule(patch: Patch) -> None:
     """Shape rules are visible without opening the block's source."""
     assert "output, shape same(x)" in port_tooltip(patch, PortRef("scale", "out"), None)
 

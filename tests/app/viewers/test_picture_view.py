@@ -1,4 +1,4 @@
-"""A picture keeps its proportions, zooms about the pointer and tells its pixels."""
+"""A picture keeps its proportions, zooms about the pointer and reports its pixels."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_picture_is_not_copied(view: PictureView) -> None:
     assert view.grab().toImage().pixelColor(100, 50) == QColor(200, 200, 200)
 
 
-def test_the_probe_tells_the_pixel_under_the_pointer(qtbot: QtBot, view: PictureView) -> None:
+def test_the_probe_reports_the_pixel_under_the_pointer(qtbot: QtBot, view: PictureView) -> None:
     """Position and value are those of the array; outside the picture there is none."""
     view.show_pixels(gradient(20, 10))
     move_pointer(view, QPoint(135, 25))

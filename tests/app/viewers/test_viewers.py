@@ -1,4 +1,4 @@
-"""Viewers ask for what they can show, tell pixels they do not hold, and save the whole picture."""
+"""Viewers ask for what they can show, report pixels that they don't hold, and save the whole picture."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def test_a_fitted_view_wants_what_fits_in_it(view: PictureView) -> None:
 def test_a_zoomed_view_wants_the_size_that_the_picture_has_on_the_screen(
     view: PictureView, scale: float, wanted: tuple[int, int] | None
 ) -> None:
-    """From actual pixels on, all of it."""
+    """From a scale of 1, every pixel."""
     view.show_pixels(gradient(200, 100), (500, 1000))
     view.zoom_to(scale, QPointF(10, 10))
     assert view.wanted_size == wanted
 
 
 def test_a_smaller_version_lies_where_the_whole_picture_would(view: PictureView) -> None:
-    """Size, scale and places are those of the whole one; its pixels are not told."""
+    """Size, scale and positions are those of the whole picture; its pixels are not reported."""
     view.show_pixels(gradient(100, 50), (500, 1000))
     assert view.picture_size == (1000, 500)
     assert view.scale == 0.2
@@ -100,7 +100,7 @@ def test_a_zoom_stays_when_versions_of_other_sizes_come(view: PictureView) -> No
 
 
 def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: Viewer) -> None:
-    """Only while it does not hold it; the answer is told, also when the pointer is on another by then."""
+    """Only while the viewer does not hold the pixel; the answer shows even if the pointer has moved on."""
     move_pointer(viewer.picture, viewer.picture.rect().center())
     point = viewer.picture.probe
     assert point is not None
@@ -118,7 +118,7 @@ def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: Viewer) -> None:
     assert viewer.probe_text == ""
 
 
-def test_a_viewer_tells_when_it_wants_something_else(qtbot: QtBot, viewer: Viewer) -> None:
+def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: Viewer) -> None:
     """Once for each change, and not for pictures like the last."""
     told: list[Viewing] = []
     viewer.viewing_changed.connect(lambda: told.append(viewer.viewing))
@@ -133,7 +133,7 @@ def test_a_viewer_tells_when_it_wants_something_else(qtbot: QtBot, viewer: Viewe
 
 
 @pytest.mark.parametrize(("width", "both"), [(600, True), (290, False)])
-def test_the_pixel_under_the_pointer_is_told_in_a_narrow_viewer_too(viewer: Viewer, width: int, both: bool) -> None:
+def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: Viewer, width: int, both: bool) -> None:
     """In place of size and zoom, which come back when the pointer goes."""
     viewer.resize(width, 200)
     viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
@@ -248,8 +248,8 @@ def test_saving_says_when_it_cannot_be_done(
     assert str(failed.args[0]).startswith("picture must be writable as an image: ")
 
 
-def test_the_bridge_tells_the_engine_at_most_once_a_display_frame(qtbot: QtBot) -> None:
-    """Who is looked at is told at once, and how with the next frame; several viewers share the pace."""
+def test_the_bridge_posts_to_the_engine_at_most_once_a_display_frame(qtbot: QtBot) -> None:
+    """Which viewers are seen is sent at once, how with the next frame; several viewers share the rate."""
     bridge, engine = Bridge(), FakeEngine(None, None)  # type: ignore[arg-type]  # it runs nothing
     bridge.set_engine(engine)  # type: ignore[arg-type]  # it answers as one
     bridge._timer.stop()

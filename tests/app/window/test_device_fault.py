@@ -1,4 +1,4 @@
-"""A kernel that ruins the device: the patch is told what happened where, and goes on in a fresh engine."""
+"""A kernel that ruins the device: the editor says what happened where, and the patch goes on in a fresh engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "wild.loom"
 
 
-def test_a_fault_is_told_and_the_engine_can_be_started_again(
+def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     qtbot: QtBot,
     real_window: MainWindow,
     file: Path,  # a fixture
@@ -69,7 +69,7 @@ def test_a_fault_is_told_and_the_engine_can_be_started_again(
     assert window.canvas._scene.nodes["wild"].appearance.state == "ok"
 
 
-def test_an_engine_that_cannot_start_is_told_in_the_same_place(
+def test_an_engine_that_cannot_start_is_shown_in_the_same_place(
     window: MainWindow, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The banner stays until a start succeeds."""

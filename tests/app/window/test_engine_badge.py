@@ -75,7 +75,7 @@ def test_frame_rate_starts_again_after_a_reset() -> None:
 
 
 def test_an_engine_that_stopped_answering_is_not_green(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a device failed no report comes: the badge must not go on saying that it runs."""
+    """After a device failure no report comes: the badge must not keep saying that it runs."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     badge.show_report(make_report(running=True))
@@ -109,7 +109,7 @@ def test_a_patch_in_which_nothing_changes_is_still(qtbot: QtBot, clock: list[flo
 
 
 def test_the_rate_is_that_of_launches(qtbot: QtBot, clock: list[float]) -> None:
-    """Of 60 frames a second in which every third is launched, 20 are told, with the time of a launched one."""
+    """Of 60 frames a second in which every third is launched, 20 are shown, with the time of a launched one."""
     badge = EngineBadge()
     qtbot.addWidget(badge)
     for frame in range(121):

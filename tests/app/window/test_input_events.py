@@ -67,7 +67,7 @@ def patch() -> Patch:
     return patch
 
 
-def test_the_window_tells_its_engine_of_the_mouse(window: Any, patch: Patch, qtbot: QtBot) -> None:
+def test_the_window_sends_the_mouse_to_its_engine(window: Any, patch: Patch, qtbot: QtBot) -> None:
     """Over the canvas, from the moment at which a block listens."""
     window.session.replace(patch)
     posted = window.session.engine.posted
@@ -86,7 +86,7 @@ def press(
 
 
 def test_nothing_is_watched_while_no_block_listens(desk: Desk, patch: Patch) -> None:
-    """A patch without such blocks costs no event a detour; the first one begins it and the last one ends it."""
+    """Without such blocks no event is filtered; the first one starts it and the last one ends it."""
     quiet = Patch()
     desk.inputs.set_patch(quiet)
     QTest.keyClick(desk.canvas, Qt.Key.Key_A)
@@ -135,7 +135,7 @@ def test_a_held_key_does_not_repeat(desk: Desk, patch: Patch) -> None:
 
 
 def test_a_key_is_let_go_whatever_it_is_called_by_then(desk: Desk, patch: Patch) -> None:
-    """Shift that is let go first makes another key of it for the system, but not for the patch."""
+    """Releasing Shift first makes it another key for the system, but not for the patch."""
     desk.inputs.set_patch(patch)
     press(desk.canvas, QEvent.Type.KeyPress, Qt.Key.Key_Exclam, scan_code=10, text="!")
     press(desk.canvas, QEvent.Type.KeyRelease, Qt.Key.Key_1, scan_code=10, text="1")
@@ -205,7 +205,7 @@ def test_many_moves_are_few_messages(desk: Desk, patch: Patch, qtbot: QtBot) -> 
 
 
 def test_buttons_count_from_press_to_release_wherever_that_is(desk: Desk, patch: Patch) -> None:
-    """A drag may end outside; a press elsewhere is none of the patch's."""
+    """A drag may end outside; a press elsewhere is no input of the patch."""
     desk.inputs.set_patch(patch)
     QTest.mousePress(desk.canvas, Qt.MouseButton.LeftButton, pos=QPoint(50, 25))
     assert desk.newest() == {"mouse.x": 0.5, "mouse.y": 0.5, "mouse.left": 1.0}
@@ -217,7 +217,7 @@ def test_buttons_count_from_press_to_release_wherever_that_is(desk: Desk, patch:
 
 
 def test_the_wheel_adds_up(desk: Desk, patch: Patch) -> None:
-    """One notch is 1, away from the person being more; what it stands at is told."""
+    """One notch is 1, positive away from the person; the total is sent."""
     desk.inputs.set_patch(patch)
     for angle in (120, 120, -60):
         point = QPointF(5, 5)

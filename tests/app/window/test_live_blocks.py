@@ -1,4 +1,4 @@
-"""The editor follows block files: it asks before it runs them, and shows each node as its file says now."""
+"""The editor follows block files: it asks before it runs them, and shows each node as its file defines it now."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_opening_a_patch_asks_once_about_its_blocks(
 
 
 def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, project: Project) -> None:
-    """By the menu; the nodes come to life where they are, and are placeholders again when it is taken back."""
+    """From the menu; the nodes come to life where they are, and become placeholders again when trust ends."""
     window.files.open_path(project.path)
     assert model(window, "scale").missing
     asked.trust = Trust.ONCE
@@ -106,7 +106,7 @@ def test_saving_elsewhere_says_where_the_blocks_are(
 
 
 def test_patches_with_the_same_blocks_follow_each_other(window: Any, asked: Asked, project: Project) -> None:
-    """Each has those beside it, though ids are the same; a file that is no patch leaves the present one its own."""
+    """Each patch has the blocks beside it, even with equal ids; opening a file that is no patch changes nothing."""
     other = Project(project.path.parent.parent / "other")
     asked.trust = Trust.ONCE
     for one in (project, other, project):
@@ -215,7 +215,7 @@ BUTTONS = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this
 def test_the_question_about_trust(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, answer: Trust
 ) -> None:
-    """It says what would run and where; who waves it away has not trusted."""
+    """It says what would run and where; dismissing it is no trust."""
     said: list[str] = []
 
     def press(box: QMessageBox) -> int:

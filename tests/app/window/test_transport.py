@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.commands.commands import NEEDS_ENGINE, PACINGS
-from app.qt.display_rate import USUAL_RATE, DisplayRate, told_rate
+from app.qt.display_rate import USUAL_RATE, DisplayRate, refresh_rate
 from app.qt.gc_timer import GcTimer
 from app.window.transport import format_clock, pacing_text, pacing_tooltip
 from engine.diagnostics import error
@@ -60,18 +60,18 @@ def test_the_patchs_time_is_written_as_a_clock(seconds: float, text: str) -> Non
     ],
 )
 def test_the_chooser_says_what_is_chosen(pacing: Pacing, text: str, tooltip: str) -> None:
-    """Shortly on the button, wholly in its tooltip."""
+    """In short on the button, in full in its tooltip."""
     assert (pacing_text(pacing), pacing_tooltip(pacing)) == (text, tooltip)
 
 
 @pytest.mark.parametrize("told", [None, 0.0, -1.0])
-def test_a_screen_that_tells_nothing_shows_the_usual_rate(told: float | None) -> None:
+def test_a_screen_that_reports_no_rate_counts_as_60(told: float | None) -> None:
     """Offscreen ones and some virtual machines do."""
-    assert told_rate(None if told is None else FakeScreen(told)) == USUAL_RATE  # type: ignore[arg-type]  # looks like one
+    assert refresh_rate(None if told is None else FakeScreen(told)) == USUAL_RATE  # type: ignore[arg-type]  # looks like one
 
 
 def test_the_display_rate_follows_the_window_to_another_screen(qtbot: QtBot) -> None:
-    """And a screen that changes its rate; a screen that was left says nothing any more."""
+    """And a screen that changes its rate; a screen that was left no longer counts."""
     window = QWidget()
     qtbot.addWidget(window)
     follower, rates = DisplayRate(window), list[float]()

@@ -102,7 +102,7 @@ def test_the_title_names_the_file_and_marks_changes(qtbot: QtBot, opened: MainWi
 
 
 def test_undo_and_redo_name_what_they_do(qtbot: QtBot, opened: MainWindow) -> None:
-    """The menu says what will be taken back."""
+    """The menu says what will be undone."""
     undo, redo = opened.actions_by_id["undo"], opened.actions_by_id["redo"]
     qtbot.waitUntil(lambda: not undo.isEnabled())
     patch_of(opened).set("every", gain=2.0)
@@ -234,7 +234,7 @@ def test_closed_docks_stay_closed(opened: MainWindow, file: Path) -> None:
 
 
 def test_viewers_are_listed_in_the_view_menu(opened: MainWindow) -> None:
-    """A closed viewer can be had back from the menu."""
+    """A closed viewer can be opened again from the menu."""
     menu = opened.actions_by_id.menus["viewers"]
     opened.viewers.docks["screen"].close()
     menu.aboutToShow.emit()
@@ -429,7 +429,7 @@ def test_restarting_the_engine_keeps_the_patch(opened: MainWindow) -> None:
 
 
 def observed(engine: FakeEngine) -> set[str] | None:
-    """The viewers that the engine was told of last; None before that."""
+    """The viewers that the engine was last asked for; None before that."""
     told = [message for message in engine.posted if isinstance(message, Observe)]
     return set(told[-1].viewers) if told else None
 
@@ -475,7 +475,7 @@ def test_without_a_viewer_the_dock_says_how_to_get_one(opened: MainWindow) -> No
 
 
 def test_a_minimised_window_asks_for_nothing(qtbot: QtBot, opened: MainWindow) -> None:
-    """Nobody sees it, so no picture is read back and no timer runs."""
+    """It can't be seen, so no picture is read back and no timer runs."""
     qtbot.waitUntil(lambda: observed(engine_of(opened)) == {"screen"})
     opened.showMinimized()
     qtbot.waitUntil(lambda: not opened.bridge.is_polling)
