@@ -1,6 +1,6 @@
-"""Warploom's engine: patches, the compiler that makes them one CUDA graph, and the devices that run it.
+"""Warploom's engine: patches, the compiler that turns them into one CUDA graph, and the devices that run it.
 
-Each name is imported when it is first used: to import one module of the engine, such as its errors, loads no other.
+Names are imported when they are first used, so importing one module of the engine, such as its errors, loads no other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'engine' has no attribute {name!r}")
     found: object = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = found  # so that this is asked once
+    globals()[name] = found  # the next access finds it there
     return found
 
 

@@ -1,4 +1,4 @@
-"""What Warploom tells a person when something is wrong, and the exceptions that carry it."""
+"""Diagnostics, which tell a person what is wrong, and the exceptions that Warploom raises."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Severity(StrEnum):
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     """One problem, with the place where it can be mended.
 
-    `message` says what must hold and what was found; `expected` and `found` name the two alone, in a few words, where
-    that makes sense; `remedy` what to do; `file` and `line` point into a kernel or a patch file when the problem is
+    `message` says what must hold and what was found; `expected` and `found` give the two alone, in a few words, where
+    that makes sense; `remedy` says what to do. `file` and `line` point into a kernel or a patch file if the problem is
     there.
     """
 
@@ -51,7 +51,7 @@ def warning(message: str, **place: str | int | None) -> Diagnostic:
 
 
 class WarploomError(Exception):
-    """Base of every error that Warploom raises on purpose; its text is meant for a person."""
+    """Base class of the errors that Warploom raises on purpose; the text is meant for a person."""
 
 
 class PatchError(WarploomError):
@@ -71,7 +71,7 @@ class KernelError(WarploomError):
 
 
 class TranslatorBug(KernelError):
-    """Warploom itself failed on a kernel with which nothing may be wrong."""
+    """Warploom itself failed on a kernel that may be correct."""
 
 
 class DeviceError(WarploomError):
@@ -79,10 +79,10 @@ class DeviceError(WarploomError):
 
 
 class KernelFault(DeviceError):
-    """A kernel was ended: it did something that is not allowed, or it was stopped.
+    """A kernel was aborted: it did something that is not allowed, or it was stopped.
 
-    `ptx_line`, `source_file` and `source_line` say where, when that is known; `thread` and `thread_block` are
-    positions in their thread block and grid; `address` is the one used by a bad access, else None.
+    `ptx_line`, `source_file` and `source_line` say where, if that is known; `thread` and `thread_block` are positions
+    in the thread block and the grid; `address` is that of a bad access, otherwise None.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class KernelFault(DeviceError):
 
 
 class GraphValidationError(WarploomError):
-    """The patch cannot become a graph; `errors` holds one diagnostic for each reason, `warnings` what else was seen."""
+    """The patch cannot become a graph; `errors` holds one diagnostic for each reason, `warnings` the other findings."""
 
     def __init__(self, errors: Sequence[Diagnostic], warnings: Sequence[Diagnostic] = ()) -> None:
         super().__init__("; ".join(str(item) for item in errors))

@@ -1,4 +1,4 @@
-"""Figures for reading: rounded to three digits, with the unit that fits."""
+"""Numbers as text for people: rounded to three digits, with the unit that fits."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ def format_bytes(size: int) -> str:
         if value < 1000 or unit == "TB":
             break
     return f"{three_digits(value)} {unit}"
-
-
-# How numbers are written for people: rounded to what is known, with their unit.
 
 
 def format_time(time_ns: float) -> str:

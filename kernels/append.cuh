@@ -1,7 +1,7 @@
 #pragma once
 
-// Put `value` into an append buffer: at the next free place, or nowhere when all `capacity` places are taken. Returns
-// whether it found a place. `counter` ends up with how many elements wanted one, which is how the overflow is noticed.
+// Appends `value` to an append buffer unless its `capacity` is exhausted, and returns whether it did. `counter` ends up
+// with the number of calls, which shows an overflow.
 template <typename T> __device__ bool append(T* data, unsigned* counter, unsigned capacity, const T& value)
 {
     unsigned place = atomicAdd(counter, 1u);

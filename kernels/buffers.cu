@@ -1,10 +1,10 @@
-// Blocks on buffers of any element type: choose, constant, convert, count up, copy what is not contiguous.
+// Kernels on buffers of any element type: select, constant, convert, positions, copies of strided buffers.
 #include "elements.cuh"
 
 // True when an axis has no gaps: `dense` elements lie between two of its positions.
 __device__ inline bool is_dense(int size, long long stride, long long dense) { return size == 1 || stride == dense; }
 
-// Copies a buffer of up to four axes, whose neighbours are `stride` elements apart, to one without gaps; axis 0 is the
+// Copies a strided buffer of up to four axes to a contiguous one; strides are in elements, and axis 0 is the
 // last one. One thread an element.
 extern "C" __global__ void copy_strided(
     const void* source,
@@ -22,7 +22,7 @@ extern "C" __global__ void copy_strided(
     if (i >= count) return;
     const int rows = size0 * size1, planes = rows * size2;
     long long from = i;
-    // Divisions cost more than all the rest, so what has no gaps does without.
+    // Divisions cost more than all the rest, so contiguous buffers are copied without.
     if (!is_dense(size0, stride0, 1) || !is_dense(size1, stride1, size0) || !is_dense(size2, stride2, rows) ||
         !is_dense(count / planes, stride3, planes))
         from = i / planes * stride3 + i % planes / rows * stride2 + i % rows / size0 * stride1 + i % size0 * stride0;
@@ -55,14 +55,14 @@ extern "C" __global__ void constant(void* out, unsigned int type, double value, 
 extern "C" __global__ void convert(const void* x, unsigned int x_type, void* out, unsigned int type, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    // Between whole numbers of 64 bits a double would lose the lowest; those wrap around, as in C.
+    // A double would lose the lowest bits of 64-bit whole numbers; those wrap around, as in C.
     if ((x_type | type) & (ELEMENT_FLOAT | ELEMENT_BOOLEAN))
         put_number(out, type, i, number_at(x, x_type, i));
     else
         put_whole(out, type, i, whole_at(x, x_type, i));
 }
 
-// `inner` is the number of elements that share a position along the axis, `size` that of positions.
+// `inner` consecutive elements share a position along the axis, which has `size` positions.
 extern "C" __global__ void positions(unsigned int* __restrict__ out, int size, int inner, int count) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) out[i] = i / inner % size;

@@ -8,7 +8,7 @@ __device__ inline float luminance(float4 color) {
     return 0.2126f * color.x + 0.7152f * color.y + 0.0722f * color.z;
 }
 
-// The sRGB curve (IEC 61966-2-1) without powf, which would cost more than all else in a display kernel. Above the linear
+// The sRGB curve (IEC 61966-2-1) without powf, which would cost more than the rest of a display kernel. Above the linear
 // toe it is a minimax fit over powers of x that square roots give; it is off by at most 0.01 of an 8-bit step.
 __device__ inline float encode_srgb(float x) {
     const float root = sqrtf(x);
@@ -18,7 +18,7 @@ __device__ inline float encode_srgb(float x) {
     return x <= 0.0031308f ? 12.92f * x : curve;
 }
 
-// 2^stops, for stops in -126..127. Every pixel works it out again, so it is a few multiplications and no library call: the
+// 2^stops, for stops in -126..127. Every pixel computes it, so it is a few multiplications and no library call: the
 // Taylor series about the nearest whole number, whose power of two goes straight into the exponent. Good to 2e-7.
 __device__ inline float gain_of(float stops) {
     const float whole = floorf(stops + 0.5f);
@@ -30,7 +30,7 @@ __device__ inline float gain_of(float stops) {
 
 __device__ inline unsigned char to_byte(float x) { return static_cast<unsigned char>(saturate(x) * 255.0f + 0.5f); }
 
-// Linear RGBA, of which what lies outside 0..1 is cut off, to an sRGB pixel.
+// Linear RGBA, clamped to 0..1, to an sRGB pixel.
 __device__ inline uchar4 to_pixel(float4 color) {
     return {
         to_byte(encode_srgb(saturate(color.x))),

@@ -1,4 +1,4 @@
-// Conditions of regions, and fills of what a skipped region leaves. The first five kernels are launched as one thread each.
+// Conditions of regions, and fills of the outputs of skipped regions. The first five kernels run as one thread each.
 
 #include "elements.cuh"
 

@@ -1,12 +1,12 @@
 #pragma once
 
 // Call `work(i)` for each `i` below `*count`, and below `capacity` whatever `*count` says; without a count (null), for
-// each below `capacity`. The grid may have any size: a thread that is done with one element goes on to the one that is
-// as far away as the grid has threads. A block that launches its kernel with `count=` gets as many thread blocks as run
-// at once, so that the launch costs what the count says and not what the capacity is.
+// each below `capacity`. It is a grid-stride loop, so the grid may have any size. A block that launches its kernel with
+// `count=` gets as many thread blocks as run at once, so the cost of the launch follows from the count and not from the
+// capacity.
 //
 // Thread blocks go from round to round as a whole, which a CPU can run as loops over their threads. `work` must not call
-// `__syncthreads`: in the last round not all threads are in it.
+// `__syncthreads`: in the last round some threads don't take part.
 template <typename Work>
 __device__ void for_each_counted(const unsigned* count, unsigned capacity, const Work& work)
 {

@@ -1,8 +1,8 @@
 // Linear images to sRGB pixels, for the screen and for files.
 #include "color.cuh"
 
-// Values up to 1 - roll_off stay as they are; above, they approach 1 without reaching it. Free of branches, which would
-// cost more than the few operations they spare.
+// Values up to 1 - roll_off stay as they are; above, they approach 1 without reaching it. Without branches, which would
+// cost more than the few operations they save.
 __device__ inline float roll_off_highlights(float x, float roll_off) {
     const float knee = 1.0f - roll_off;
     const float excess = fmaxf(x - knee, 0.0f);

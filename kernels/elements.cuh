@@ -1,4 +1,4 @@
-// Elements of a type that only the launch knows. A block passes `build.element_type(port)`, a number that holds the size
+// Elements whose type is only known at launch. A block passes `build.element_type(port)`, a number that holds the size
 // of an element in bytes in its low 16 bits, and above them what kind of number it is.
 #pragma once
 
@@ -48,7 +48,7 @@ __device__ inline float half_to_float(unsigned short bits) {
     return value;
 }
 
-// A number as a double: exact, but for whole numbers beyond 2^53.
+// A number as a double: exact except for whole numbers beyond 2^53.
 __device__ inline double number_at(const void* data, unsigned int type, size_t index) {
     if (type & ELEMENT_FLOAT) {
         switch (type & ELEMENT_SIZE) {
@@ -81,15 +81,15 @@ __device__ inline unsigned short brain_bits(float value) {
     return static_cast<unsigned short>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
 
-// An f32 that rounds further as the double would: cut towards 0, with an odd last bit when that lost something.
+// An f32 that rounds further as the double would: truncated, with the last bit set if that was inexact.
 __device__ inline float to_odd(double value) {
     const float cut = __double2float_rz(value);
     const bool is_exact = cut == value || value != value || fabs(value) > 3.4028234663852886e38;
     return is_exact ? static_cast<float>(value) : __uint_as_float(__float_as_uint(cut) | 1u);
 }
 
-// A number into an element: floats are rounded to nearest, whole numbers cut towards 0 and to the type's range; NaN
-// becomes 0 there. A boolean says whether the number is not 0.
+// Writes a number to an element: floats are rounded to nearest, whole numbers truncated and clamped to the type's range;
+// NaN becomes 0 there. A boolean says whether the number is not 0.
 __device__ inline void put_number(void* data, unsigned int type, size_t index, double value) {
     const unsigned int size = type & ELEMENT_SIZE;
     if (type & ELEMENT_FLOAT) {
@@ -127,7 +127,7 @@ __device__ inline void put_number(void* data, unsigned int type, size_t index, d
     put_whole(data, type, index, whole);
 }
 
-// One element as bytes, in words as wide as both addresses and its size allow.
+// Copies one element as bytes, in words as wide as both addresses and its size allow.
 template <typename Word> __device__ inline void copy_words(void* target, const void* source, unsigned int size) {
     for (unsigned int i = 0; i < size / sizeof(Word); ++i) static_cast<Word*>(target)[i] = static_cast<const Word*>(source)[i];
 }

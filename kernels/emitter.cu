@@ -49,8 +49,8 @@ __device__ inline Particle born(const Nozzle& nozzle, float life, long long numb
 }
 
 // One thread a slot. Numbers floor(time * rate) up to floor((time + time_step) * rate) are born in this frame.
-// Time is counted in frames, in double: one frame's end is then exactly the next one's start, and no number is left out or
-// born twice, as rounded times would have it; and it still counts right after hours.
+// Time is counted in frames, in double: one frame's end is exactly the next one's start, so no number is skipped or born
+// twice by rounding, even after hours.
 extern "C" __global__ void emit_particles(
     Particle* __restrict__ particles,
     const Frame* __restrict__ frame,
@@ -81,8 +81,8 @@ extern "C" __global__ void emit_particles(
     const double birth = fmax(number / static_cast<double>(rate), time);
     const Nozzle nozzle = {radius, height, jets, turn, lean, spread, speed, swirl};
     Particle particle = born(nozzle, life, number, birth, key);
-    // It is born within the frame, not at its start. Integration adds a whole time step, so take away what is too much:
-    // without this, particles leave in puffs, one a frame.
+    // It is born within the frame, not at its start. Integration adds a whole time step, so subtract the excess:
+    // otherwise particles leave in puffs, one a frame.
     const float too_early = static_cast<float>(birth - time);
     particle.age = -too_early;
     particle.position = particle.position - particle.velocity * too_early;

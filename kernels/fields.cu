@@ -20,7 +20,7 @@ extern "C" __global__ void heat_edges(
         *here = right;
 }
 
-// Each inner point becomes the mean of its four neighbours, each sum rounded by itself. `change` is the largest one;
+// Each inner point becomes the mean of its four neighbours, each sum rounded by itself. `change` is the largest change;
 // floats that are not negative compare as their bits do, and a NaN is larger than all.
 extern "C" __global__ void jacobi_step(
     const float* __restrict__ u, float* __restrict__ next, unsigned int* __restrict__ change, int width, int height) {
@@ -72,7 +72,7 @@ extern "C" __global__ void wave_height(
     if (i < count) heights[i] += velocities[i];
 }
 
-// Pushes the field down in a round spot with a soft edge. Where, follows from the number of drops so far.
+// Pushes the field down in a round spot with a soft edge, at a place that follows from the number of drops so far.
 extern "C" __global__ void drop(
     float* __restrict__ field,
     const unsigned int* __restrict__ number,
@@ -92,10 +92,10 @@ extern "C" __global__ void drop(
     if (soft > 0.0f) field[static_cast<size_t>(y) * width + x] -= strength * soft * soft;
 }
 
-// One thread in all, after the drop.
+// A single thread, after the drop.
 extern "C" __global__ void count_drop(unsigned int* number) { ++*number; }
 
-// One thread in all: 1 at the first of each `period` calls, else 0.
+// A single thread: 1 at the first of each `period` calls, else 0.
 extern "C" __global__ void every(unsigned int* calls, unsigned int* due, int period) {
     *due = *calls % static_cast<unsigned int>(period) == 0;
     *calls = (*calls + 1) % static_cast<unsigned int>(period);

@@ -1,4 +1,4 @@
-// What changes particles' velocities.
+// Forces that change particles' velocities.
 #include "frame.cuh"
 #include "particle.cuh"
 #include "vector.cuh"
@@ -54,7 +54,7 @@ extern "C" __global__ void apply_forces(
     const float3 toward = float3{0.0f, attractor_height, 0.0f} - position;
     acceleration = acceleration + toward * (attraction * rsqrtf(dot(toward, toward) + 0.25f));
 
-    // Drag draws towards the air's velocity, exactly: this stays stable for any drag and time step.
+    // The exact solution for drag towards the air's velocity, which is stable for any drag and time step.
     const float3 air = {wind_x, 0.0f, wind_z};
     const float kept = expf(-drag * time_step);
     particles[i].velocity = air + (velocity + acceleration * time_step - air) * kept;

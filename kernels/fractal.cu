@@ -1,5 +1,5 @@
 // Escape-time fractals, a few iterations at a time. Each operation is rounded by itself (no fused multiply-add), so that
-// every device counts the same.
+// every device computes the same counts.
 #include "palette.cuh"
 
 // A point is (z real, z imaginary, c real, c imaginary). The grid of points has its middle at the centre; `step` is the
@@ -22,8 +22,8 @@ extern "C" __global__ void begin_points(
     counts[i] = 0;
 }
 
-// z becomes z * z + c, `steps` times or until |z| > 2; `counts` is how often it did, `most` ends it. `active` is how many
-// points go on after that.
+// z becomes z * z + c, `steps` times or until |z| > 2; `counts` holds the iterations so far, at most `most`. `active` is the
+// number of points that continue.
 extern "C" __global__ void mandelbrot_step(
     float4* __restrict__ points,
     unsigned int* __restrict__ counts,
@@ -60,8 +60,8 @@ extern "C" __global__ void mandelbrot_step(
 }
 
 // The count, made smooth by how far outside the last point fell (Linas Vepstas, "Renormalizing the Mandelbrot escape"),
-// runs through a ramp there and back; what never escaped is black. The formula wants points far outside, so those that
-// escaped go on a little.
+// runs through a ramp there and back; points that never escaped are black. The formula needs points far outside, so
+// those that escaped are iterated a little further.
 extern "C" __global__ void color_escape(
     const float4* __restrict__ points,
     const unsigned int* __restrict__ counts,

@@ -1,4 +1,4 @@
-// What every kernel may know of the present frame. A block passes it with `build.frame`.
+// The present frame, for any kernel. A block passes it with `build.frame`.
 #pragma once
 
 struct Frame {

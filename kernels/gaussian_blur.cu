@@ -1,5 +1,5 @@
 // Separable Gaussian blur. Beyond the edge the nearest pixel counts.
-// The weights are made once a frame, since every pixel needs the same ones.
+// The weights are computed once a frame, since every pixel needs the same ones.
 #include "vector.cuh"
 
 __device__ inline int blur_radius(float sigma, int capacity) {

@@ -1,4 +1,4 @@
-// Moves particles on by one time step, and lets them grow older.
+// Moves particles by one time step and increases their age.
 #include "frame.cuh"
 #include "particle.cuh"
 #include "vector.cuh"

@@ -1,4 +1,4 @@
-// Two images into one. The second may have another size: it is laid on at the top left, its edge goes on beyond it.
+// Blends two images. The second may have another size: it lies at the top left, and its border pixels extend beyond it.
 #include "vector.cuh"
 
 extern "C" __global__ void mix(

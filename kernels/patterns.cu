@@ -1,4 +1,4 @@
-// Images made from nothing.
+// Generated images.
 #include "frame.cuh"
 #include "random.cuh"
 #include "vector.cuh"

@@ -1,5 +1,5 @@
-// One number from many. First each thread block works through its share, then one thread block through their results; the
-// order is always the same, and so is the sum.
+// Reductions. First each thread block reduces its share, then one thread block reduces their results; the order is always
+// the same, and so is the sum.
 #include "elements.cuh"
 
 constexpr int THREADS = 256;

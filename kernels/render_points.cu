@@ -23,7 +23,7 @@ __device__ inline float ramp_of(Light light) {
     return static_cast<float>(static_cast<unsigned int>(light >> 32)) / fmaxf(sum, 1.0f);
 }
 
-// One thread in all: what every particle needs of the camera is worked out once.
+// A single thread: computes once what every particle needs of the camera.
 extern "C" __global__ void place_camera(
     Camera* __restrict__ camera,
     const Frame* __restrict__ frame,
@@ -38,7 +38,7 @@ extern "C" __global__ void place_camera(
     *camera = orbit_camera(orbit + spin * frame->time, elevation, distance, height, field_of_view, image_height);
 }
 
-// A point of light, added up in the pixels that it covers.
+// Adds a point of light to the pixels that it covers.
 __device__ inline void splat(
     const Particle particle,
     const Camera* __restrict__ camera,
@@ -88,7 +88,7 @@ __device__ inline void splat(
     }
 }
 
-// One thread a particle, and further ones where there are fewer threads. `wanted` says how many to draw, where it is given.
+// One thread a particle, or several particles if there are fewer threads. `wanted`, if given, says how many to draw.
 extern "C" __global__ void splat_points(
     const Particle* __restrict__ particles,
     const unsigned int* __restrict__ wanted,
@@ -106,7 +106,7 @@ extern "C" __global__ void splat_points(
     });
 }
 
-// One thread a cell: the mean light of its pixels, in colour. What is very bright counts less, or a few pixels would
+// One thread a cell: the mean light of its pixels, in colour. Very bright light counts less, or a few pixels would
 // flood their surroundings.
 extern "C" __global__ void gather_glow(
     const Light* __restrict__ lights,
@@ -165,8 +165,8 @@ __device__ inline float4 glow_at(const float4* __restrict__ glow, int column, fl
     return upper + (lower - upper) * (v - top);
 }
 
-// One thread for the pixels of a row that lie between the centres of two glow cells: what they share, the glow to either
-// side above all, is then loaded and worked out once for GLOW_CELL pixels.
+// One thread for the pixels of a row between the centres of two glow cells: what they share, mainly the glow to either
+// side, is loaded and computed once for GLOW_CELL pixels.
 extern "C" __global__ void develop_picture(
     const Light* __restrict__ lights,
     const float4* __restrict__ glow,

@@ -1,4 +1,4 @@
-// A viewer's picture, made as small as it is shown: what the engine reads back is no larger than what a person sees.
+// Downscales a viewer's picture to the size at which it is shown, so that the engine reads back no more than that.
 
 __device__ inline float squared(unsigned char value) { return static_cast<float>(value) * static_cast<float>(value); }
 
@@ -6,10 +6,10 @@ __device__ inline unsigned char root(float square) { return static_cast<unsigned
 
 // One thread a pixel of the small picture: the mean over the area that it covers, where pixels at the edge count by the
 // part that lies inside. Colours are sRGB, whose squares are close to linear light, so a bright point keeps its light and
-// an even area its value; alpha is averaged as it is. A position is counted in parts of a pixel, `small_width` of them
-// across and `small_height` down, which makes all weights whole numbers; from the first pixel of the area on they are
-// small ones. The source's neighbours are `row` and `column` elements apart. One pixel more than the small picture has is
-// written behind it: that at `probe`. Rows beyond what a grid may have are done by the threads before them.
+// an even area its value; alpha is averaged as it is. Positions are counted in fractions of a pixel, `small_width` of them
+// across and `small_height` down, relative to the first pixel of the area, which makes all weights small whole numbers.
+// The source's strides are `row` and `column`, in elements. The pixel at `probe` is written behind the small picture. Rows
+// beyond the limit of a grid are done by the threads of earlier rows.
 extern "C" __global__ void reduce_picture(
     const uchar4* __restrict__ picture,
     uchar4* __restrict__ small,

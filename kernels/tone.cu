@@ -1,7 +1,7 @@
 // Adjustments of single pixels.
 #include "color.cuh"
 
-// Contrast turns about middle grey: 18 % reflectance stays what it is.
+// Contrast pivots on middle grey: 18 % reflectance is unchanged.
 __device__ inline float adjust_tone(float x, float gain, float contrast, float inverse_gamma) {
     const float middle_grey = 0.18f;
     const float contrasted = fmaxf((x * gain - middle_grey) * contrast + middle_grey, 0.0f);

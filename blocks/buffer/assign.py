@@ -1,7 +1,5 @@
 """buffer.assign: new contents for a buffer."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Out, any_type, port
 
 

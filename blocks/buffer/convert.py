@@ -1,7 +1,5 @@
 """buffer.convert: the same numbers in another type."""
 
-from __future__ import annotations
-
 from blocks.buffer.element_types import NUMBERS
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 

@@ -1,7 +1,5 @@
 """buffer.copy: the same contents in another buffer."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
 
 

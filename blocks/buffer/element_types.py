@@ -1,7 +1,5 @@
 """The element types that blocks let a person choose, by name."""
 
-from __future__ import annotations
-
 from engine.api import (
     bf16,
     boolean,

@@ -1,7 +1,5 @@
 """buffer.fill: a buffer of one value."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 
 

@@ -1,7 +1,5 @@
 """buffer.frame_delay: what a buffer held a frame ago."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
 
 

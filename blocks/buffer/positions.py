@@ -1,7 +1,5 @@
 """buffer.positions: where each element is."""
 
-from __future__ import annotations
-
 import math
 
 from blocks.buffer.shape_text import shape_rule, whole_numbers

@@ -1,7 +1,5 @@
 """buffer.reinterpret: the same bytes as elements of another type, without a copy."""
 
-from __future__ import annotations
-
 from blocks.buffer.element_types import ELEMENTS
 from engine.api import Block, BlockBuilder, In, Out, ReinterpretView, any_type, param, port
 

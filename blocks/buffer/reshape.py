@@ -1,7 +1,5 @@
 """buffer.reshape: the same elements in another shape, without a copy."""
 
-from __future__ import annotations
-
 from blocks.buffer.shape_text import whole_numbers
 from engine.api import Block, BlockBuilder, In, Out, ReshapeView, any_type, param, port
 

@@ -1,7 +1,5 @@
 """Lists of whole numbers that people type: shapes and orders of axes."""
 
-from __future__ import annotations
-
 from engine.diagnostics import PatchError
 
 

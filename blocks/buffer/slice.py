@@ -1,7 +1,5 @@
 """buffer.slice: a part of a buffer, without a copy."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Out, SliceView, any_type, param, port
 
 

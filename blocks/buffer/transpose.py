@@ -1,7 +1,5 @@
 """buffer.transpose: the axes in another order, without a copy."""
 
-from __future__ import annotations
-
 from blocks.buffer.shape_text import whole_numbers
 from engine.api import Block, BlockBuilder, In, Out, TransposeView, any_type, param, port
 

@@ -1,7 +1,5 @@
 """control.every: a condition that holds every so many times."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, Kernel, Out, param, port, u32
 
 

@@ -1,7 +1,5 @@
 """control.for: a part of the patch that runs a number of times."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Out, any_type, describe_for, param, port, u32
 
 

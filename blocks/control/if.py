@@ -1,7 +1,5 @@
 """control.if: a part of the patch that runs only when something holds."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, port
 
 

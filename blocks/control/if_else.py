@@ -1,7 +1,5 @@
 """control.if_else: one of two parts of the patch."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, port
 
 

@@ -1,7 +1,5 @@
 """control.select: one of two buffers."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 
 

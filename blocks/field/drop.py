@@ -1,7 +1,5 @@
 """field.drop: a drop falls on a surface."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u32
 
 

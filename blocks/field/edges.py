@@ -1,7 +1,5 @@
 """field.edges: values along the edge of a field."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 

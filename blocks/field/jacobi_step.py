@@ -1,7 +1,5 @@
 """field.jacobi_step: every point becomes the mean of its neighbours."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 

@@ -1,7 +1,5 @@
 """field.wave_step: waves on a surface go on by one step."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 

@@ -1,7 +1,5 @@
 """fractal.mandelbrot_step: some iterations of z * z + c."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32
 
 

@@ -1,7 +1,5 @@
 """fractal.points: the part of the complex plane that a fractal is computed for."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port, u32
 
 

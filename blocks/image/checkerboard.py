@@ -1,7 +1,5 @@
 """image.checkerboard: a test pattern."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 

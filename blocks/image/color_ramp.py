@@ -1,7 +1,5 @@
 """image.color_ramp: values as colours."""
 
-from __future__ import annotations
-
 from blocks.image.palettes import PALETTES
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 

@@ -1,7 +1,5 @@
 """image.gaussian_blur: a soft image."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 MAX_SIGMA = 20.0

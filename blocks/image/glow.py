@@ -1,7 +1,5 @@
 """image.glow: light around what is bright."""
 
-from __future__ import annotations
-
 from blocks.image.gaussian_blur import GaussianBlur
 from blocks.image.mix import Mix
 from engine.api import Composite, CompositeBuilder

@@ -1,7 +1,5 @@
 """image.gradient: one colour into another."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 

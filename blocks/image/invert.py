@@ -1,7 +1,5 @@
 """image.invert: turn light into dark: a negative."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 

@@ -1,7 +1,5 @@
 """image.mix: two images into one."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 #: The kernel knows them by their place in this list.

@@ -1,6 +1,4 @@
 """The colour ramps that a person can choose."""
 
-from __future__ import annotations
-
 #: `kernels/palette.cuh` knows them by their places.
 PALETTES = ("ember", "aurora", "ice")

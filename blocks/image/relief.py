@@ -1,7 +1,5 @@
 """image.relief: heights as a lit surface."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 

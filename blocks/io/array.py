@@ -1,7 +1,5 @@
 """io.array: a numpy array as a buffer."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from engine.api import Block, BlockBuilder, Out, any_type, param, port

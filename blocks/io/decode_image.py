@@ -1,7 +1,5 @@
 """Image files to linear light."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """io.external: memory of your own as a buffer."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, Out, UserArray, any_type, param, port
 from engine.diagnostics import PatchError
 

@@ -1,7 +1,5 @@
 """io.image_array: a numpy array as an image."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

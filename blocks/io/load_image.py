@@ -1,7 +1,5 @@
 """io.load_image: an image file as an image."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from blocks.io.decode_image import load_linear

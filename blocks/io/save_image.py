@@ -1,7 +1,5 @@
 """io.save_image: an image to a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port, uchar4

@@ -1,7 +1,5 @@
 """io.viewer: an image on the screen."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port, uchar4
 
 

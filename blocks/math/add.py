@@ -1,7 +1,5 @@
 """math.add: x + y, element by element."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 

@@ -1,7 +1,5 @@
 """math.compare: which elements are less, equal or greater."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, boolean, param, port
 
 #: The kernel knows them by their place in this list.

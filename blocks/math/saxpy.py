@@ -1,7 +1,5 @@
 """math.saxpy: a scaled vector plus another."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 

@@ -1,7 +1,5 @@
 """math.scale_offset: a straight line through every element."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 

@@ -1,7 +1,5 @@
 """The camera that particle renderers work out on the device."""
 
-from __future__ import annotations
-
 from engine.api import Struct, f32, float3
 
 

@@ -1,7 +1,5 @@
 """particles.emitter: where particles begin."""
 
-from __future__ import annotations
-
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, Kernel, Out, param, port
 

@@ -1,7 +1,5 @@
 """particles.integrate: particles move."""
 
-from __future__ import annotations
-
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 

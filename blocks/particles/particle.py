@@ -1,7 +1,5 @@
 """The element type of particle buffers."""
 
-from __future__ import annotations
-
 from engine.api import Struct, f32, float3
 
 

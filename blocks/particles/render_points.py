@@ -1,7 +1,5 @@
 """particles.render_points: particles as points of light."""
 
-from __future__ import annotations
-
 from blocks.image.palettes import PALETTES
 from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle

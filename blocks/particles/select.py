@@ -1,7 +1,5 @@
 """particles.select: those particles that something holds for."""
 
-from __future__ import annotations
-
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 

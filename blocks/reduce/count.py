@@ -1,7 +1,5 @@
 """reduce.count: how many elements hold."""
 
-from __future__ import annotations
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port, u32
 
 

@@ -1,7 +1,5 @@
 """reduce.largest: the largest element."""
 
-from __future__ import annotations
-
 from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 

@@ -1,7 +1,5 @@
 """How the blocks that make one number from many divide the work."""
 
-from __future__ import annotations
-
 from engine.api import BlockBuilder, In, Kernel, Out, any_type, f32, f64
 
 #: Threads of a thread block, as `kernels/reduce.cu` has it.

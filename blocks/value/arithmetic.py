@@ -1,7 +1,5 @@
 """Arithmetic: a line of it as a person types it, turned into code that can do nothing else."""
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """value.counter: how often something became true."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 _LEAST, _MOST = -(2**31), 2**31 - 1

@@ -1,7 +1,5 @@
 """value.expression: a line of arithmetic."""
 
-from __future__ import annotations
-
 from blocks.value.arithmetic import Arithmetic
 from engine.api import Moment, Value, ValueBlock, param, value_port
 

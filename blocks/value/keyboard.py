@@ -1,7 +1,5 @@
 """value.keyboard: one key."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 

@@ -1,7 +1,5 @@
 """value.lfo: a number that swings."""
 
-from __future__ import annotations
-
 import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port

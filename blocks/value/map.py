@@ -1,7 +1,5 @@
 """value.map: a number brought from one range into another."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.diagnostics import PatchError
 

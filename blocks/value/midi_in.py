@@ -1,7 +1,5 @@
 """value.midi_in: a controller, a key or the pitch wheel of a MIDI device."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, midi_name, param, value_port
 
 KINDS = {"controller": "cc", "note": "note", "pitch": "pitch"}

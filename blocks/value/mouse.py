@@ -1,7 +1,5 @@
 """value.mouse: where the mouse is, and its buttons."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 

@@ -1,7 +1,5 @@
 """value.osc_in: a number that comes over the network."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, osc_name, param, value_port
 from engine.diagnostics import PatchError
 

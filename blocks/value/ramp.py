@@ -1,7 +1,5 @@
 """value.ramp: a number that goes from one value to another."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 

@@ -1,7 +1,5 @@
 """value.random: chance that can be repeated."""
 
-from __future__ import annotations
-
 import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port

@@ -1,7 +1,5 @@
 """value.slider: a number that a person sets."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 

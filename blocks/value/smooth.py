@@ -1,7 +1,5 @@
 """value.smooth: a number that follows another one softly."""
 
-from __future__ import annotations
-
 import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port

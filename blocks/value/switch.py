@@ -1,7 +1,5 @@
 """value.switch: one of several numbers."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")

@@ -1,7 +1,5 @@
 """value.time: the patch's clock as numbers."""
 
-from __future__ import annotations
-
 from engine.api import Moment, Value, ValueBlock, value_port
 
 

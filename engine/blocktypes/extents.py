@@ -98,6 +98,13 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 _AXIS = re.compile(r"(dim|stride|last|laststride)(\d+)$")
 
 
+def _operator(form: str) -> Callable[[Extent, Extent | int], Extent]:
+    def combine(self: Extent, other: Extent | int) -> Extent:
+        return Extent(form.format(self.text, other.text if isinstance(other, Extent) else other))
+
+    return combine
+
+
 @dataclass(frozen=True)
 class Extent:
     """An integer that is known once shapes are: a dimension expression that takes Python's integer operators.
@@ -111,36 +118,13 @@ class Extent:
         """Return the integer that the expression has in `context`."""
         return parse_extent(self.text)(context)
 
-    def __add__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} + {_text(other)})")
-
-    def __sub__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} - {_text(other)})")
-
-    def __mul__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} * {_text(other)})")
-
-    def __floordiv__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} // {_text(other)})")
-
-    def __mod__(self, other: Extent | int) -> Extent:
-        return Extent(f"({self.text} % {_text(other)})")
-
-    def __radd__(self, other: int) -> Extent:
-        return Extent(f"({other} + {self.text})")
-
-    def __rsub__(self, other: int) -> Extent:
-        return Extent(f"({other} - {self.text})")
-
-    def __rmul__(self, other: int) -> Extent:
-        return Extent(f"({other} * {self.text})")
+    __add__, __radd__ = _operator("({0} + {1})"), _operator("({1} + {0})")
+    __sub__, __rsub__ = _operator("({0} - {1})"), _operator("({1} - {0})")
+    __mul__, __rmul__ = _operator("({0} * {1})"), _operator("({1} * {0})")
+    __floordiv__, __mod__ = _operator("({0} // {1})"), _operator("({0} % {1})")
 
     def __neg__(self) -> Extent:
         return Extent(f"(-{self.text})")
-
-
-def _text(value: Extent | int) -> str:
-    return value.text if isinstance(value, Extent) else str(value)
 
 
 @lru_cache(maxsize=4096)

@@ -37,6 +37,13 @@ _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "paramet
 # A pair of numbers over four lines, as `json` indents it; a JSON string holds no line break that could look like one.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
 _PATCH_FIELDS = {"schema", "nodes", "connections"}
+#: The fields of a node that may be missing: defaults, whose types they must have, and these types in words.
+_OPTIONAL: tuple[tuple[str, Any, str], ...] = (
+    ("version", 1, "a whole number"),
+    ("title", "", "text"),
+    ("region", TOP, "text"),
+    ("parameters", {}, "an object"),
+)
 
 
 def save_patch(patch: Patch, path: Path) -> None:
@@ -174,26 +181,20 @@ def _parse_node(item: Any, where: str) -> Node:
     position = item.get("position", [0, 0])
     if not (isinstance(position, list) and len(position) == 2 and all(map(_is_coordinate, position))):
         raise PatchError(f"{where} ({item['id']}): position must be two numbers, got {position!r}")
-    version = item.get("version", 1)
-    if not isinstance(version, int):
-        raise PatchError(f"{where} ({item['id']}): version must be a whole number, got {version!r}")
-    title = item.get("title", "")
-    if not isinstance(title, str):
-        raise PatchError(f"{where} ({item['id']}): title must be text, got {title!r}")
-    region = item.get("region", TOP)
-    if not isinstance(region, str):
-        raise PatchError(f"{where} ({item['id']}): region must be text, got {region!r}")
-    parameters = item.get("parameters", {})
-    if not isinstance(parameters, dict):
-        raise PatchError(f"{where} ({item['id']}): parameters must be an object, got {type(parameters).__name__}")
+    fields: dict[str, Any] = {}
+    for key, default, rule in _OPTIONAL:
+        fields[key] = value = item.get(key, default)
+        if not isinstance(value, type(default)):
+            found = repr(value) if key != "parameters" else type(value).__name__
+            raise PatchError(f"{where} ({item['id']}): {key} must be {rule}, got {found}")
+    fields["parameters"] = {
+        key: _parse_value(value, f"{where} ({item['id']}.{key})") for key, value in fields["parameters"].items()
+    }
     return Node(
         id=item["id"],
         type=item["type"],
-        version=version,
-        title=title,
-        region=region,
         position=(float(position[0]), float(position[1])),
-        parameters={key: _parse_value(value, f"{where} ({item['id']}.{key})") for key, value in parameters.items()},
+        **fields,
         extra={key: value for key, value in item.items() if key not in _NODE_FIELDS},
     )
 
