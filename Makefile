@@ -6,7 +6,7 @@
 VENV := .venv/bin
 EXAMPLE := resources/examples/particles.loom
 
-.PHONY: run test fuzz lint test-gpu bench bench-gpu lock setup setup-dev
+.PHONY: run test fuzz lint test-gpu bench bench-gpu lock setup setup-dev host-runtime
 
 run: setup
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
@@ -57,6 +57,10 @@ bench-gpu:
 
 bench: setup-dev
 	PYTHONPATH=. $(VENV)/python tests/benchmarks/bench_frame.py --device host
+
+# The C part of the host device's runtime; needs clang 22.
+host-runtime:
+	$(VENV)/python tools/make_host_runtime.py
 
 # The locks name versions, never an address.
 lock:

@@ -54,7 +54,7 @@ def translator_version() -> str:
     """Return a digest of the translator's source: another version of it may make other code."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    translator = (here.parent / "translate").rglob("*.py")
+    translator = [path for suffix in ("py", "ll") for path in (here.parent / "translate").rglob(f"*.{suffix}")]
     readers = (here.parents[2] / "ptx").rglob("*.py")
     for path in (here / "native.py", here / "cache.py", *sorted(translator), *sorted(readers)):
         digest.update(path.read_bytes())

@@ -1,4 +1,4 @@
-"""What the launcher and translated code agree on: the fields of the launch and worker records."""
+"""What the launcher, translated code and its runtime (runtime/runtime.h) agree on: the layouts of their records."""
 
 from __future__ import annotations
 
@@ -52,12 +52,35 @@ MALLOC = 3
 FREE = 4
 
 MAX_THREADS = 1024
+ARRAY_BYTES = 4 * MAX_THREADS
+# The scratch memory of a worker: arrays with one element for each thread, the thread's state first. Exchange arrays are
+# for operands (as many as the largest fragments need), then the barrier's number and count; a warp's member mask is
+# where a barrier's count is. Result arrays follow, then counters of threads that only arrive at a barrier.
+EXCHANGES, RESULTS = 36, 16
+NUMBER, COUNT, MEMBERS = 34, 35, 35
+BARRIERS = 17
+ARRIVED = ARRAY_BYTES * (1 + EXCHANGES + RESULTS)
+#: Where saved registers begin.
+SCRATCH_START = ARRIVED + 128
+#: The state of a thread that has ended.
+EXITED = -1
+
 #: CUDA's bound on the local memory of one thread.
 MAX_LOCAL_BYTES = 512 << 10
 #: How deep device functions may call each other: less than the smallest stack of a thread that runs kernels.
 STACK_LIMIT = 3 << 20
 #: Local memory of all device functions that are running in one thread; it follows the scratch memory.
 CALL_BYTES = 1 << 20
+
+
+def exchange(index: int) -> int:
+    """Return where an exchange array lies in scratch memory."""
+    return ARRAY_BYTES * (1 + index)
+
+
+def result(index: int) -> int:
+    """Return where a result array lies in scratch memory."""
+    return ARRAY_BYTES * (1 + EXCHANGES + index)
 
 
 def narrow(bits: int) -> int:

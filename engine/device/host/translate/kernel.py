@@ -21,14 +21,12 @@ from engine.device.host.translate.passes.inlining import inline_suspending
 from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
 from engine.device.host.translate.passes.web_splitting import split_webs, without_redundant_moves
 from engine.device.host.translate.phases.phase import translate_waiting
-from engine.device.host.translate.runtime.thread_loops import block_loop, memory_prologue, share, thread_loop
+from engine.device.host.translate.runtime.thread_loops import RUN, block_loop, memory_prologue, share, thread_loop
 from engine.diagnostics import KernelError
 from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
 from engine.ptx.tree import Function, Instruction, KernelSignature, PtxModule, Register
 
 __all__ = ["TranslatedKernel", "translate_kernel"]
-
-RUN = "ptr noalias %launch, ptr noalias %params, ptr noalias %worker, i64 %first, i64 %last"
 
 
 @dataclass(frozen=True)

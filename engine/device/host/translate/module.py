@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,9 +13,9 @@ from engine.device.host.translate.analysis import canonical_floats
 from engine.device.host.translate.analysis.control_flow import used
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.kernel import translate_kernel
-from engine.device.host.translate.opcodes import half, rounding, synchronisation
+from engine.device.host.translate.opcodes import half, rounding
 from engine.device.host.translate.passes.lowering import lowered
-from engine.device.host.translate.runtime import address_lookups, collectives
+from engine.device.host.translate.runtime import library
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Float, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
@@ -25,7 +24,6 @@ FUNCTION_STEP = 16
 GRID_BARRIER_BYTES = 64
 #: A module variable is part of the object code.
 MAX_VARIABLE_BYTES = 256 << 20
-_CALLED = re.compile(r"@(wl\.[\w.]+)\(")
 
 
 @dataclass(frozen=True)
@@ -59,12 +57,12 @@ def translate_module(module: PtxModule, triple: str, cpu: str, features: str) ->
         f"\n{_metadata(features)}{half.library(triple, features)}"
     )
     globals_ = [_variable(item, variables, addresses) for item in variables.values()]
-    library = address_lookups.text() + collectives.text() + synchronisation.text()
 
     def complete(text: str, *, defines: bool) -> str:
         """Return kernels with all that they need."""
-        rounded = rounding.rounded64_functions(target) if rounding.PREFIX in text else ""
-        parts = (f'target triple = "{triple}"', collectives.DECLARATIONS, _used(library, text), rounded, text, ending)
+        runtime = library.needed(text)
+        rounded = rounding.rounded64_functions(target) if rounding.PREFIX in text + runtime else ""
+        parts = (f'target triple = "{triple}"', runtime, rounded, text, ending)
         return "\n".join((*parts, *(definition if defines else declaration for definition, declaration in globals_)))
 
     return TranslatedModule(
@@ -107,18 +105,6 @@ def _metadata(features: str) -> str:
 !20 = distinct !{{!20, !21}}
 !21 = !{{!"llvm.loop.unroll.count", i32 4}}
 """
-
-
-def _used(library: str, text: str) -> str:
-    """Return those functions of a library that a text calls, and those that they call."""
-    functions = {part.split("@", 1)[1].split("(")[0]: "define " + part for part in library.split("\ndefine ")[1:]}
-    found: set[str] = set()
-    pending = [text]
-    while pending:
-        called = functions.keys() & set(_CALLED.findall(pending.pop()))
-        pending += [functions[name] for name in called - found]
-        found |= called
-    return "\n".join(item for name, item in functions.items() if name in found)
 
 
 def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: Mapping[str, int]) -> tuple[str, str]:

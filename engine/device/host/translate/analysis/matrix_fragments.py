@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from engine.device.host.translate import abi
+from engine.device.host.translate.abi import ARRAY_BYTES
 from engine.device.host.translate.errors import unsupported
 from engine.ptx.tree import Instruction, Operand, Vector
 
-ARRAY_BYTES = 4 * abi.MAX_THREADS
 #: Bits of an element of a matrix.
 ELEMENT_BITS = {
     "f16": 16,

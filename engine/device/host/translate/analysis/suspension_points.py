@@ -9,26 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.device.host.translate.abi import COUNT, MEMBERS, NUMBER
 from engine.device.host.translate.analysis import matrix_fragments
-from engine.device.host.translate.analysis.matrix_fragments import ARRAY_BYTES
 from engine.device.host.translate.errors import unsupported
-from engine.device.host.translate.runtime.tensor_collectives import permute, product
+from engine.device.host.translate.runtime.matrix_collectives import permute, product
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
 
 #: At a YIELD a thread waits for a value that others write, at a LOCKSTEP it only lets them go as far.
 BARRIER, WARP, YIELD, LOCKSTEP = 1, 2, 3, 4
-#: Exchange arrays for operands (as many as the largest fragments need), then those for the barrier's number and count;
-#: a warp's member mask is where a barrier's count is.
-NUMBER, COUNT, MEMBERS = 34, 35, 35
-EXCHANGES, RESULTS = 36, 16
 
 
 @dataclass(frozen=True)
 class SuspensionPoint:
     """What happens at one waiting instruction.
 
-    `given` are (exchange array, operand, PTX type); `results` are (result array, destination, PTX type); `resolver`
+    `given` are (exchange array, operand, PTX type); `results` are (result array, destination, PTX type); `collective`
     names the function that turns one into the other, "" when nothing is exchanged; `definition` writes that function,
     given its name, when it is not one that all kernels share. Values of 64 bits take two arrays.
     """
@@ -68,16 +64,6 @@ class SuspensionPoint:
         return frozenset(operand.name for _, operand, _ in self.results if isinstance(operand, Register))
 
 
-def exchange(index: int) -> int:
-    """Return where an exchange array lies in scratch memory."""
-    return ARRAY_BYTES * (1 + index)
-
-
-def result(index: int) -> int:
-    """Return where a result array lies in scratch memory."""
-    return ARRAY_BYTES * (1 + EXCHANGES + index)
-
-
 _WARP = frozenset(("shfl", "vote", "match", "redux", "activemask", "elect", "mma", "wmma", "wl"))
 
 
@@ -104,7 +90,7 @@ def _wl(instruction: Instruction) -> SuspensionPoint:
         instruction,
         [(item, "b32") for item in source],
         [(item, "b32") for item in target],
-        lambda name: permute(name, exchange(0), result(0), words),
+        lambda name: permute(name, words),
     )
 
 
@@ -118,7 +104,7 @@ def _product(instruction: Instruction) -> SuspensionPoint:
         instruction,
         given,
         [(operand, kind) for operand in target],
-        lambda name: product(name, exchange(0), result(0), item),
+        lambda name: product(name, item),
     )
 
 
@@ -166,7 +152,7 @@ def _shuffle(instruction: Instruction) -> SuspensionPoint:
     operands = instruction.operands[1:]
     given = tuple((index, operand, "b32") for index, operand in enumerate(operands[:3]))
     results = _results(instruction.operands[0], "b32")
-    return _warp(given, _members(instruction, operands), results, f"wl.shfl.{mode}")
+    return _warp(given, _members(instruction, operands), results, f"wl.shfl_{mode}")
 
 
 def _vote(instruction: Instruction) -> SuspensionPoint:
@@ -174,15 +160,15 @@ def _vote(instruction: Instruction) -> SuspensionPoint:
     kind = "b32" if mode == "ballot" else "pred"
     operands = instruction.operands[1:]
     results = _results(instruction.operands[0], kind)
-    return _warp(((0, operands[0], "pred"),), _members(instruction, operands), results, f"wl.vote.{mode}")
+    return _warp(((0, operands[0], "pred"),), _members(instruction, operands), results, f"wl.vote_{mode}")
 
 
 def _match(instruction: Instruction) -> SuspensionPoint:
     modifiers, operands = instruction.modifiers, instruction.operands[1:]
     kind = "b64" if "b64" in modifiers else "b32"
-    mode = f"{'all' if 'all' in modifiers else 'any'}.{kind}"
+    mode = f"{'all' if 'all' in modifiers else 'any'}_{kind}"
     results = _results(instruction.operands[0], "b32")
-    return _warp(((0, operands[0], kind),), _members(instruction, operands), results, f"wl.match.{mode}")
+    return _warp(((0, operands[0], kind),), _members(instruction, operands), results, f"wl.match_{mode}")
 
 
 def _redux(instruction: Instruction) -> SuspensionPoint:
@@ -190,13 +176,13 @@ def _redux(instruction: Instruction) -> SuspensionPoint:
     kind = next(item for item in modifiers if item in TYPES)
     mode = next(item for item in modifiers if item in ("add", "min", "max", "and", "or", "xor"))
     if kind == "f32" and mode in ("min", "max"):
-        mode = f"f{mode}" + (".abs" if "abs" in modifiers else "") + (".NaN" if "NaN" in modifiers else "")
+        mode = f"f{mode}" + ("_abs" if "abs" in modifiers else "") + ("_NaN" if "NaN" in modifiers else "")
     elif kind not in ("b32", "u32", "s32"):
         raise unsupported(instruction, "use a 32-bit integer, or min or max of .f32")
     elif mode in ("min", "max"):
         mode = kind[0] + mode
     results = _results(instruction.operands[0], "b32")
-    return _warp(((0, operands[0], "b32"),), operands[1], results, f"wl.redux.{mode}")
+    return _warp(((0, operands[0], "b32"),), operands[1], results, f"wl.redux_{mode}")
 
 
 def _results(target: Operand, kind: str) -> tuple[tuple[int, Operand, str], ...]:
@@ -225,7 +211,7 @@ def _barrier(instruction: Instruction) -> SuspensionPoint:
         number, count, predicate = rest[0], rest[1] if len(rest) == 3 else none, rest[-1]
         kind = "u32" if mode == "popc" else "pred"
         given = ((0, predicate, "pred"), (NUMBER, number, "b32"), (COUNT, count, "b32"))
-        return SuspensionPoint(BARRIER, given, ((0, target, kind),), f"wl.bar.{mode}")
+        return SuspensionPoint(BARRIER, given, ((0, target, kind),), f"wl.bar_{mode}")
     number = operands[0] if operands else none
     return SuspensionPoint(
         BARRIER, ((NUMBER, number, "b32"), (COUNT, operands[1] if len(operands) > 1 else none, "b32")), (), ""

@@ -12,43 +12,9 @@ from engine.device.host.translate.analysis.suspension_points import is_suspensio
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.table import opcode
-from engine.device.host.translate.runtime.collectives import ARRIVED
 from engine.ptx.tree import Address, Instruction, Integer, Operand
 
 _FIELD = (1 << 20) - 1
-
-
-def text() -> str:
-    """Return `wl.mbarrier`: a barrier object after arrivals, fewer expected arrivals and a change of bytes to come."""
-    return f"""
-define internal i64 @wl.mbarrier(i64 %word, i64 %arrivals, i64 %drops, i64 %bytes) nounwind {{
-entry:
-  %pending.now = and i64 %word, {_FIELD}
-  %pending = sub i64 %pending.now, %arrivals
-  %expected.high = lshr i64 %word, 20
-  %expected.now = and i64 %expected.high, {_FIELD}
-  %expected = sub i64 %expected.now, %drops
-  %bytes.high = shl i64 %word, 1
-  %bytes.now = ashr i64 %bytes.high, 41
-  %left = add i64 %bytes.now, %bytes
-  %phase = and i64 %word, {-(1 << 63)}
-  %none.pending = icmp sle i64 %pending, 0
-  %none.left = icmp eq i64 %left, 0
-  %complete = and i1 %none.pending, %none.left
-  %other = xor i64 %phase, {-(1 << 63)}
-  %phase.next = select i1 %complete, i64 %other, i64 %phase
-  %pending.next = select i1 %complete, i64 %expected, i64 %pending
-  %pending.field = and i64 %pending.next, {_FIELD}
-  %expected.field = and i64 %expected, {_FIELD}
-  %expected.placed = shl i64 %expected.field, 20
-  %left.placed = shl i64 %left, 41
-  %left.field = lshr i64 %left.placed, 1
-  %a = or i64 %pending.field, %expected.placed
-  %b = or i64 %left.field, %phase.next
-  %c = or i64 %a, %b
-  ret i64 %c
-}}
-"""
 
 
 @opcode("mbarrier")
@@ -154,7 +120,7 @@ def _arrive_at_barrier(body: Body, instruction: Instruction) -> None:
     code, line = body.code, instruction.line
     number, count = (body.read(operand, "b32", line) for operand in instruction.operands[:2])
     index = code.value(f"and i32 {number}, 15")
-    counters = code.value(f"getelementptr i8, ptr %scratch, i64 {ARRIVED}")
+    counters = code.value(f"getelementptr i8, ptr %scratch, i64 {abi.ARRIVED}")
     place = code.value(f"getelementptr i32, ptr {counters}, i32 {index}")
     arrived = code.value(f"add i32 {code.value(f'load i32, ptr {place}')}, 1")
     # A barrier that only arrivals complete begins anew.

@@ -17,7 +17,6 @@ from engine.device.host.translate.analysis.suspension_points import (
     BARRIER,
     SuspensionPoint,
     is_suspension_point,
-    result,
 )
 from engine.device.host.translate.analysis.uniformity import PURE, Uniform
 from engine.device.host.translate.body import Body
@@ -26,8 +25,8 @@ from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.phases.phase_ends import PhaseEnds, PhaseEndWriter
 from engine.device.host.translate.phases.spills import element
 from engine.device.host.translate.phases.waiting_kernel import WaitingKernel
-from engine.device.host.translate.runtime import collectives, scheduler
-from engine.device.host.translate.runtime.phase_plan import EXITED, PhasePlan
+from engine.device.host.translate.runtime import scheduler
+from engine.device.host.translate.runtime.scheduler import PhasePlan
 from engine.device.host.translate.runtime.thread_loops import memory_prologue, thread_loop
 from engine.ptx.tree import Function, Instruction
 
@@ -97,7 +96,7 @@ class Phase:
         fold = parallel.fault_fold(body, "phase.ran") if is_parallel else parallel.FaultFold(done="phase.ran")
         choice = parallel.choice(body, self._name("|checked"), "phase.done") if is_hoisted else ""
         edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
-        after = "" if common else f"  store i32 {EXITED}, ptr %state.at{body.accesses.suffix}\n"
+        after = "" if common else f"  store i32 {abi.EXITED}, ptr %state.at{body.accesses.suffix}\n"
         count = sum(len(shared.flow.blocks[index].instructions) for index in ends.pieces)
         kind = parallel.VECTORS if is_parallel else parallel.UNROLLED if is_hoisted and count <= SHORT else ""
         loop = thread_loop(body, self._thread() + fold.begin, after, edges, fold.done, fold.finish, kind, bounds)
@@ -118,7 +117,7 @@ class Phase:
         """Return the text that says where all threads are after the phase; nothing when that may differ."""
         shared, ends = self._shared, self._ends
         if ends.is_last:
-            return f"  %common.now = add i32 {EXITED}, 0\n"
+            return f"  %common.now = add i32 {abi.EXITED}, 0\n"
         if not ends.is_single or shared.parts_at_barriers:
             return ""
         (site,) = ends.sites
@@ -194,7 +193,8 @@ round:
   %local.index = mul i32 %linear, {self._shared.local_bytes}
   %local.all = getelementptr i8, ptr %scratch, i64 {self._shared.local_at}
   %local = getelementptr i8, ptr %local.all, i32 %local.index
-{collectives.element("state.at", collectives.STATE, "%linear")}"""
+  %state.at = getelementptr i32, ptr %scratch, i32 %linear
+"""
 
 
 def _acts(instruction: Instruction) -> bool:
@@ -218,11 +218,11 @@ def _take(body: Body, point: SuspensionPoint) -> None:
     """Write the results of the point that the thread waited at."""
     code = body.code
     for index, operand, kind in point.results:
-        value = code.value(f"load i32, ptr {element(body, result(index), 'i32')}{body.accesses.suffix}")
+        value = code.value(f"load i32, ptr {element(body, abi.result(index), 'i32')}{body.accesses.suffix}")
         if kind == "pred":
             value = code.value(f"icmp ne i32 {value}, 0")
         if kind == "b64":
-            high = code.value(f"load i32, ptr {element(body, result(index + 1), 'i32')}{body.accesses.suffix}")
+            high = code.value(f"load i32, ptr {element(body, abi.result(index + 1), 'i32')}{body.accesses.suffix}")
             high = code.value(f"shl i64 {code.value(f'zext i32 {high} to i64')}, 32")
             value = code.value(f"or i64 {code.value(f'zext i32 {value} to i64')}, {high}")
         body.write(operand, kind, value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.device.host.translate import blocks
+from engine.device.host.translate import abi, blocks
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined
-from engine.device.host.translate.analysis.suspension_points import SuspensionPoint, exchange, is_suspension_point
+from engine.device.host.translate.analysis.suspension_points import SuspensionPoint, is_suspension_point
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.phases.spills import Spills, element
 from engine.ptx.tree import Instruction
@@ -153,6 +153,6 @@ class PhaseEndWriter:
                 value = code.value(f"zext i1 {value} to i32")
             if kind == "b64":
                 high = code.value(f"trunc i64 {code.value(f'lshr i64 {value}, 32')} to i32")
-                code.do(f"store i32 {high}, ptr {element(body, exchange(index + 1), 'i32')}{suffix}")
+                code.do(f"store i32 {high}, ptr {element(body, abi.exchange(index + 1), 'i32')}{suffix}")
                 value = code.value(f"trunc i64 {value} to i32")
-            code.do(f"store i32 {value}, ptr {element(body, exchange(index), 'i32')}{suffix}")
+            code.do(f"store i32 {value}, ptr {element(body, abi.exchange(index), 'i32')}{suffix}")

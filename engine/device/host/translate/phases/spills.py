@@ -17,7 +17,6 @@ from engine.device.host.translate.analysis.uniformity import Uniform
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.table import OPCODES
 from engine.device.host.translate.operands import width
-from engine.device.host.translate.runtime import collectives
 from engine.ptx.tree import Function
 
 
@@ -29,7 +28,7 @@ class Spills:
         self._kinds = kinds
         self._rematerialised = rematerialisable(kernel)
         self._places: dict[str, int] = {}
-        self.size = collectives.SCRATCH_START
+        self.size = abi.SCRATCH_START
 
     def reserve(self, size: int) -> int:
         """Return where the next `size` bytes lie, at a multiple of 16."""

@@ -7,6 +7,9 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.memory_layout import MemoryLayout
 
+#: The parameters of a kernel's entry, which runs thread blocks `%first` to `%last`.
+RUN = "ptr noalias %launch, ptr noalias %params, ptr noalias %worker, i64 %first, i64 %last"
+
 
 def launch_i32(name: str, index: int) -> str:
     """Return the load of a launch field as i32 `%name`."""
@@ -115,20 +118,7 @@ def block_loop(prologue: str, inner: str) -> str:
     """
     return f"""start:
   %frame = call ptr @llvm.frameaddress.p0(i32 0)
-  %stack.at = getelementptr i64, ptr %worker, i64 {abi.STACK}
-  store ptr %frame, ptr %stack.at
-  %local.end.at = getelementptr i64, ptr %worker, i64 {abi.SCRATCH_BYTES}
-  %local.end = load i64, ptr %local.end.at
-  %local.base.at = getelementptr i64, ptr %worker, i64 {abi.SCRATCH}
-  %local.base = load i64, ptr %local.base.at
-  %local.end.address = add i64 %local.base, %local.end
-  %local.calls = sub i64 %local.end.address, {abi.CALL_BYTES}
-  %local.top.at = getelementptr i64, ptr %worker, i64 {abi.LOCAL_TOP}
-  store i64 %local.calls, ptr %local.top.at
-  %fault.kind.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_KIND}
-  %fault.block.at = getelementptr i64, ptr %worker, i64 {abi.FAULT_BLOCK}
-  %stop.at = getelementptr i64, ptr %launch, i64 {abi.STOP}
-  %stop = load ptr, ptr %stop.at
+  call void @wl.begin(ptr %worker, ptr %frame)
 {prologue}
   br label %blocks
 blocks:
@@ -136,61 +126,25 @@ blocks:
 {block_position()}
 {inner}
 block.done:
-  %fault.kind = load i64, ptr %fault.kind.at
-  %fault.none = icmp eq i64 %fault.kind, 0
-  br i1 %fault.none, label %block.fine, label %block.failed
-block.fine:
-  %stop.now = load volatile i64, ptr %stop, align 8
-  %stop.none = icmp eq i64 %stop.now, 0
-  br i1 %stop.none, label %block.ok, label %block.stopped
-block.stopped:
-  call void @wl.fault(ptr %worker, i64 {abi.STOPPED}, i64 0, i32 0, i64 0)
-  br label %block.failed
-block.failed:
-  store i64 %block, ptr %fault.block.at
-  ret i32 1
+  %block.ends = call zeroext i1 @wl.ends_after(ptr %launch, ptr %worker, i64 %block)
+  br i1 %block.ends, label %failed, label %block.ok
 block.ok:
   %block.next = add nuw nsw i64 %block, 1
   %block.more = icmp slt i64 %block.next, %last
   br i1 %block.more, label %blocks, label %finished
 finished:
   ret i32 0
+failed:
+  ret i32 1
 """
 
 
 def share(kernel: str) -> str:
-    """Return the function `share.KERNEL`, by which workers take `%chunk` thread blocks at a time until all are taken.
-
-    After a fault nobody takes more.
-    """
+    """Return the function `share.KERNEL`, by which workers take `%chunk` thread blocks at a time."""
     return f"""
 define i32 @{quoted("share." + kernel)}(ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk) nounwind {{
-entry:
-  %next = getelementptr i64, ptr %launch, i64 {abi.NEXT}
-  %seen = load atomic i64, ptr %next monotonic, align 8
-  br label %take
-take:
-  %first = phi i64 [%seen, %entry], [%other, %try], [%fresh, %again]
-  %any = icmp slt i64 %first, %blocks
-  br i1 %any, label %try, label %done
-try:
-  %end = add i64 %first, %chunk
-  %last = call i64 @llvm.smin.i64(i64 %end, i64 %blocks)
-  %pair = cmpxchg ptr %next, i64 %first, i64 %last monotonic monotonic
-  %other = extractvalue {{i64, i1}} %pair, 0
-  %mine = extractvalue {{i64, i1}} %pair, 1
-  br i1 %mine, label %run, label %take
-run:
-  %result = call i32 @{quoted("run." + kernel)}(ptr %launch, ptr %params, ptr %worker, i64 %first, i64 %last)
-  %fine = icmp eq i32 %result, 0
-  br i1 %fine, label %again, label %failed
-again:
-  %fresh = load atomic i64, ptr %next monotonic, align 8
-  br label %take
-failed:
-  store atomic i64 {2**62}, ptr %next monotonic, align 8
-  ret i32 1
-done:
-  ret i32 0
+  %result = call i32 @wl.share(
+    ptr %launch, ptr %params, ptr %worker, i64 %blocks, i64 %chunk, ptr @{quoted("run." + kernel)})
+  ret i32 %result
 }}
 """

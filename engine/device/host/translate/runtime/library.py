@@ -1,0 +1,34 @@
+"""The functions of the runtime that are the same for every kernel, as LLVM text.
+
+They are written in C; `make host-runtime` compiles them to `runtime.ll`. There they are called `wl.NAME`, which no name
+in PTX can be. A kernel's module gets those that it needs.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+PATH = Path(__file__).with_name("runtime.ll")
+_FUNCTION = re.compile(r"@wl\.\w+")
+_NAME = re.compile(r"[@%][A-Za-z][\w.]*")
+
+
+@cache
+def _definitions() -> dict[str, tuple[str, set[str]]]:
+    """Return each function and type of the library: its text, and the names in it."""
+    parts = re.split(r"\n\n+(?=define |declare |%)", PATH.read_text())[1:]
+    names = [_NAME.findall(part) for part in parts]
+    return {found[0]: (part, set(found)) for part, found in zip(parts, names, strict=True)}
+
+
+def needed(text: str) -> str:
+    """Return the functions of the library that LLVM text refers to, with all that they need themselves."""
+    definitions = _definitions()
+    found: set[str] = set()
+    pending = definitions.keys() & set(_FUNCTION.findall(text))
+    while pending:
+        found |= pending
+        pending = {name for item in pending for name in definitions[item][1]} & definitions.keys() - found
+    return "\n".join(part for name, (part, _) in definitions.items() if name in found)

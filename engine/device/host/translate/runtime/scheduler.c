@@ -1,0 +1,396 @@
+/* The scheduler: which phase of a kernel with suspension points runs next.
+
+   As long as all threads of a thread block reach the same point, the next phase runs for all of them. When they
+   diverge, each one's state says where it is, and they go on in rounds until all are at one point again. */
+
+#include "runtime.h"
+
+#include <string.h>
+
+int sched_yield(void);
+
+/* At a YIELD a thread waits for a value that others write; at a LOCKSTEP it only lets them catch up. */
+enum kind { START, BARRIER, WARP, YIELD, LOCKSTEP };
+
+/* States that name no point. Marked threads (MARKED | state) may go on from their point. */
+enum { EXITED = -1, DIVERGED = 0, MARKED = 1 << 30 };
+
+enum { NO_BARRIER = BARRIERS };
+
+/* How many operations a warp may do in one round before other threads have their turn. */
+enum { STEPS = 64 };
+
+/* An array of saved registers in scratch memory. */
+struct array {
+    uint32_t offset, size; /* of an element; 0 ends a list */
+};
+
+/* Runs threads of one thread block, given by their ranges, from the point `state` to their next points. Returns the
+   state of all of them, or DIVERGED when each one's own state says it. `together`: all threads run, and they never
+   diverged. */
+typedef int32_t run_phase(
+    const struct launch *launch, const void *params, struct worker *worker, struct scratch *s,
+    uint32_t block_x, uint32_t block_y, uint32_t block_z,
+    uint32_t x0, uint32_t x1, uint32_t y0, uint32_t y1, uint32_t z0, uint32_t z1, bool together, int32_t state);
+
+/* What the translator says of the phase that follows a point; phase 0 starts the kernel. */
+struct phase {
+    collective *resolve;            /* NULL: nothing is exchanged */
+    const struct array *shared;     /* it reads these from its first thread only */
+    const struct array *first_only; /* it writes these for its first thread only */
+    const struct array *not_copied; /* the first thread alone has these after it, as long as threads stay together */
+    int32_t kind, line;
+    int32_t barrier, count;         /* a barrier's constants; -1: each thread says it; NO_BARRIER elsewhere */
+    int32_t names_members;          /* threads of a warp may name different members */
+};
+
+struct kernel {
+    run_phase *run;
+    const struct phase *phases;
+    uint32_t phase_count;
+    uint32_t first_barrier, end_barrier;
+    int32_t diverges_at_barriers; /* threads may be at one barrier instruction without being at one barrier */
+};
+
+/* A thread block as it runs. */
+struct frame {
+    struct kernel kernel;
+    const struct launch *launch;
+    const void *params;
+    struct worker *worker;
+    struct scratch *s;
+    uint32_t block_x, block_y, block_z;
+    uint32_t nx, ny, nz, threads;
+};
+
+/* The phase that follows a state; the start for states that name no point. */
+static ALWAYS_INLINE const struct phase *after(const struct frame *f, uint32_t state)
+{
+    return &f->kernel.phases[state < f->kernel.phase_count ? state : 0];
+}
+
+static ALWAYS_INLINE bool must_end(const struct frame *f)
+{
+    return (f->worker->fault_kind | *f->launch->stop) != 0;
+}
+
+/* The state of all threads, DIVERGED when they differ. */
+static RARE int32_t common_state(const struct scratch *s, uint32_t threads)
+{
+    int32_t first = s->state[0];
+    for (uint32_t thread = 1; thread < threads; ++thread)
+        if (s->state[thread] != first)
+            return DIVERGED;
+    return first;
+}
+
+/* -- registers that threads share -- */
+
+static ALWAYS_INLINE void assign(char *to, const char *from, uint32_t size)
+{
+    switch (size) {
+    case 4: *(uint32_t *)to = *(const uint32_t *)from; break;
+    case 8: *(uint64_t *)to = *(const uint64_t *)from; break;
+    default: memcpy(to, from, size);
+    }
+}
+
+/* How many threads from `first` on, of `count`, have the values of the first one. */
+static RARE uint32_t alike(const struct scratch *s, const struct array *array, uint32_t first, uint32_t count)
+{
+    for (; array->size && count > 1; ++array) {
+        uint32_t size = array->size;
+        const char *element = (const char *)s + array->offset + first * size;
+        if (!memcmp(element, element + size, (count - 1) * size)) /* each equals the next */
+            continue;
+        for (count = 1; !memcmp(element, element + count * size, size);)
+            ++count;
+    }
+    return count;
+}
+
+/* Gives `count` threads the values of the first one. */
+static RARE void spread(struct scratch *s, const struct array *array, uint32_t first, uint32_t count)
+{
+    for (; array->size && count > 1; ++array) {
+        char *element = (char *)s + array->offset + first * array->size;
+        for (uint32_t n = 1; n < count; ++n)
+            assign(element + n * array->size, element, array->size);
+    }
+}
+
+/* -- collectives -- */
+
+/* Resolves a warp's point for the threads in `all`; where they name their members themselves, group by group. */
+static RARE void resolve_warp(
+    const struct frame *f, const struct phase *phase, uint32_t first, uint32_t count, uint32_t all)
+{
+    if (!phase->resolve)
+        return;
+    if (!phase->names_members) {
+        phase->resolve(f->s, first, count, all);
+        return;
+    }
+    for (uint32_t rest = all, mask; rest; rest &= ~mask) {
+        uint32_t lead = __builtin_ctz(rest), members = f->s->given[MEMBERS][first + lead];
+        mask = members ? (members & rest) | 1u << lead : rest;
+        phase->resolve(f->s, first, count, mask);
+    }
+}
+
+static ALWAYS_INLINE void resolve_barrier(const struct frame *f, const struct phase *phase, int32_t state)
+{
+    if (phase->resolve)
+        phase->resolve(f->s, 0, f->threads, state);
+}
+
+/* Resolves the point at which all threads are. */
+static NOINLINE void resolve(const struct frame *f, int32_t state)
+{
+    const struct phase *phase = after(f, state);
+    switch (phase->kind) {
+    case WARP:
+        for (uint32_t first = 0; first < f->threads; first += WARP_THREADS) {
+            uint32_t rest = f->threads - first, count = rest < WARP_THREADS ? rest : WARP_THREADS;
+            resolve_warp(f, phase, first, count, UINT32_MAX >> (WARP_THREADS - count));
+        }
+        break;
+    case BARRIER:
+        resolve_barrier(f, phase, state);
+        break;
+    case YIELD:
+        sched_yield();
+        break;
+    }
+}
+
+/* -- divergent threads -- */
+
+/* Runs the threads in these ranges, which share the same values, from one point to their next points. */
+static ALWAYS_INLINE int32_t run(
+    const struct frame *f, int32_t state, uint32_t x0, uint32_t x1, uint32_t y0, uint32_t y1, uint32_t z0, uint32_t z1)
+{
+    return f->kernel.run(
+        f->launch, f->params, f->worker, f->s, f->block_x, f->block_y, f->block_z, x0, x1, y0, y1, z0, z1, false, state);
+}
+
+/* Runs the marked threads from `first` to `end`, equal neighbours in a row together. */
+static RARE void advance(const struct frame *f, uint32_t first, uint32_t end)
+{
+    int32_t *states = f->s->state;
+    for (uint32_t thread = first, count; thread < end; thread += count) {
+        int32_t marked = states[thread], state = marked & (MARKED - 1);
+        count = 1;
+        if ((uint32_t)marked >> 30 != 1)
+            continue;
+        uint32_t x = thread % f->nx, row = thread / f->nx, y = row % f->ny, z = row / f->ny;
+        while (x + count < f->nx && thread + count < end && states[thread + count] == marked)
+            ++count;
+        const struct phase *phase = after(f, state);
+        count = alike(f->s, phase->shared, thread, count);
+        int32_t next = run(f, state, x, x + count, y, y + 1, z, z + 1);
+        spread(f->s, phase->first_only, thread, count);
+        for (uint32_t n = 0; next != DIVERGED && n < count; ++n)
+            states[thread + n] = next;
+    }
+}
+
+/* Runs all threads from one point, those with the same shared values together. */
+static RARE void scatter(const struct frame *f, int32_t state)
+{
+    for (uint32_t thread = 0; thread < f->threads; ++thread)
+        f->s->state[thread] = state | MARKED;
+    advance(f, 0, f->threads);
+}
+
+/* Resolves and marks every group of a warp whose members have all arrived; returns whether there was one. With `force`,
+   those who take whoever is there go on without the others. */
+static RARE bool release_groups(const struct frame *f, uint32_t first, uint32_t count, bool force)
+{
+    int32_t *states = f->s->state + first;
+    uint32_t seen = 0;
+    bool released = false;
+    for (uint32_t lane = 0; lane < count; ++lane) {
+        int32_t state = states[lane];
+        const struct phase *phase = after(f, state);
+        if (seen >> lane & 1 || phase->kind != WARP)
+            continue;
+        uint32_t arrived = 0, live = 0;
+        for (uint32_t other = 0; other < count; ++other) {
+            arrived |= (uint32_t)(states[other] == state) << other;
+            live |= (uint32_t)(states[other] != EXITED) << other;
+        }
+        uint32_t members = f->s->given[MEMBERS][first + lane];
+        bool is_complete = !((members ? members : UINT32_MAX) & live & ~arrived);
+        if (!is_complete && (members || !force)) {
+            seen |= arrived;
+            continue;
+        }
+        uint32_t mask = members ? arrived & members : arrived;
+        resolve_warp(f, phase, first, count, mask);
+        for (uint32_t rest = mask; rest; rest &= rest - 1)
+            states[__builtin_ctz(rest)] = state | MARKED;
+        seen |= mask;
+        released = true;
+    }
+    return released;
+}
+
+/* Lets the complete groups of every warp go on; returns whether any did.
+
+   A warp goes on to its next operations at once: often the rest of the thread block waits for it at a barrier. */
+static RARE bool run_warps(const struct frame *f, bool force)
+{
+    bool moved = false;
+    for (uint32_t first = 0; first < f->threads; first += WARP_THREADS) {
+        uint32_t rest = f->threads - first, count = rest < WARP_THREADS ? rest : WARP_THREADS;
+        for (uint32_t step = 0; step < (force ? 1 : STEPS) && release_groups(f, first, count, force); ++step) {
+            advance(f, first, first + count);
+            moved = true;
+        }
+    }
+    return moved;
+}
+
+/* The number of the barrier where a thread waits; NO_BARRIER when it waits elsewhere. */
+static ALWAYS_INLINE uint32_t barrier_of(const struct frame *f, uint32_t thread)
+{
+    int32_t number = after(f, f->s->state[thread])->barrier;
+    if (number >= 0)
+        return number;
+    return f->s->given[NUMBER][thread];
+}
+
+/* Resolves the first complete barrier and marks its threads; returns whether there was one. */
+static RARE bool release_barrier(const struct frame *f)
+{
+    struct scratch *s = f->s;
+    for (uint32_t number = f->kernel.first_barrier; number < f->kernel.end_barrier; ++number) {
+        uint32_t waiting = 0, live = 0, last = 0;
+        for (uint32_t thread = 0; thread < f->threads; ++thread) {
+            live += s->state[thread] != EXITED;
+            if (barrier_of(f, thread) == number) {
+                ++waiting;
+                last = thread;
+            }
+        }
+        int32_t state = s->state[last];
+        const struct phase *phase = after(f, state);
+        uint32_t needed = phase->count < 0 ? s->given[COUNT][last] : (uint32_t)phase->count;
+        uint32_t present = waiting + s->arrived[number], surplus = present - (needed ? needed : live);
+        if (!waiting || surplus > present)
+            continue;
+        if (surplus < s->arrived[number])
+            s->arrived[number] = surplus;
+        for (uint32_t thread = 0; thread < f->threads; ++thread)
+            if (barrier_of(f, thread) == number)
+                s->state[thread] |= MARKED;
+        resolve_barrier(f, phase, state | MARKED);
+        return true;
+    }
+    return false;
+}
+
+/* One round over all threads; returns whether any went on. When none did and a thread waits, it waits for ever.
+
+   Every warp goes on whose members have all arrived; then the threads of a complete barrier, and those that take
+   turns. */
+static RARE bool run_round(const struct frame *f)
+{
+    uint32_t kinds = 0;
+    for (uint32_t thread = 0; thread < f->threads; ++thread) {
+        int32_t kind = after(f, f->s->state[thread])->kind;
+        kinds |= 1u << kind;
+        if (kind >= YIELD)
+            f->s->state[thread] |= MARKED;
+    }
+    bool warps_wait = kinds & 1u << WARP;
+    bool released = warps_wait && run_warps(f, false);
+    released |= release_barrier(f);
+    if (!released && warps_wait)
+        released = run_warps(f, true);
+    uint32_t turns = kinds & (1u << YIELD | 1u << LOCKSTEP);
+    if (!released && !turns)
+        return false;
+    if (!released && turns == 1u << YIELD)
+        sched_yield();
+    advance(f, 0, f->threads);
+    return true;
+}
+
+static RARE void report_deadlock(const struct frame *f)
+{
+    uint32_t thread = 0;
+    while (f->s->state[thread] == EXITED)
+        ++thread;
+    wl_fault(f->worker, DEADLOCK, after(f, f->s->state[thread])->line, thread, 0);
+}
+
+/* Runs all threads from one point to their next points, together when they share the same values. */
+static RARE int32_t run_all(const struct frame *f, int32_t state)
+{
+    const struct phase *phase = after(f, state);
+    if (alike(f->s, phase->shared, 0, f->threads) < f->threads) {
+        scatter(f, state);
+        return DIVERGED;
+    }
+    int32_t next = run(f, state, 0, f->nx, 0, f->ny, 0, f->nz);
+    spread(f->s, phase->first_only, 0, f->threads);
+    return next;
+}
+
+/* Runs a thread block from where its threads first diverged, or might have, to its end. */
+static RARE void run_diverged(const struct frame *f, int32_t state)
+{
+    while (state != EXITED) {
+        if (state == DIVERGED || (f->kernel.diverges_at_barriers && after(f, state)->kind == BARRIER)) {
+            if (!run_round(f)) {
+                report_deadlock(f);
+                return;
+            }
+            state = DIVERGED;
+        } else {
+            resolve(f, state);
+            state = run_all(f, state);
+        }
+        if (must_end(f))
+            return;
+        if (state == DIVERGED)
+            state = common_state(f->s, f->threads);
+    }
+}
+
+/* -- thread blocks -- */
+
+/* Runs all threads of a thread block to their ends, or until a fault or the stop flag ends them. */
+ALWAYS_INLINE void wl_run_thread_block(
+    const struct kernel *kernel, const struct launch *launch, const void *params, struct worker *worker,
+    uint32_t block_x, uint32_t block_y, uint32_t block_z)
+{
+    uint32_t nx = launch->thread_block[0], ny = launch->thread_block[1], nz = launch->thread_block[2];
+    struct scratch *s = (struct scratch *)worker->scratch;
+    const struct frame frame = {*kernel, launch,  params, worker, s,  block_x,
+                                block_y, block_z, nx,     ny,     nz, nx * ny * nz};
+    for (uint32_t number = 0; number < BARRIERS; ++number)
+        s->arrived[number] = 0;
+    int32_t state = 0, next;
+    for (;; state = next) {
+        next = kernel->run(
+            launch, params, worker, s, block_x, block_y, block_z, 0, nx, 0, ny, 0, nz, true, state);
+        if (must_end(&frame))
+            return;
+        if (next == DIVERGED)
+            next = common_state(s, frame.threads);
+        if (next == EXITED)
+            return;
+        const struct phase *phase = &kernel->phases[next];
+        if (next == DIVERGED || (kernel->diverges_at_barriers && phase->kind == BARRIER))
+            break;
+        if (phase->resolve || phase->kind == YIELD)
+            resolve(&frame, next);
+    }
+    /* From here on each thread has its own state and values. Only here does the frame need memory. */
+    const struct frame kept = frame;
+    spread(s, kernel->phases[state].not_copied, 0, frame.threads);
+    run_diverged(&kept, next);
+}
