@@ -65,17 +65,9 @@ class ArgumentLayout:
 
     def write(self, piece: Piece, values: Sequence[object]) -> None:
         """Write all arguments; ArgumentError when one does not fit."""
-        recipe = self._latest
-        if recipe is not None:
-            write, buffers = recipe
-            try:
-                given: list[Any] = [*values]
-                for index in buffers:
-                    given[index] = given[index].pointer
-                write(piece.memory, piece.offset, *given)
-                return
-            except (AttributeError, struct.error, OverflowError):
-                pass  # other types than before, or a value that does not fit
+        latest = self._latest
+        if latest is not None and _is_written(latest, piece, values):
+            return
         kinds = tuple(map(type, values))
         try:
             recipe = self._recipes[kinds]
@@ -83,18 +75,9 @@ class ArgumentLayout:
             recipe = self._recipes[kinds] = self._recipe(values)
         if self._is_typed:
             self._latest = recipe
-        if recipe is not None:
-            write, buffers = recipe
-            try:
-                plain: list[Any] = [*values]
-                for index in buffers:
-                    plain[index] = plain[index].pointer
-                write(piece.memory, piece.offset, *plain)
-                return
-            except (struct.error, OverflowError):
-                pass  # some value does not fit as it is: `pack` converts it or says what is wrong
-        for index, value in enumerate(values):
-            self._write_packed(piece, index, value)
+        if recipe is None or not _is_written(recipe, piece, values):
+            for index, value in enumerate(values):
+                self._write_packed(piece, index, value)
 
     def write_addresses(self, piece: Piece, address: int) -> None:
         """Write the addresses of all arguments of a block at `address`, 8 bytes each."""
@@ -139,6 +122,21 @@ class ArgumentLayout:
 
 
 _Recipe = tuple[Callable[..., None], tuple[int, ...]]
+
+
+def _is_written(recipe: _Recipe, piece: Piece, values: Sequence[object]) -> bool:
+    """Write all arguments by a recipe; False when it is for other types or a value does not fit as it is."""
+    write, buffers = recipe
+    try:
+        plain: list[Any] = [*values]
+        for index in buffers:
+            plain[index] = plain[index].pointer
+        write(piece.memory, piece.offset, *plain)
+    except (AttributeError, struct.error, OverflowError):
+        return False
+    return True
+
+
 #: Layouts by the `id` of their parameters: a kernel always has the same parameters object.
 _LAYOUTS: dict[int, ArgumentLayout] = {}
 _MOST_LAYOUTS = 1024

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.device.host import HostDevice
-from engine.device.host.modules import build, cache, native, optimiser
+from engine.device.host.modules import build, cache, native
 from engine.device.host.modules import module as modules
 from engine.diagnostics import KernelError
 from tests.gpu.differential import run_programs
@@ -39,8 +39,8 @@ N = 64 * 5 - 9
 def queue(monkeypatch):
     """Jobs that the optimiser would do, which stay where they are."""
     jobs = []
-    monkeypatch.setattr(optimiser, "QUEUE", optimiser.Queue())
-    monkeypatch.setattr(optimiser.QUEUE, "add", jobs.append)
+    monkeypatch.setattr(modules, "QUEUE", modules.OptimiserQueue())
+    monkeypatch.setattr(modules.QUEUE, "add", jobs.append)
     return jobs
 
 
@@ -184,10 +184,10 @@ def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
 
 def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
     """A job that another thread has begun is waited for, and one that is added twice is done once."""
-    queue, done, go = optimiser.Queue(), [], threading.Event()
+    queue, done, go = modules.OptimiserQueue(), [], threading.Event()
     jobs = [
-        optimiser.Job(lambda: (go.wait(5), done.append(0))),
-        *(optimiser.Job(lambda i=i: done.append(i)) for i in (1, 2)),
+        modules.OptimiserJob(lambda: (go.wait(5), done.append(0))),
+        *(modules.OptimiserJob(lambda i=i: done.append(i)) for i in (1, 2)),
     ]
     for job in (*jobs, jobs[1]):
         queue.add(job)
@@ -201,7 +201,7 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
         if thread.name == "warploom-optimiser":
             thread.join(5)
     assert sorted(done) == [0, 1, 2]
-    queue.add(optimiser.Job(lambda: done.append(3)))
+    queue.add(modules.OptimiserJob(lambda: done.append(3)))
     for _ in range(500):
         if done[-1] == 3:
             return

@@ -1,15 +1,18 @@
-"""Loaded modules and their kernels."""
+"""Loaded modules, their kernels, and the thread that optimises kernels in the background."""
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import functools
 import logging
+import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from engine.device.host.memory import AllocationTable
-from engine.device.host.modules import build, cache, native, optimiser
+from engine.device.host.modules import build, cache, native
 from engine.device.host.modules.cache import CachedModule
 from engine.device.host.modules.native import NativeCode
 from engine.device.occupancy import KernelResources
@@ -48,7 +51,7 @@ class HostKernel:
         #: Source file and line by PTX line.
         self.lines = entry.lines
         #: The job that optimises the kernel; None when that is done.
-        self.job: optimiser.Job | None = None
+        self.job: OptimiserJob | None = None
         self._code: NativeCode | None = None
 
     @property
@@ -112,7 +115,7 @@ class HostModule:
             kernel = HostKernel(self, entry.signatures[name], code.function(_symbol(name)), entry)
             if name in quick:
                 work = functools.partial(_optimise, weakref.ref(kernel), key, name, quick[name])
-                kernel.job = optimiser.Job(work)
+                kernel.job = OptimiserJob(work)
                 if not quick_first:
                     kernel.job.run()
             self._kernels[name] = kernel
@@ -131,7 +134,7 @@ class HostModule:
             raise KernelError(f"kernel must be one of {', '.join(self._kernels) or 'none'}, got {name}")
         kernel = self._kernels[name]
         if kernel.job is not None:
-            optimiser.QUEUE.add(kernel.job)
+            QUEUE.add(kernel.job)
         return kernel
 
     def unload(self) -> None:
@@ -167,3 +170,55 @@ def _optimise(reference: weakref.ref[HostKernel], key: str, name: str, text: str
             kernel.use(NativeCode([code], [_symbol(name)], kernel.module.variables))
     except (KernelError, RuntimeError):
         _LOG.warning("kernel %s stays as it was compiled first", name, exc_info=True)
+
+
+class OptimiserJob:
+    """Work that is done once, by the queue's thread or by a caller that cannot wait for its turn."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work: Callable[[], None] | None = work
+        self._lock = threading.Lock()
+        self.is_queued = False
+
+    def run(self) -> None:
+        """Do the work, or wait while another thread does it; return at once when it is done."""
+        with self._lock:
+            work, self._work = self._work, None
+            if work is not None:
+                work()
+
+
+class OptimiserQueue:
+    """Jobs in the order in which they were added; their thread ends when none is left."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: collections.deque[OptimiserJob] = collections.deque()
+        self._is_running = False
+
+    def add(self, job: OptimiserJob) -> None:
+        """Add a job unless it was added before."""
+        with self._lock:
+            if job.is_queued:
+                return
+            job.is_queued = True
+            self._jobs.append(job)
+            if not self._is_running:
+                self._is_running = True
+                # Not a daemon: the process must not end inside LLVM.
+                threading.Thread(target=self._run, name="warploom-optimiser").start()
+
+    def _next(self) -> OptimiserJob | None:
+        with self._lock:
+            # When the program ends, the remaining jobs are left to its next run.
+            if self._jobs and threading.main_thread().is_alive():
+                return self._jobs.popleft()
+            self._is_running = False
+            return None
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            job.run()
+
+
+QUEUE = OptimiserQueue()
