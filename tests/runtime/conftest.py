@@ -129,13 +129,11 @@ def leaves_no_device_threads() -> Iterator[None]:
     """Every engine here opens a device of its own, which must end with it."""
     before = set(threading.enumerate())
     yield
-    left: list[str] = []
-    for _ in range(100):
-        left = [t.name for t in set(threading.enumerate()) - before]
-        if not left:
-            return
+    deadline = time.monotonic() + 20
+    while left := [t.name for t in set(threading.enumerate()) - before]:
+        if time.monotonic() > deadline:
+            pytest.fail(f"an engine's device must be closed with it, got {', '.join(sorted(left))}")
         time.sleep(0.01)
-    pytest.fail(f"an engine's device must be closed with it, got {', '.join(sorted(left))}")
 
 
 @pytest.fixture(autouse=True)

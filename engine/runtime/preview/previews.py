@@ -57,9 +57,10 @@ class Previews:
         device: Device,
         pool: BufferPool,
         outbox: Outbox,
-        clock_ns: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
-        self._device, self._pool, self._outbox, self._clock_ns = device, pool, outbox, clock_ns
+        self._device, self._pool, self._outbox = device, pool, outbox
+        #: The time by which pictures are due.
+        self.clock_ns: Callable[[], int] = time.perf_counter_ns
         self._stream = device.create_stream()
         self._ended, self._read, self._done = (device.create_event() for _ in range(3))
         #: What takes long is done there, beside the frames.
@@ -177,7 +178,7 @@ class Previews:
     def _due(self, *, by_hand: bool) -> list[_Job]:
         """Return what is to be taken now: what nobody has yet, whose last picture was taken, at its own rate."""
         jobs = []
-        now = 0 if by_hand else self._clock_ns()
+        now = 0 if by_hand else self.clock_ns()
         for node, viewer in self._viewers.items():
             source = self._sources.get(node)
             if source is None or not viewer.slot.is_free or not (by_hand or now >= viewer.due_ns):
@@ -209,7 +210,7 @@ class Previews:
             viewer = job.viewer
             viewer.slot.describe(job.node, frame, job.size, job.source.size, job.probe)
             viewer.made = job.made
-            viewer.due_ns = next_due_ns(viewer.due_ns, self._clock_ns(), viewer.viewing.rate)
+            viewer.due_ns = next_due_ns(viewer.due_ns, self.clock_ns(), viewer.viewing.rate)
         self._stream.record(self._read)
         # Only now, so that the next launch waits for no transfer.
         for job in jobs:

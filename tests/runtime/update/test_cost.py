@@ -216,7 +216,7 @@ def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
 
 
 def test_asking_takes_less_than_a_millisecond(device: Device) -> None:
-    """At a thousand kernels, for a connection, a block, a live parameter; the best of a few tries."""
+    """Of the processor's time, at a thousand kernels, for a connection, a block, a live parameter; the best of 20."""
     patch = chain(1000)
     source = PortRef("saxpy_2", "out")
     with Engine(patch, device=device, profiling=ProfilingLevel.NONE) as engine:
@@ -229,9 +229,9 @@ def test_asking_takes_less_than_a_millisecond(device: Device) -> None:
         ):
             times = []
             for _ in range(20):
-                begun = time.perf_counter()
+                begun = time.thread_time()
                 engine.cost_of(change)
-                times.append(time.perf_counter() - begun)
+                times.append(time.thread_time() - begun)
             assert min(times) < 1e-3, change
 
 
