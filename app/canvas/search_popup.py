@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
     QLabel,
@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.canvas.drawing.shapes import qcolor
+from app.canvas.drawing.shapes import paint_text, qcolor
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
-from app.theme.fonts import BODY, SMALL, ui_font
+from app.theme.fonts import BODY, SMALL
 from engine.blocktypes.block import Block
 
 #: Returns the block types to show for a text, best first.
@@ -155,21 +155,9 @@ class _Delegate(QStyledItemDelegate):
             painter.fillRect(QRect(rect.left(), rect.top(), 2, rect.height()), qcolor(theme.accent))
         elif state & QStyle.StateFlag.State_MouseOver:
             painter.fillRect(rect, qcolor(theme.control))
-        area = rect.adjusted(8, 3, -8, -3)
-        upper, lower = QRect(area), QRect(area)
-        upper.setHeight(area.height() // 2)
-        lower.setTop(upper.bottom() + 1)
-        _text(painter, upper, block_type.title, theme.text, BODY, strong=True)
-        _text(painter, upper, block_type.category, theme.text_dim, SMALL, right=True)
-        _text(painter, lower, block_type.summary, theme.text_dim, SMALL)
-
-
-def _text(
-    painter: QPainter, area: QRect, text: str, colour: str, size: int, *, strong: bool = False, right: bool = False
-) -> None:
-    font = ui_font(size, strong=strong)
-    painter.setFont(font)
-    painter.setPen(qcolor(colour))
-    elided = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
-    side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-    painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, elided)
+        area = QRectF(rect.adjusted(8, 3, -8, -3))
+        half = area.height() // 2
+        upper, lower = area.adjusted(0, 0, 0, half - area.height()), area.adjusted(0, half, 0, 0)
+        paint_text(painter, upper, block_type.title, theme.text, BODY, strong=True)
+        paint_text(painter, upper, block_type.category, theme.text_dim, SMALL, align=Qt.AlignmentFlag.AlignRight)
+        paint_text(painter, lower, block_type.summary, theme.text_dim, SMALL)

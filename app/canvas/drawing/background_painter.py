@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
 
-from app.canvas.drawing.shapes import qcolor
+from app.canvas.drawing.shapes import paint_text, qcolor
 from app.theme.colours import Colours
-from app.theme.fonts import BODY, SMALL, ui_font
+from app.theme.fonts import BODY, SMALL
 
 _DISTANCE = 32
 #: Below this zoom the dots would crowd.
@@ -40,12 +40,10 @@ def paint_cut(painter: QPainter, line: QPolygonF, theme: Colours) -> None:
 def paint_hint(painter: QPainter, view: QRectF, theme: Colours) -> None:
     """Say on an empty canvas what to do; `view` is in pixels."""
     painter.resetTransform()
-    painter.setFont(ui_font(BODY, strong=True))
-    painter.setPen(qcolor(theme.text_dim))
-    painter.drawText(view.translated(0, -12), Qt.AlignmentFlag.AlignCenter, "Press Tab to add a block")
-    painter.setFont(ui_font(SMALL))
-    painter.setPen(qcolor(theme.text_faint))
-    painter.drawText(view.translated(0, 12), Qt.AlignmentFlag.AlignCenter, "or double-click the canvas")
+    middle = Qt.AlignmentFlag.AlignHCenter
+    hint, other = "Press Tab to add a block", "or double-click the canvas"
+    paint_text(painter, view.translated(0, -12), hint, theme.text_dim, BODY, strong=True, align=middle)
+    paint_text(painter, view.translated(0, 12), other, theme.text_faint, SMALL, align=middle)
 
 
 def _line(colour: str, width: float) -> QPen:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPolygonF
 
 from app.canvas.drawing.node_layout import PADDING, PORT_TEXT, ROW, VALUE_GAP, NodeLayout, value_area, value_width
-from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, qcolor
+from app.canvas.drawing.shapes import CIRCLE_RADIUS, OUTLINES, paint_text, qcolor
 from app.theme.colours import Colours, category_tint, mix
 from app.theme.fonts import BODY, FAR, SMALL, ui_font
 from app.theme.port_style import PORT_STYLES, PortKind, Shape
@@ -182,11 +182,7 @@ def _paint_header(
             QRectF(right - width, 0, width + 1, layout.header), Qt.AlignmentFlag.AlignVCenter, appearance.badge
         )
         right -= width + PADDING
-    font = ui_font(BODY, strong=True)
-    painter.setFont(font)
-    painter.setPen(qcolor(ink))
-    title = QFontMetricsF(font).elidedText(model.title, Qt.TextElideMode.ElideRight, right - PADDING)
-    painter.drawText(QRectF(PADDING, 0, layout.width, layout.header), Qt.AlignmentFlag.AlignVCenter, title)
+    paint_text(painter, QRectF(PADDING, 0, right - PADDING, layout.header), model.title, ink, BODY, strong=True)
 
 
 def _paint_state_mark(painter: QPainter, corner: QPointF, state: NodeState, theme: Colours, size: float) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 
 from app.canvas.drawing.node_painter import NEAR
 from app.canvas.drawing.region_layout import GAP, INNER_MARGIN, STRIP, RegionLayout, Slot
-from app.canvas.drawing.shapes import qcolor
+from app.canvas.drawing.shapes import paint_text, qcolor
 from app.edits.regions import branch_title
 from app.theme.colours import Colours, RegionColours, region_colours
-from app.theme.fonts import BODY, SMALL, ui_font
+from app.theme.fonts import BODY, SMALL
 from app.view_models.node_view_model import RegionViewModel
 
 _RADIUS = 6.0
@@ -100,20 +100,14 @@ def _paint_outline(painter: QPainter, rect: QRectF, pen: QPen) -> None:
 
 def _paint_title(painter: QPainter, model: RegionViewModel, layout: RegionLayout, theme: Colours) -> None:
     area = layout.strip.adjusted(GAP + 4, 0, -GAP - 4, 0)
-    font = ui_font(BODY, strong=True)
-    metrics = QFontMetricsF(font)
-    title = metrics.elidedText(model.title, Qt.TextElideMode.ElideRight, area.width())
-    painter.setFont(font)
-    painter.setPen(qcolor(theme.text))
-    painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, title)
-    left = metrics.horizontalAdvance(title) + GAP
+    left = GAP + paint_text(painter, area, model.title, theme.text, BODY, strong=True)
     if model.kind_title not in ("", model.title):
-        _paint_small(painter, area.adjusted(left, 0, 0, 0), model.kind_title, theme.text_dim)
+        paint_text(painter, area.adjusted(left, 0, 0, 0), model.kind_title, theme.text_dim, SMALL)
 
 
 def _paint_branch_title(painter: QPainter, slot: Slot, theme: Colours) -> None:
     area = QRectF(slot.rect.left() + GAP + 4, slot.rect.top(), slot.rect.width() - 2 * GAP - 8, STRIP)
-    _paint_small(painter, area, branch_title(slot.branch), theme.text_dim, strong=True)
+    paint_text(painter, area, branch_title(slot.branch), theme.text_dim, SMALL, strong=True)
 
 
 def _paint_invitation(painter: QPainter, slot: Slot, colours: RegionColours, theme: Colours, *, framed: bool) -> None:
@@ -122,7 +116,7 @@ def _paint_invitation(painter: QPainter, slot: Slot, colours: RegionColours, the
         painter.setPen(QPen(qcolor(colours.line), 1.0, Qt.PenStyle.DashLine))
         painter.drawRoundedRect(slot.rect, _RADIUS, _RADIUS)
     area = slot.rect if framed else slot.rect.adjusted(0, INNER_MARGIN, 0, 0)
-    _paint_small(painter, area, "Drop blocks here", theme.text_dim, centred=True)
+    paint_text(painter, area, "Drop blocks here", theme.text_dim, SMALL, align=Qt.AlignmentFlag.AlignHCenter)
 
 
 def _paint_far_title(
@@ -130,25 +124,11 @@ def _paint_far_title(
 ) -> None:
     """Paint the title larger, and above the box when it is too large for the strip."""
     size = min(round(max(_FAR_PIXELS / scale, BODY)), FAR_LIMIT)
-    font = ui_font(size, strong=True)
     area = layout.strip.adjusted(GAP, 0, -GAP, 0)
     if size > STRIP:
         area.translate(0, -STRIP)
         area.setTop(area.bottom() - 1.35 * size)
-    painter.setFont(font)
-    painter.setPen(qcolor(theme.text))
-    title = QFontMetricsF(font).elidedText(model.title, Qt.TextElideMode.ElideRight, area.width())
-    painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, title)
-
-
-def _paint_small(
-    painter: QPainter, area: QRectF, text: str, colour: str, *, strong: bool = False, centred: bool = False
-) -> None:
-    font = ui_font(SMALL, strong=strong)
-    painter.setFont(font)
-    painter.setPen(qcolor(colour))
-    elided = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, area.width())
-    painter.drawText(area, Qt.AlignmentFlag.AlignCenter if centred else Qt.AlignmentFlag.AlignVCenter, elided)
+    paint_text(painter, area, model.title, theme.text, size, strong=True)
 
 
 def _laid_over(colour: str, opacity: float) -> QColor:

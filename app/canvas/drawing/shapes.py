@@ -1,12 +1,13 @@
-"""What every painter of the canvas needs: QColors, port outlines and the curve of a connection."""
+"""What every painter of the canvas needs: QColors, port outlines, text, and the curve of a connection."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from PySide6.QtCore import QPointF
-from PySide6.QtGui import QColor, QPainterPath, QPolygonF
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPolygonF
 
+from app.theme.fonts import ui_font
 from app.theme.port_style import Shape
 
 _SHORTEST, _LONGEST = 24.0, 160.0
@@ -47,3 +48,23 @@ OUTLINES: dict[Shape, QPolygonF] = {
     ),
 }
 CIRCLE_RADIUS = 4.0
+
+
+def paint_text(
+    painter: QPainter,
+    area: QRectF,
+    text: str,
+    colour: str,
+    size: int,
+    *,
+    strong: bool = False,
+    align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+) -> float:
+    """Paint a line of text in the middle of an area's height, elided to its width, and return how wide it is."""
+    font = ui_font(size, strong=strong)
+    metrics = QFontMetricsF(font)
+    elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+    painter.setFont(font)
+    painter.setPen(qcolor(colour))
+    painter.drawText(area, align | Qt.AlignmentFlag.AlignVCenter, elided)
+    return metrics.horizontalAdvance(elided)
