@@ -2,7 +2,8 @@
 
 0: done. 1: the patch or its data is wrong. 2: wrong usage. 3: the device failed.
 
-A command imports what it needs itself, so that `warploom --help` loads none of it.
+A command imports what it needs itself, so that `warploom --help` loads none of it. What takes many options takes them by
+the names that are declared here.
 """
 
 from __future__ import annotations
@@ -62,14 +63,14 @@ def cli() -> None:
 @_engine
 @_option("--screenshot", type=_PATH, metavar="FILE", help="Run for a moment, save the window's picture, exit.")
 @_trust
-def edit(patch: Path | None, device: str, engine: str | None, screenshot: Path | None, trust: bool) -> int:
+def edit(**options: Any) -> int:
     """Open the editor."""
     from app.qt.qt_check import require_qt
 
     require_qt()
     from app.editor import run_editor
 
-    return run_editor(patch, device, screenshot, trust=trust, engine=engine)
+    return run_editor(**options)
 
 
 @cli.command()
@@ -82,6 +83,7 @@ def edit(patch: Path | None, device: str, engine: str | None, screenshot: Path |
 @_option("--out", type=_PATH, metavar="DIR", help="Save every output there.")
 @_option(
     "--time-step",
+    "step_s",
     type=float,
     default=1 / 60,
     metavar="SECONDS",
@@ -89,42 +91,33 @@ def edit(patch: Path | None, device: str, engine: str | None, screenshot: Path |
     show_default="1/60",
 )
 @_option("--rate", type=float, metavar="FPS", help="At most so many frames a second; else as fast as they go.")
-@_option("--realtime", is_flag=True, help="The patch's time follows the wall's; 60 frames a second if no --rate.")
+@_option(
+    "--realtime",
+    "real_time",
+    is_flag=True,
+    help="The patch's time follows the wall's; 60 frames a second if no --rate.",
+)
 @_json
 @_trust
-def run(
-    patch: Path,
-    frames: int,
-    device: str,
-    engine: str | None,
-    settings: tuple[str, ...],
-    profile: str,
-    out: Path | None,
-    time_step: float,
-    rate: float | None,
-    realtime: bool,
-    as_json: bool,
-    trust: bool,
-) -> int:
+def run(**options: Any) -> int:
     """Run a patch with no window, save its outputs and print a table or JSON.
 
     Frames follow each other at once and each is one time step long, so that every run gives the same.
     """
-    from app.headless import Timing, run_headless
+    from app.headless import run_headless
 
-    timing = Timing(time_step, rate, realtime)
-    return run_headless(patch, frames, device, settings, profile, out, as_json, timing, trust=trust, engine=engine)
+    return run_headless(**options)
 
 
 @cli.command()
 @_patch
 @_json
 @_trust
-def check(patch: Path, as_json: bool, trust: bool) -> int:
+def check(**options: Any) -> int:
     """Say whether a patch would compile, and what is wrong if not."""
     from app.headless import check_headless
 
-    return check_headless(patch, as_json, trust=trust)
+    return check_headless(**options)
 
 
 @cli.command()
@@ -134,11 +127,11 @@ def check(patch: Path, as_json: bool, trust: bool) -> int:
 )
 @_option("--out", type=_PATH, metavar="FILE", help="Write it there instead of printing it.")
 @_trust
-def plan(patch: Path, form: str, out: Path | None, trust: bool) -> int:
+def plan(**options: Any) -> int:
     """Show what a patch compiles to: operations, what waits for what, and which buffers share memory."""
     from app.headless import plan_headless
 
-    return plan_headless(patch, form, out, trust=trust)
+    return plan_headless(**options)
 
 
 @cli.command()
@@ -148,11 +141,11 @@ def plan(patch: Path, form: str, out: Path | None, trust: bool) -> int:
 @_device
 @_engine
 @_trust
-def trace(patch: Path, out: Path, frames: int, device: str, engine: str | None, trust: bool) -> int:
+def trace(**options: Any) -> int:
     """Time every kernel of some frames; Perfetto and chrome://tracing open the result."""
     from app.headless import trace_headless
 
-    return trace_headless(patch, out, frames, device, trust=trust, engine=engine)
+    return trace_headless(**options)
 
 
 @cli.command()

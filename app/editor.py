@@ -30,7 +30,7 @@ _STILL_MS = 300  # without an engine nothing moves
 
 
 def run_editor(
-    patch_path: Path | None, device: str, screenshot: Path | None, *, trust: bool = False, engine: str | None = None
+    patch: Path | None, device: str, screenshot: Path | None, *, trust: bool = False, engine: str | None = None
 ) -> int:
     """Show the editor until it is closed and return the exit status.
 
@@ -52,17 +52,17 @@ def run_editor(
     with ExitStack() as stack:
         folder = state_folder() if screenshot is None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
-        def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
-            return open_engine(patch, device, engine, profiling=profiling)
+        def make_engine(opened: Patch, profiling: ProfilingLevel) -> Client:
+            return open_engine(opened, device, engine, profiling=profiling)
 
         window = MainWindow(make_engine, folder)
         stack.callback(install_fault_handler(window.messages.show_fault, folder))
         window.show()
         if screenshot is not None:
-            return take_screenshot(window, patch_path, screenshot, trust=trust)
+            return take_screenshot(window, patch, screenshot, trust=trust)
         window.offer_recovery()
-        if patch_path is not None:
-            window.files.open_path(patch_path, trust=trust)
+        if patch is not None:
+            window.files.open_path(patch, trust=trust)
         return app.exec()
 
 

@@ -73,50 +73,32 @@ class Result:
         }
 
 
-@dataclass(frozen=True)
-class Timing:
-    """When the frames of a run begin, and how much of the patch's time passes between them.
-
-    By default frames follow each other at once, and each is `step_s` after the one before, so a run is deterministic.
-    With a `rate` they begin at that rate. With `real_time` the patch's time follows the wall's, for patches that a
-    person plays: 60 frames a second unless there is a rate.
-    """
-
-    step_s: float = 1 / 60
-    rate: float | None = None
-    real_time: bool = False
-
-    def make_pacer(self) -> Pacer:
-        """Return what paces the frames; BadParameter when the rate or the step is not positive."""
-        try:
-            Clock(self.step_s)  # refuses the step as wrong usage; the engine would refuse it later
-            if self.rate is not None:
-                return Pacer(Pacing.fixed(self.rate))
-            return Pacer(Pacing.fixed(60) if self.real_time else Pacing.free())
-        except WarploomError as problem:
-            raise click.BadParameter(str(problem)) from problem
-
-
 def run_headless(
-    path: Path,
+    *,
+    patch: Path,
     frames: int,
     device: str,
+    engine: str | None,
     settings: Sequence[str],
     profile: str,
     out: Path | None,
+    step_s: float,
+    rate: float | None,
+    real_time: bool,
     as_json: bool,
-    timing: Timing,
-    *,
-    trust: bool = False,
-    engine: str | None = None,
+    trust: bool,
 ) -> int:
-    """Run a patch for some frames and print the outcome; return the exit status."""
-    pacer = timing.make_pacer()
+    """Run a patch for some frames and print the outcome; return the exit status.
+
+    Frames follow each other at once unless there is a `rate`, and each is `step_s` after the one before. With
+    `real_time` the patch's time follows the wall's, for patches that a person plays: 60 frames a second by default.
+    """
+    pacer = _make_pacer(step_s, rate, real_time)
     level = _profiling_level(profile)
-    patch = open_patch(path, trust=trust)
-    _apply_settings(patch, settings)
-    with open_engine(patch, device, engine, profiling=level, time_step_s=timing.step_s) as client:
-        result = _run(client, frames, pacer, timing.real_time, out, show_progress=not as_json)
+    opened = open_patch(patch, trust=trust)
+    _apply_settings(opened, settings)
+    with open_engine(opened, device, engine, profiling=level, time_step_s=step_s) as client:
+        result = _run(client, frames, pacer, real_time, out, show_progress=not as_json)
     _print_diagnostics(result.last.diagnostics)
     if as_json:
         click.echo(json.dumps(result.as_json()))
@@ -145,69 +127,65 @@ def _run(client: Client, frames: int, pacer: Pacer, real_time: bool, out: Path |
     return result
 
 
-def trace_headless(
-    path: Path, out: Path, frames: int, device: str, *, trust: bool = False, engine: str | None = None
-) -> int:
+def trace_headless(*, patch: Path, out: Path, frames: int, device: str, engine: str | None, trust: bool) -> int:
     """Write a trace of some frames; return the exit status."""
-    patch = open_patch(path, trust=trust)
-    with open_engine(patch, device, engine, profiling=ProfilingLevel.PER_KERNEL) as client:
+    opened = open_patch(patch, trust=trust)
+    with open_engine(opened, device, engine, profiling=ProfilingLevel.PER_KERNEL) as client:
         diagnostics = client.step().diagnostics
         _print_diagnostics(diagnostics)
         if has_errors(list(diagnostics)):
             return 1
         text = chrome_trace(client.trace(frames))
-    try:
-        write_atomically(out, text.encode())
-    except OSError as problem:
-        raise PatchError(f"trace must be writable: {out}: {problem.strerror or problem}") from problem
+    _write("trace", out, text)
     click.echo(f"wrote {out}; open it in Perfetto (ui.perfetto.dev) or chrome://tracing")
     return 0
 
 
-def check_headless(path: Path, as_json: bool, *, trust: bool = False) -> int:
+def check_headless(*, patch: Path, as_json: bool, trust: bool) -> int:
     """Print what keeps a patch from compiling; return the exit status."""
     diagnostics: Iterable[Diagnostic]
     try:
-        diagnostics = check_patch(open_patch(path, trust=trust))
+        diagnostics = check_patch(open_patch(patch, trust=trust))
     except PatchError as problem:
         if not as_json:
             raise
-        diagnostics = [error(str(problem), file=str(path))]
+        diagnostics = [error(str(problem), file=str(patch))]
     failed = has_errors(list(diagnostics))
     if as_json:
         click.echo(json.dumps({"ok": not failed, "diagnostics": msgspec.to_builtins(list(diagnostics))}))
     _print_diagnostics(diagnostics)
     if not as_json and not failed:
-        click.echo(f"{path}: would compile")
+        click.echo(f"{patch}: would compile")
     return 1 if failed else 0
 
 
-PLAN_FORMATS: dict[str, Callable[[Plan], str]] = {
-    "text": plan_text,
-    "dot": plan_dot,
-    "svg": plan_svg,
-    "memory": memory_svg,
-}
-
-
-def plan_headless(path: Path, form: str, out: Path | None, *, trust: bool = False) -> int:
+def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool) -> int:
     """Print a patch's plan, or write it to a file; return the exit status."""
-    if form not in PLAN_FORMATS:
-        raise click.BadParameter(f"--format must be one of {', '.join(PLAN_FORMATS)}, got {form!r}")
-    plan, diagnostics = plan_patch(open_patch(path, trust=trust))
+    formats: dict[str, Callable[[Plan], str]]
+    formats = {"text": plan_text, "dot": plan_dot, "svg": plan_svg, "memory": memory_svg}
+    if form not in formats:
+        raise click.BadParameter(f"--format must be one of {', '.join(formats)}, got {form!r}")
+    plan, diagnostics = plan_patch(open_patch(patch, trust=trust))
     _print_diagnostics(diagnostics)
     if plan is None:
         return 1
-    text = PLAN_FORMATS[form](plan)
+    text = formats[form](plan)
     if out is None:
         click.echo(text, nl=False)
         return 0
-    try:
-        write_atomically(out, text.encode())
-    except OSError as problem:
-        raise PatchError(f"plan must be writable: {out}: {problem.strerror or problem}") from problem
+    _write("plan", out, text)
     click.echo(f"wrote {out}")
     return 0
+
+
+def _make_pacer(step_s: float, rate: float | None, real_time: bool) -> Pacer:
+    try:
+        Clock(step_s)  # refuses the step as wrong usage; the engine would refuse it later
+        if rate is not None:
+            return Pacer(Pacing.fixed(rate))
+        return Pacer(Pacing.fixed(60) if real_time else Pacing.free())
+    except WarploomError as problem:
+        raise click.BadParameter(str(problem)) from problem
 
 
 def _profiling_level(text: str) -> ProfilingLevel:
@@ -231,6 +209,13 @@ def _apply_settings(patch: Patch, settings: Sequence[str]) -> None:
             patch.set(node, **{parameter: parse_text(block_type.parameter(parameter), text)})
         except PatchError as problem:
             raise click.BadParameter(f"--set {setting}: {problem}") from problem
+
+
+def _write(what: str, path: Path, text: str) -> None:
+    try:
+        write_atomically(path, text.encode())
+    except OSError as problem:
+        raise PatchError(f"{what} must be writable: {path}: {problem.strerror or problem}") from problem
 
 
 def _print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
