@@ -2,8 +2,8 @@
 
 0: done. 1: the patch or its data is wrong. 2: wrong usage. 3: the device failed.
 
-A command imports what it needs itself, so that `warploom --help` loads none of it. What takes many options takes them by
-the names that are declared here.
+A command imports what it needs itself, so that `warploom --help` loads none of it. Functions that take many options take
+them by the names that are declared here.
 """
 
 from __future__ import annotations
@@ -35,24 +35,18 @@ class _EditByDefault(click.Group):
 
 _Command = Callable[..., Any]
 _PATH = click.Path(path_type=Path)
-
-
-def _option(*names: str, **more: Any) -> Callable[[_Command], _Command]:
-    return click.option(*names, show_default=more.pop("show_default", True), **more)
-
-
 _patch = click.argument("patch", type=_PATH, metavar="PATCH", help="A .loom file.")
-_device = _option("--device", default="auto", metavar="auto|host|cuda:0", help="What to run on.")
-_engine = _option("--engine", metavar="COMMAND", help="Run in another process: `warploom engine`, also by ssh.")
-_trust = _option("--trust", is_flag=True, help="Run the block files in `blocks/` beside the patch.")
-_json = _option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+_device = click.option("--device", default="auto", metavar="auto|host|cuda:0", help="What to run on.")
+_engine = click.option("--engine", metavar="COMMAND", help="Run in another process: `warploom engine`, also by ssh.")
+_trust = click.option("--trust", is_flag=True, help="Run the block files in `blocks/` beside the patch.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
 def _frames(default: int) -> Callable[[_Command], _Command]:
-    return _option("--frames", type=click.IntRange(min=1), default=default, metavar="N", help="How many frames.")
+    return click.option("--frames", type=click.IntRange(min=1), default=default, metavar="N", help="How many frames.")
 
 
-@click.group(cls=_EditByDefault)
+@click.group(cls=_EditByDefault, context_settings={"show_default": True})
 def cli() -> None:
     """Warploom: patch GPU pipelines live. With no command, opens the editor."""
 
@@ -61,7 +55,7 @@ def cli() -> None:
 @click.argument("patch", type=_PATH, metavar="[PATCH]", required=False, help="A .loom file; none: the examples.")
 @_device
 @_engine
-@_option("--screenshot", type=_PATH, metavar="FILE", help="Run for a moment, save the window's picture, exit.")
+@click.option("--screenshot", type=_PATH, metavar="FILE", help="Run for a moment, save the window's picture, exit.")
 @_trust
 def edit(**options: Any) -> int:
     """Open the editor."""
@@ -78,10 +72,10 @@ def edit(**options: Any) -> int:
 @_frames(60)
 @_device
 @_engine
-@_option("--set", "settings", multiple=True, metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
-@_option("--profile", default="per-block", metavar="LEVEL", help="none, summary, per-block or per-kernel.")
-@_option("--out", type=_PATH, metavar="DIR", help="Save every output there.")
-@_option(
+@click.option("--set", "settings", multiple=True, metavar="NODE.PARAM=VALUE", help="Set a parameter; may be repeated.")
+@click.option("--profile", default="per-block", metavar="LEVEL", help="none, summary, per-block or per-kernel.")
+@click.option("--out", type=_PATH, metavar="DIR", help="Save every output there.")
+@click.option(
     "--time-step",
     "step_s",
     type=float,
@@ -90,8 +84,8 @@ def edit(**options: Any) -> int:
     help="How much of the patch's time each frame is.",
     show_default="1/60",
 )
-@_option("--rate", type=float, metavar="FPS", help="At most so many frames a second; else as fast as they go.")
-@_option(
+@click.option("--rate", type=float, metavar="FPS", help="At most so many frames a second; else as fast as they go.")
+@click.option(
     "--realtime",
     "real_time",
     is_flag=True,
@@ -122,10 +116,10 @@ def check(**options: Any) -> int:
 
 @cli.command()
 @_patch
-@_option(
+@click.option(
     "--format", "form", default="text", metavar="FORMAT", help="text, dot, svg or memory (an SVG of memory over time)."
 )
-@_option("--out", type=_PATH, metavar="FILE", help="Write it there instead of printing it.")
+@click.option("--out", type=_PATH, metavar="FILE", help="Write it there instead of printing it.")
 @_trust
 def plan(**options: Any) -> int:
     """Show what a patch compiles to: operations, what waits for what, and which buffers share memory."""
@@ -136,7 +130,7 @@ def plan(**options: Any) -> int:
 
 @cli.command()
 @_patch
-@_option("--out", type=_PATH, default=Path("trace.json"), metavar="FILE", help="Where to write the trace.")
+@click.option("--out", type=_PATH, default=Path("trace.json"), metavar="FILE", help="Where to write the trace.")
 @_frames(10)
 @_device
 @_engine
@@ -160,7 +154,7 @@ def blocks(name: str | None, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("file", type=_PATH, metavar="FILE", help="A .cu or .ptx file.")
-@_option("--write-json", is_flag=True, help="Write NAME.json beside the file.")
+@click.option("--write-json", is_flag=True, help="Write NAME.json beside the file.")
 def kernel(file: Path, write_json: bool) -> None:
     """Show the entry points of a kernel file, their parameters and directions."""
     from app.listings import show_kernel
