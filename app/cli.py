@@ -2,7 +2,7 @@
 
 0: done. 1: the patch or its data is wrong. 2: wrong usage. 3: the device failed.
 
-A command imports what it needs itself, so that `warploom --help` loads none of it. Functions that take many options take
+A command imports what it needs itself, so that `warploom --help` loads none of it. A function of many options takes
 them by the names that are declared here.
 """
 
