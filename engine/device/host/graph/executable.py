@@ -127,7 +127,7 @@ class Runner:
         at, took_ns = int(state[stepper.AT]), time.perf_counter_ns() - began_ns
         if reason == stepper.FAULT:
             self._raise(at, pairs)
-        if reason == stepper.STOPPED:
+        if reason == stepper.LOOP_STOPPED:
             raise self._stopped()
         if reason == stepper.CALLED:
             program.note_call(at)

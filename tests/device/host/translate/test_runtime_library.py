@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from engine.device.host.graph import stepper
 from engine.device.host.modules import native
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis import suspension_points
@@ -87,6 +88,20 @@ def test_tables_of_the_scheduler() -> None:
     for name, record in (("phase", scheduler.PHASE_RECORD), ("kernel", scheduler.KERNEL_RECORD)):
         kinds = ["ptr" if kind.endswith("*") else "i32" for kind, _, _ in fields(name, SCHEDULER)]
         assert record == "{" + ", ".join(kinds) + "}"
+
+
+def test_instructions_of_graphs() -> None:
+    """Operations, state and reasons have the same numbers in C and in Python."""
+    text = (library.PATH.parent / "graph.c").read_text()
+    for enum, first, last in (("operation", "PYTHON", "LEAVE"), ("reason", "AT_PYTHON", "PAUSE")):
+        (names,) = re.findall(rf"enum {enum} {{ (.*?) }}", text)
+        known = {name: getattr(stepper, name) for name in names.split(", ")}
+        assert list(known.values()) == list(range(len(known)))
+        assert (next(iter(known)), list(known)[-1]) == (first, last)
+    state = [name for _, name, _ in fields("state", text)]
+    assert [getattr(stepper, name.upper()) for name in state] == list(range(stepper.STATE_FIELDS))
+    assert re.search(r"struct instruction {\s*int64_t operation, a, b, c, d, e;", text)
+    assert stepper.FIELDS == 6
 
 
 def test_a_module_gets_only_what_it_needs() -> None:

@@ -2036,6 +2036,177 @@ define internal void @wl.bar_and(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) 
   br i1 %41, label %31, label %32
 }
 
+%struct.instruction = type { i64, i64, i64, i64, i64, i64 }
+
+define internal range(i32 0, 5) i32 @wl.run_graph(ptr readonly captures(none) %0, ptr captures(none) %1, ptr %2, i64 %3, i64 %4) nounwind {
+  %6 = getelementptr inbounds nuw i8, ptr %1, i64 8
+  %7 = getelementptr inbounds nuw i8, ptr %1, i64 16
+  %8 = getelementptr inbounds nuw i8, ptr %1, i64 40
+  %9 = getelementptr inbounds nuw i8, ptr %1, i64 24
+  %10 = getelementptr inbounds nuw i8, ptr %2, i64 16
+  %11 = getelementptr inbounds nuw i8, ptr %2, i64 80
+  %12 = getelementptr inbounds nuw i8, ptr %2, i64 88
+  %13 = getelementptr inbounds nuw i8, ptr %2, i64 64
+  %14 = getelementptr inbounds nuw i8, ptr %1, i64 32
+  %15 = getelementptr inbounds nuw i8, ptr %1, i64 48
+  %16 = getelementptr inbounds nuw i8, ptr %1, i64 56
+  br label %17
+
+17:
+  %18 = phi i64 [ %3, %5 ], [ %110, %108 ]
+  %19 = getelementptr inbounds %struct.instruction, ptr %0, i64 %18
+  %20 = load i64, ptr %19, align 8
+  switch i64 %20, label %111 [
+    i64 1, label %21
+    i64 2, label %46
+    i64 3, label %55
+    i64 4, label %64
+    i64 5, label %71
+    i64 6, label %81
+    i64 7, label %85
+    i64 8, label %88
+    i64 9, label %107
+  ]
+
+21:
+  %22 = getelementptr inbounds nuw i8, ptr %19, i64 16
+  %23 = load i64, ptr %22, align 8
+  %24 = inttoptr i64 %23 to ptr
+  %25 = getelementptr inbounds nuw i8, ptr %24, i64 96
+  store i64 0, ptr %25, align 8
+  store i64 0, ptr %10, align 8
+  store i64 0, ptr %11, align 8
+  %26 = getelementptr inbounds nuw i8, ptr %19, i64 24
+  %27 = load i64, ptr %26, align 8
+  store i64 %27, ptr %12, align 8
+  %28 = getelementptr inbounds nuw i8, ptr %19, i64 40
+  %29 = load i64, ptr %28, align 8
+  store i64 %29, ptr %13, align 8
+  %30 = getelementptr inbounds nuw i8, ptr %19, i64 8
+  %31 = load i64, ptr %30, align 8
+  %32 = inttoptr i64 %31 to ptr
+  %33 = load i64, ptr %26, align 8
+  %34 = inttoptr i64 %33 to ptr
+  %35 = getelementptr inbounds nuw i8, ptr %19, i64 32
+  %36 = load i64, ptr %35, align 8
+  %37 = tail call i32 %32(ptr %24, ptr %34, ptr %2, i64 %36, i64 %36) nounwind
+  %38 = load i64, ptr %14, align 8
+  %39 = add nsw i64 %38, 1
+  store i64 %39, ptr %14, align 8
+  %40 = icmp eq i32 %37, 0
+  br i1 %40, label %41, label %111
+
+41:
+  %42 = load ptr, ptr %15, align 8
+  %43 = load volatile i64, ptr %42, align 8
+  %44 = load i64, ptr %16, align 8
+  %45 = icmp eq i64 %43, %44
+  br i1 %45, label %108, label %111
+
+46:
+  %47 = getelementptr inbounds nuw i8, ptr %19, i64 8
+  %48 = load i64, ptr %47, align 8
+  %49 = inttoptr i64 %48 to ptr
+  %50 = getelementptr inbounds nuw i8, ptr %19, i64 16
+  %51 = load i64, ptr %50, align 8
+  %52 = trunc i64 %51 to i8
+  %53 = getelementptr inbounds nuw i8, ptr %19, i64 24
+  %54 = load i64, ptr %53, align 8
+  tail call void @llvm.memset.p0.i64(ptr align 1 %49, i8 %52, i64 %54, i1 false)
+  br label %108
+
+55:
+  %56 = getelementptr inbounds nuw i8, ptr %19, i64 8
+  %57 = load i64, ptr %56, align 8
+  %58 = inttoptr i64 %57 to ptr
+  %59 = getelementptr inbounds nuw i8, ptr %19, i64 16
+  %60 = load i64, ptr %59, align 8
+  %61 = inttoptr i64 %60 to ptr
+  %62 = getelementptr inbounds nuw i8, ptr %19, i64 24
+  %63 = load i64, ptr %62, align 8
+  tail call void @llvm.memmove.p0.p0.i64(ptr align 1 %58, ptr align 1 %61, i64 %63, i1 false)
+  br label %108
+
+64:
+  %65 = getelementptr inbounds nuw i8, ptr %19, i64 16
+  %66 = load i64, ptr %65, align 8
+  %67 = trunc i64 %66 to i32
+  %68 = getelementptr inbounds nuw i8, ptr %19, i64 8
+  %69 = load i64, ptr %68, align 8
+  %70 = inttoptr i64 %69 to ptr
+  store i32 %67, ptr %70, align 4
+  br label %108
+
+71:
+  %72 = getelementptr inbounds nuw i8, ptr %19, i64 8
+  %73 = load i64, ptr %72, align 8
+  %74 = inttoptr i64 %73 to ptr
+  %75 = load i32, ptr %74, align 4
+  %76 = icmp eq i32 %75, 0
+  br i1 %76, label %77, label %108
+
+77:
+  %78 = getelementptr inbounds nuw i8, ptr %19, i64 16
+  %79 = load i64, ptr %78, align 8
+  %80 = add nsw i64 %79, -1
+  br label %108
+
+81:
+  %82 = getelementptr inbounds nuw i8, ptr %19, i64 8
+  %83 = load i64, ptr %82, align 8
+  %84 = add nsw i64 %83, -1
+  br label %108
+
+85:
+  %86 = getelementptr inbounds nuw i8, ptr %19, i64 8
+  %87 = load i64, ptr %86, align 8
+  store i64 %87, ptr %6, align 8
+  store i64 0, ptr %7, align 8
+  br label %108
+
+88:
+  %89 = load i64, ptr %6, align 8
+  %90 = getelementptr inbounds nuw i8, ptr %19, i64 8
+  %91 = load i64, ptr %90, align 8
+  %92 = icmp eq i64 %89, %91
+  %93 = zext i1 %92 to i64
+  %94 = load i64, ptr %7, align 8
+  %95 = add nsw i64 %94, %93
+  store i64 %95, ptr %7, align 8
+  %96 = load ptr, ptr %8, align 8
+  %97 = load volatile i64, ptr %96, align 8
+  %98 = icmp eq i64 %97, 0
+  br i1 %98, label %99, label %111
+
+99:
+  %100 = load i64, ptr %9, align 8
+  %101 = add nsw i64 %100, -1
+  store i64 %101, ptr %9, align 8
+  %102 = icmp slt i64 %100, 2
+  %103 = getelementptr inbounds nuw i8, ptr %19, i64 16
+  %104 = load i64, ptr %103, align 8
+  br i1 %102, label %111, label %105
+
+105:
+  %106 = add nsw i64 %104, -1
+  br label %108
+
+107:
+  store i64 -1, ptr %6, align 8
+  br label %108
+
+108:
+  %109 = phi i64 [ %18, %41 ], [ %106, %105 ], [ %18, %85 ], [ %84, %81 ], [ %80, %77 ], [ %18, %71 ], [ %18, %64 ], [ %18, %55 ], [ %18, %46 ], [ %18, %107 ]
+  %110 = add nsw i64 %109, 1
+  br label %17
+
+111:
+  %112 = phi i64 [ %104, %99 ], [ %18, %21 ], [ %18, %41 ], [ %18, %88 ], [ %18, %17 ]
+  %113 = phi i32 [ 4, %99 ], [ 2, %21 ], [ 3, %41 ], [ 1, %88 ], [ 0, %17 ]
+  store i64 %112, ptr %1, align 8
+  ret i32 %113
+}
+
 define internal void @wl.gather_f32_from_f32(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %6 = getelementptr inbounds nuw i8, ptr %1, i64 4096
   %7 = zext i32 %2 to i64
