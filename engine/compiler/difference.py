@@ -109,7 +109,7 @@ def _is_match(operation: Operation, was: Operation) -> bool:
 
 
 def _key(operation: Operation, plan: Plan) -> Hashable:
-    """Return what tells an operation from others; those that the compiler added may be several of one key."""
+    """Return what identifies an operation; several that the compiler added may have one key."""
     kind = type(operation.entry) if operation.place < 0 else None
     return operation.node, operation.place, plan.scopes[operation.scope].name, kind
 

@@ -9,7 +9,7 @@ from engine.patch.changes import PortRef
 
 #: An operation's index and what it touched.
 _Touch = tuple[int, Place]
-#: Who wrote which bytes of a buffer last, and who has read them since; lists, since one is made for every buffer.
+#: The last writers of a buffer's bytes, and the readers since then.
 _Buffer = tuple[list[_Touch], list[_Touch]]
 
 
@@ -42,11 +42,11 @@ class Hazards:
             for earlier, other in (*writers, *readers):
                 if other is place or _overlap(other, place):
                     after.append(earlier)
-            # Who waits for this one waits for everything under it as well.
+            # An operation that waits for this one thereby waits for all that it covers.
             writers[:] = [touch for touch in writers if not _covers(place, touch[1])]
             readers[:] = [touch for touch in readers if not _covers(place, touch[1])]
             writers.append((index, place))
-        if len(after) == 2:  # most often, and then a set would take as long as all above
+        if len(after) == 2:  # the most frequent case; making a set would take as long as all above
             first, second = after
             if first != second and first != index != second:
                 return (first, second) if first < second else (second, first)

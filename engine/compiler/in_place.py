@@ -16,12 +16,6 @@ from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import PortRef
 from engine.patch.regions import region_of
 
-# Joined versions: what the branches of a region make of the same memory is one thing to those outside.
-#
-# Only one branch runs. When both change some contents in place, a block outside that reads what one of them gives and a
-# block outside that changes what the other gives touch the same memory, so they need an order like two that read and
-# change one output.
-
 
 def contents_of(description: GraphDescription, port: PortRef) -> PortRef:
     """Return the output whose contents a port shows: the port itself, or what a chain of views looks at."""
@@ -30,12 +24,14 @@ def contents_of(description: GraphDescription, port: PortRef) -> PortRef:
     return port
 
 
-def joined_versions(
+def merged_branches(
     description: GraphDescription, nesting: Nesting, changed: Iterable[PortRef]
 ) -> dict[PortRef, list[PortRef]]:
     """Return, for outputs that the branches of a region leave in the same memory, all of them in order.
 
-    `changed` are the outputs that some block changes in place, as `contents_of` gives them.
+    Only one branch runs. When both change some contents in place, a block outside that reads what one of them gives and
+    a block outside that changes what the other gives touch the same memory, so they need an order like two blocks that
+    read and change one output. `changed` are the outputs that some block changes in place, as `contents_of` gives them.
     """
     changers: dict[PortRef, list[PortRef]] = {contents: [] for contents in changed}
     for target, source in description.source_of.items():
@@ -111,11 +107,11 @@ def in_place_order(
     }
     orders: list[InPlaceOrder] = []
     problems: list[Diagnostic] = []
-    together = {} if nesting.is_flat else joined_versions(description, nesting, wanted)
+    merged = {} if nesting.is_flat else merged_branches(description, nesting, wanted)
     for contents in sorted(wanted, key=lambda port: (port.node, port.port)):
-        versions = together.get(contents, [contents])
+        versions = merged.get(contents, [contents])
         if contents != next(version for version in versions if version in wanted):
-            continue  # they have been looked at together
+            continue  # it was handled with the others of its merge
         accesses = [access for version in versions for access in _accesses(description, buffers, version)]
         writers = [access for access in accesses if access.changes]
         for number, writer in enumerate(writers):

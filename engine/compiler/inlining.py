@@ -77,7 +77,7 @@ class Inlined:
 
 
 def changed_values(before: Inlined, after: Inlined, values: Mapping[str, Mapping[str, object]]) -> dict[Place, object]:
-    """Return the numbers that may be others in `after`, by (node, name): what a graph that runs on has to be told.
+    """Return the values that may differ in `after`, by (node, name), for a graph that keeps running.
 
     A structural parameter of a composite may give its children other live values, or expose others of them, and change
     nothing else. `values` are the newest by node of the patch, from which those of exposed parameters are taken.

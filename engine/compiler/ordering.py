@@ -45,7 +45,7 @@ def order_blocks(checked: Checked, buffers: BufferPlan, nesting: Nesting) -> tup
 
 
 def _with_edges(following: Mapping[str, Sequence[str]], edges: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return who follows whom with more edges; one from a block to itself orders nothing."""
+    """Return `following` with more edges; one from a block to itself orders nothing."""
     found = {node: list(others) for node, others in following.items()}
     for before, after in edges:
         if before != after:

@@ -47,12 +47,12 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What is worth knowing and keeps nothing from running."""
+        """Diagnostics that stop nothing from running."""
         return (*self.checked.warnings, *self.checked.advice)
 
     @cached_property
     def statuses(self) -> tuple[tuple[str, Status], ...]:
-        """What is read back after each frame, with the block it belongs to."""
+        """The status words that are read back after each frame, with their blocks."""
         return tuple((node.id, status) for node in self.description.nodes for status in node.description.statuses)
 
     @cached_property
@@ -109,7 +109,10 @@ def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[Por
 
 @dataclass(frozen=True)
 class PartialPlan:
-    """What of a description can run: a plan (None when running blocks would have to stop) and who is left out."""
+    """The part of a description that can run, as a plan; None when a running block would have to stop.
+
+    `idle` are the blocks that are left out.
+    """
 
     plan: Plan | None
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -126,10 +129,10 @@ def plan_what_can_run(
 ) -> PartialPlan:
     """Plan the blocks that have no error and depend on none that has.
 
-    `inlined` is what `inline` gives for the whole description.
-    `problems` are errors found before (a block that can't be described, a kernel that doesn't compile). A block that
-    was just placed and has no input yet is left out and never holds up the rest. When a block that is `running` now
-    would have to be left out, there is no plan: the last good graph is to run on.
+    `inlined` is what `inline` gives for the whole description. `problems` are errors found before (a block that can't
+    be described, a kernel that doesn't compile). A block that was just placed and has no input yet is left out and does
+    not stop the rest. When a block that is `running` now would have to be left out, there is no plan: the last good
+    graph runs on.
     """
     found = list(problems)
     description = inlined.description

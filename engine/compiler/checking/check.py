@@ -32,7 +32,7 @@ class Checked:
     """What is known of a description.
 
     `nodes` holds the layouts and launches of every sound block, each after those that feed it (except through delayed
-    inputs); `dataflow` who feeds whom.
+    inputs); `dataflow` is how the blocks are connected.
     """
 
     description: GraphDescription
@@ -50,7 +50,7 @@ class Checked:
 
     @property
     def advice(self) -> tuple[Diagnostic, ...]:
-        """Warnings of what may well be meant: inputs that could be connected. A running patch is not told of them."""
+        """Warnings that a running patch does not show: optional inputs that are better connected."""
         return tuple(
             unconnected(node, name)
             for node in self.description.nodes
@@ -146,7 +146,7 @@ class _Alike:
 
 
 def _located(node: str, problems: Sequence[Diagnostic], sources: Mapping[str, PortRef]) -> list[Diagnostic]:
-    """Return a block's problems with its id; what was found at an input also tells from where it came."""
+    """Return a block's problems with its id; a problem with what an input carries also names its source."""
     located = []
     for problem in problems:
         source = sources.get(problem.port) if problem.port and problem.found else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.patch.changes import Connection
 
-#: Ways round that are named at most in one knot of cycles; who mends those sees the next.
+#: The most cycles that are reported of one strongly connected part; the next ones show when these are mended.
 MOST_NAMED = 16
 
 

@@ -1,4 +1,4 @@
-"""The dataflow of a patch: who feeds whom, and everything that is wrong before shapes are known."""
+"""The dataflow of a patch: which block feeds which, and everything that is wrong before shapes are known."""
 
 from __future__ import annotations
 
@@ -40,12 +40,10 @@ class Dataflow:
     broken: set[str] = field(default_factory=set)
     errors: list[Diagnostic] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
-    #: True without regions and delayed inputs: connections alone decide everything.
-    is_plain: bool = True
 
 
 def trace_dataflow(description: GraphDescription) -> Dataflow:
-    """Return who feeds whom and what is wrong with it."""
+    """Return how the blocks of a description are connected, and what is wrong with it."""
     nodes = description.nodes
     found = Dataflow({node.id: {} for node in nodes}, {node.id: [] for node in nodes})
     if len(found.incoming) < len(nodes):
@@ -66,7 +64,6 @@ def trace_dataflow(description: GraphDescription) -> Dataflow:
             is_flat = False
     counted = _count_delayed(description, found, delayed, missing)
     found.order = _order(found, missing)
-    found.is_plain = is_flat and not delayed
     if not is_flat:
         _check_regions(description, found, counted)
     if len(found.order) < len(found.incoming) and (is_flat or not found.errors):

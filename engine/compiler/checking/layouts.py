@@ -1,7 +1,7 @@
 """The layouts of one block: what its ports and internal buffers hold, and every number that follows from that.
 
-All of it depends on the block's description and the layouts of its inputs alone, so that a block of which neither
-changed is never looked at again.
+All of it follows from the block's description and the layouts of its inputs, so a block of which neither changed keeps
+its result.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import PortRef
 from engine.types import DType, Shape, dtype_of
-
-# The layouts of outputs whose memory is there before anything runs: arrays from the host, and the user's own.
 
 
 def content_layout(rule: OutputRule, array: np.ndarray[Any, Any]) -> Layout:

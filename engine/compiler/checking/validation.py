@@ -1,6 +1,6 @@
 """What is right or wrong with a patch before shapes are known: connections, inputs and regions.
 
-Each function says what one thing breaks; `survey.py` and `check.py` ask about all of them.
+One function for each mistake; `dataflow.py` and `check.py` call them.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def region_problem(description: GraphDescription, node: BlockNode) -> Diagnostic
                 f"region must not lie inside itself, got {node.id} in {node.region}", node=node.id, remedy=remedy
             )
         if outer.id in around:
-            return None  # a circle further out
+            return None  # a cycle further out
         around.add(outer.id)
         scope = outer.region
     return None

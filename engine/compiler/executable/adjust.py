@@ -1,7 +1,7 @@
-"""Adjusting: a graph that runs, given other launches and addresses in place when blocks only have other sizes.
+"""Adjusting: other launches and addresses for the kernels of a running graph, in place, when only sizes have changed.
 
-Nothing is built. Where a fill or a copy would have to change, or anything but a kernel's launch and arguments, there is
-no adjustment, and the graph is rebuilt.
+Nothing is built. When anything else would have to change, such as a fill or a copy, there is no adjustment, and the
+graph is cloned or built anew.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from engine.patch.changes import PortRef
 if TYPE_CHECKING:
     from engine.compiler.executable.compiled_graph import CompiledGraph, Variant
 
-#: More nodes than this are not changed between two frames; a rebuild, which is swapped in whole, holds up less.
+#: The most nodes that are changed between two frames; swapping in a new graph delays a frame less than more updates.
 MOST_CHANGES = 512
 
 
@@ -52,7 +52,7 @@ class NodeChange:
     old_config: LaunchConfig
 
     def apply(self) -> None:
-        """Write it and tell the device; DeviceError when that refuses."""
+        """Write it and update the node; DeviceError when the device refuses."""
         self._give(self.config, self.written)
 
     def revert(self) -> None:
@@ -131,7 +131,7 @@ def _are_same_buffers(plan: Plan, before: Plan) -> bool:
 
 
 def would_adjust(changes: Difference) -> bool:
-    """True when `adjust_graph` is going to find an adjustment from plan to plan, as far as plans alone can tell."""
+    """Predict from plans alone whether `adjust_graph` finds an adjustment."""
     if not is_adjustable(changes):
         return False
     plan, before = changes.now, changes.before
@@ -157,7 +157,7 @@ def _moving(plan: Plan, before: Plan) -> set[PortRef]:
         else:
             stays = owner not in then.offsets and buffer.layout == before.buffers.allocations[owner].layout
             if buffer.lifetime in TRANSIENT:
-                stays &= owner not in now.lasting  # which begins with zeros
+                stays &= owner not in now.lasting  # it gets new memory, since it begins with zeros
             elif buffer.lifetime in (Lifetime.PROVIDED, Lifetime.EXTERNAL):
                 block, old = plan.description.by_id[owner.node], before.description.by_id[owner.node]
                 stays &= block.description is old.description
@@ -239,7 +239,7 @@ class _Adjusting:
             if isinstance(entry, KernelEntry):
                 node = nodes[index]
                 if self._kernels[index] is not node.kernel:
-                    return None  # saved in the meantime
+                    return None  # its kernel was saved in the meantime
                 change = self._change(node, entry)
                 if change is not None:
                     changes.append(change)
@@ -257,13 +257,13 @@ class _Adjusting:
         return index in self._renewed or not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
 
     def _lies_elsewhere(self, index: int) -> bool:
-        """True when a fill or copy has other bytes to touch than before."""
+        """True when a fill or copy touches other bytes than before."""
         operation, moved = self._plan.operations[index], self._moved
         touched = not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
         return touched or _others(self._plan, self._before, operation)
 
     def _change(self, node: KernelNode, entry: KernelEntry) -> NodeChange | None:
-        """Return what is other about a kernel node; live values are not looked at, for they are always the newest."""
+        """Return the change of a kernel node. Live values are skipped, since they are always up to date."""
         made = self._maker.kernel(node.operation, entry, Condition(0))
         new, old = made.arguments.block.tobytes(), node.arguments.block.tobytes()
         written, before = [], []

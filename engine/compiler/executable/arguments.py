@@ -44,7 +44,7 @@ def element_number(dtype: DType) -> int:
 
 @dataclass(frozen=True)
 class TypedKernel:
-    """A loaded kernel with its parameters as its source types them, which a CUBIN alone does not tell."""
+    """A loaded kernel, and its parameters with the types of its source, which a CUBIN does not contain."""
 
     kernel: LoadedKernel
     parameters: tuple[KernelParameter, ...]
@@ -67,7 +67,7 @@ class Resources:
 
     @property
     def memories(self) -> list[Mapping[PortRef, Memory]]:
-        """The memory of each executable: of one, or of two that are launched by turns."""
+        """The memory of each executable: one, or two that are launched alternately."""
         return [self.memory, {**self.memory, **self.swapped}] if self.swapped else [self.memory]
 
 

@@ -18,19 +18,17 @@ from engine.device.graph import Graph
 from engine.device.protocol import Condition, ConditionalKind, Event, GraphNode, Memory
 from engine.patch.changes import PortRef
 
-# Grouping: which operations become one child graph, as a composite may ask for its blocks.
-#
-# A group stands for one node of the graph around it, so nothing outside may have to run between two of its operations.
-# Where that would be so, or where it holds a region (CUDA allows no conditions in a child graph), its operations stay
-# nodes of their own.
-
-
 #: One step of building: the operations of a child graph, or a single operation.
 Unit = tuple[int, ...]
 
 
 def units(operations: Sequence[Operation], scopes: Sequence[Scope], blocks: Mapping[str, BlockNode]) -> list[Unit]:
-    """Return the operations in an order to build them in, those of each group together, as indices."""
+    """Return the operations in an order to build them in, those of each child graph together, as indices.
+
+    A composite may ask for its blocks as one child graph. That is one node to those outside, so nothing outside may
+    have to run between two of its operations. Where that would be so, or where it holds a region (CUDA allows no
+    conditions in a child graph), its operations stay nodes of their own.
+    """
     groups: dict[str, list[int]] = {}
     for index, operation in enumerate(operations):
         group = blocks[operation.node].group if operation.node else ""
@@ -44,7 +42,7 @@ def units(operations: Sequence[Operation], scopes: Sequence[Scope], blocks: Mapp
         ordered, blocked = _order(operations, scopes, unit_of)
         if not blocked:
             return ordered
-        # One that waits for itself by way of what lies outside: the first by name, then look again.
+        # Break up the first group by name that waits for itself through operations outside, then try again.
         group = min(name for name, members in groups.items() if tuple(members) in blocked)
         del groups[group]
 

@@ -1,4 +1,4 @@
-"""Rebuilding after a small edit: a clone of the running device graph, in which only what changed is touched.
+"""Cloning: a copy of the running device graph, in which only the nodes that differ are changed.
 
 Argument blocks of kernels that stay are shared with the running graph, so live parameters reach both; so are the
 events of spans that stay.
@@ -76,12 +76,12 @@ class _Cloning:
 
     @property
     def removed(self) -> int:
-        """How many numbers of nodes are not in use any more."""
+        """How many node numbers are no longer in use."""
         spans = 2 * (len(self._running.events) - len(self._earlier_label))
         return self._running.removed + len(self._gone) + len(self._replaced) + spans
 
     def find_changes(self, status: PinnedArray | None) -> None:
-        """Find the operations and spans that are other than in the running graph."""
+        """Find the operations and spans that differ from the running graph."""
         operations, earlier = self._plan.operations, self._earlier
         self._renewed |= self._moved()
         others = _nodes_with_other_values(self._before, self._plan)
@@ -121,7 +121,7 @@ class _Cloning:
         return built
 
     def _moved(self) -> set[int]:
-        """Return the operations with a buffer that lies elsewhere now."""
+        """Return the operations with a buffer that has another address."""
         known = self._running.memory
         moved = set()
         for owner, memory in self._resources.memory.items():
@@ -159,7 +159,7 @@ class _Cloning:
         built.lent = frozenset(self._earlier_label.values())
 
     def _change(self) -> dict[int, KernelNode]:
-        """Change the nodes that are other than before; return the kernels that are made anew, by operation."""
+        """Change the nodes that differ; return the kernels that are made anew, by operation."""
         graph, handles, operations = self._built.graph, self._built.handles, self._plan.operations
         earlier, labels = self._earlier, self._labels
         made: dict[int, KernelNode] = {}
@@ -192,7 +192,7 @@ class _Cloning:
         return made
 
     def _start(self, label: str) -> GraphNode:
-        """Have a span start when everything that its operations wait for is done."""
+        """Start a span when everything that its operations wait for is done."""
         operations, handles, labels = self._plan.operations, self._built.handles, self._labels
         outside = {d for i in self._groups[label] for d in operations[i].after if labels.get(d) != label}
         after = sorted({handles[i] for i in outside if i in handles})
@@ -206,7 +206,7 @@ class _Cloning:
         return self._built.graph.add_event_record(span.start, after)
 
     def _stop(self, label: str, start: GraphNode) -> None:
-        """Have a span end with the last of its operations."""
+        """End a span with the last of its operations."""
         members, built = self._groups[label], self._built
         ends = sorted({built.handles[i] for i in members})
         if label not in self._earlier_label:
@@ -242,7 +242,7 @@ def _grouped(labels: Mapping[int, str]) -> dict[str, list[int]]:
 
 
 def _nodes_with_other_values(before: Plan, now: Plan) -> set[str]:
-    """Return the blocks in composites that may be given other values than before by what is around them."""
+    """Return the blocks to which the composites around them may pass other values than before."""
     old, new = before.inlined, now.inlined
     if old.parameters != new.parameters:
         return set(new.values)
@@ -250,7 +250,7 @@ def _nodes_with_other_values(before: Plan, now: Plan) -> set[str]:
 
 
 def _are_same(old: Mapping[str, object], new: Mapping[str, object]) -> bool:
-    """True when values are the same objects, or equal numbers; others may not even say whether they are equal."""
+    """True when values are the same objects, or equal numbers; other types need not define equality."""
     return old.keys() == new.keys() and all(
         value is old[name] or (isinstance(value, (bool, int, float)) and value == old[name])
         for name, value in new.items()

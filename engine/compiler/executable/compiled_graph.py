@@ -116,7 +116,7 @@ class Variant:
 class CompiledGraph:
     """An executable graph with its buffers and node handles.
 
-    A graph in which buffers change places between frames has two variants, which are launched by turns. It owns its
+    A graph in which buffers change places between frames has two variants, which are launched alternately. It owns its
     variants; memory belongs to the pool and modules to the module cache.
     """
 
@@ -183,9 +183,9 @@ class CompiledGraph:
                     variant.update(node)
 
     def rebind(self, owner: PortRef, memory: Memory) -> bool:
-        """Let a buffer be other memory, by one update of each kernel node that gets its address.
+        """Move a buffer to other memory, by one update of each kernel node that gets its address.
 
-        False when another node than a kernel touches it, which only a rebuild changes; then nothing was done.
+        False, with nothing done, when a fill or copy touches it: only a rebuild changes these.
         """
         touching = [o for o in self.plan.operations if owner in o.reads | o.writes]
         if any(not isinstance(o.entry, KernelEntry | RegionEntry) for o in touching):
@@ -208,10 +208,10 @@ class CompiledGraph:
         return True
 
     def follow(self, old: CompiledGraph) -> list[tuple[Memory, Memory, int]]:
-        """Go on where `old` stopped; return what has to be copied for that, each as (from, to, bytes).
+        """Continue where `old` stopped; return what has to be copied for that, each as (from, to, bytes).
 
-        What a delay would have given out in the next frame is to come out here. It is there already unless the delay
-        has another source now. Launched without advancing, this is the frame that `old` did last.
+        A delay is to give in the next frame what it would have given in `old`. That is in place already unless it has
+        another source. Launched without advancing, the graph repeats the last frame of `old`.
         """
         before, allocations = old.plan.buffers, self.plan.buffers.allocations
         swaps = [target for target in self.plan.buffers.swaps if target in before.swaps]
@@ -234,7 +234,7 @@ class CompiledGraph:
         return moves
 
     def take_over(self, old: CompiledGraph) -> None:
-        """Own what both graphs use, so that the old one, which is launched no more, can be destroyed."""
+        """Own what both graphs use, so that the old one can be destroyed; it must not be launched again."""
         for variant, before in zip(self.variants, old.variants, strict=False):  # only a single one borrows
             before.built.borrowed, variant.built.borrowed = set(variant.built.lent), set()
             variant.built.lent = frozenset()
@@ -270,7 +270,7 @@ class CompiledGraph:
         self.variants[self.phase].executable.launch(stream)
 
     def upload(self, stream: Stream) -> None:
-        """Bring all to the device, so that the first launches take no longer than others."""
+        """Upload everything to the device, so that the first launches take no longer than later ones."""
         for variant in self.variants:
             variant.executable.upload(stream)
 
@@ -284,7 +284,7 @@ class CompiledGraph:
         return {span.label: span.stop.elapsed_ns(span.start) for span in self.variants[self.phase].spans}
 
     def destroy(self) -> None:
-        """Give everything back but memory and modules."""
+        """Release everything but memory and modules."""
         for variant in self.variants:
             variant.destroy()
         if self.status is not None:
@@ -299,7 +299,7 @@ def compile_plan(
     running: CompiledGraph | None = None,
     changes: Difference | None = None,
 ) -> CompiledGraph:
-    """Build and instantiate a plan, twice where buffers change places; what a device refuses is given back.
+    """Build and instantiate a plan, twice where buffers change places; what the device refuses is released.
 
     With the `running` graph, only what is different is built, where that is possible; the new graph is then to
     `take_over` what both use when the old one is done with. `changes` are those from its plan to this one, if known.

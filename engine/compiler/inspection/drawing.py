@@ -20,9 +20,6 @@ from engine.compiler.inspection.svg import (
 from engine.compiler.operations import Operation, RegionEntry, Scope
 from engine.compiler.plan import Plan
 
-# Arrangement: where each operation goes in a drawing, in layers from top to bottom, bodies inside their region.
-
-
 GAP_X, GAP_Y, MARGIN, HEAD, ARROW_WIDTH = 18.0, 34.0, 12.0, 34.0, 6.0
 
 

@@ -15,17 +15,14 @@ from heapq import heappop, heappush
 
 from engine.compiler.memory.reuse_order import Group, ReuseOrder
 
-#: Cells: the arena cut at every buffer's start and end, with a mask of the buffers that lie in each piece.
-
-
-#: How many cells may be looked at for the best place: in all, and more for every buffer. Then a good one must do.
+#: The most cells that are searched for the best gap, in all and for every buffer; after that a good one is enough.
 _BUDGET, _BUDGET_A_BUFFER = 10_000, 30
-#: How many places next to buffers that are not in the way are tried for a good one.
+#: How many places next to buffers that may share are tried for a good gap.
 _TRIES = 10
 
 
 class Cells:
-    """Where there is room between the buffers that are in another one's way."""
+    """The arena cut at every buffer's start and end, with a mask of the buffers in each piece, to search for gaps."""
 
     def __init__(self, offsets: Sequence[int]) -> None:
         self.offsets = offsets
@@ -56,7 +53,7 @@ class Cells:
         return cell
 
     def find(self, blocked: int, free: int, size: int) -> int:
-        """Return the start of a gap between the buffers of the mask `blocked`; `free` are those not in the way."""
+        """Return the start of a gap between the buffers of the mask `blocked`; those of `free` may share bytes."""
         if self._budget > 0:
             self._budget -= len(self._masks)
             return self._tightest(blocked, size)
@@ -65,7 +62,7 @@ class Cells:
     def _tightest(self, blocked: int, size: int) -> int:
         starts = self._starts
         best = -1
-        tightest = end = 0  # end of the last cell that is in the way
+        tightest = end = 0  # end of the last blocked cell
         for cell, mask in enumerate(self._masks):
             if mask & blocked:
                 gap = starts[cell] - end
@@ -95,13 +92,13 @@ class Cells:
             if not free or not tries:
                 return starts[-1]
             tries -= 1
-            # From both ends in turn: the first ones and the last ones of those that are not in the way.
+            # Alternately the first and the last of the buffers that may share.
             buffer = (free if tries & 1 else free & -free).bit_length() - 1
             cell = bisect_right(starts, self.offsets[buffer]) - 1
             free &= ~(1 << buffer)
 
 
-#: With more buffers than this in its way, a buffer's gap is found in the cells instead of between those buffers.
+#: With more blocking buffers than this, a gap is searched in the cells instead of between these buffers.
 _MANY = 12
 #: With so few buffers, other orders are tried as well.
 _FEW = 64
@@ -215,7 +212,7 @@ class _Packer:
 
     @property
     def used_cells(self) -> bool:
-        """True when so many buffers were in the way of one that gaps were looked for in cells or columns."""
+        """True when gaps were searched in cells or columns, because many buffers block one."""
         return self._cells is not None or self._columns > _MANY
 
     def run(self, order: Sequence[int]) -> Packing:

@@ -1,8 +1,8 @@
 """Phase 6, placement: which buffers share memory, and where each lies in the one arena that holds them.
 
-A buffer keeps memory of its own when it lasts longer than a frame, when somebody looks at it after the frame, when it
-is used before its block has written it, or when its contents could not be computed again (see `recomputation.py`): so
-whatever a frame computed can be had after it. Everything else may lie where something else lay that is over.
+A buffer keeps memory of its own when it outlives a frame, when it is read after the frame, when it is used before its
+block has written it, or when its contents could not be computed again (see `recomputation.py`). So everything that a
+frame computed can be read after it. All other buffers may reuse memory of buffers that are no longer used.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Placement:
     def numbers(self) -> dict[PortRef, int]:
         """Numbers of the buffers in the arena in the order in which they are first written.
 
-        Of two that lie at the same bytes, one is over before the other is first written, so they tell which is later.
+        Of two at the same bytes, one is no longer used when the other is first written, so the higher number is later.
         """
         return {owner: number for number, owner in enumerate(self.offsets)}
 
@@ -138,7 +138,7 @@ def _needed_bytes(found: list[PortRef], buffers: BufferPlan) -> list[int]:
 def sharable(
     operations: Sequence[Operation], scopes: Sequence[Scope], buffers: BufferPlan, pinned: frozenset[PortRef]
 ) -> tuple[list[PortRef], dict[PortRef, list[int]], set[PortRef]]:
-    """Return the buffers that may share memory in the order of first writers, every buffer's users, who is lasting."""
+    """Return the buffers that may share memory in the order of first writers, all users, and the lasting buffers."""
     allocations = buffers.allocations
     uses = buffer_uses(operations, scopes, allocations)
     users, fresh = uses.users, uses.fresh
@@ -168,8 +168,8 @@ def aligned(size_bytes: int) -> int:
 def room_for(size_bytes: int, known_bytes: int | None) -> int:
     """Return how much of the arena a buffer gets that had `known_bytes` of it before, or None.
 
-    Somebody who drags a size changes it again: a buffer that has grown gets more than it needs, one that has shrunk
-    keeps what it has, so that the next change needs no other placement. Both within limits (`wastes`).
+    A size that is dragged changes again: a buffer that has grown gets more than it needs, and one that has shrunk keeps
+    what it has, within limits (`wastes`), so that the next change needs no other placement.
     """
     if known_bytes is None or size_bytes == known_bytes:
         return size_bytes
@@ -179,5 +179,5 @@ def room_for(size_bytes: int, known_bytes: int | None) -> int:
 
 
 def wastes(held_bytes: int, needed_bytes: int) -> bool:
-    """True when so much more memory is held than needed that it is worth placing buffers anew."""
+    """True when so much more memory is held than needed that placing buffers anew pays."""
     return held_bytes > max(MOST_SPARE * needed_bytes, 4 * MOST_DOUBLED_BYTES)

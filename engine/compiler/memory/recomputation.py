@@ -1,8 +1,8 @@
-"""Recomputation: which operations to run again for what a buffer held that something else has overwritten.
+"""Recomputation: which operations to run again for the contents of a buffer that another one has overwritten.
 
-They run in private memory: a buffer that one of them writes is private, every other is read where it lies. What can't
-be had again is found before memory is shared: an operation that changes lasting memory, or reads what is changed later
-in the frame, runs only once, and what it writes is not overwritten.
+They run in private memory: a buffer that one of them writes is private, every other is read where it lies. Contents
+that can't be recomputed are found before memory is shared: an operation that changes lasting memory, or reads what is
+changed later in the frame, runs only once, and what it writes is not overwritten.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def recomputation(
                 found = writers.get(read, [])
                 if not found:
                     continue
-                # Whoever sets a condition has to run again.
+                # The operation that sets a condition has to run again.
                 if read.port and read not in private and found[-1] < index and not overwritten(read):
                     continue
                 if read in lasting:

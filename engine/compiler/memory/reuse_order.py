@@ -14,9 +14,9 @@ from operator import or_
 
 from engine.compiler.operations import Operation, RegionEntry, Scope
 
-#: How many first followers of a buffer with several last users are looked at; with more, less memory is shared.
+#: The most followers that are searched for a buffer with several last users; beyond that, less memory is shared.
 _FIRST_FOLLOWERS = 16
-#: When so few buffers may still be of a group, they are looked at themselves.
+#: With at most so many candidates for a group left, each of them is tested by itself.
 _REST = 32
 
 
@@ -60,7 +60,7 @@ def sharing_groups(order: ReuseOrder, sizes: Sequence[int], spans: Sequence[tupl
             groups.append(Group([first], sizes[first]))
             continue
         searched = False
-        # Mostly the first few buffers looked at lead to nearly all that share with any; the rest then leads to those.
+        # The first few buffers usually reach nearly all others; the rest is then tested from its own side.
         while waiting and (left := sharing & ~(seen | group)):
             if not searched and left.bit_count() <= _REST:
                 searched = True
@@ -102,7 +102,7 @@ def _peak(members: list[int], sizes: Sequence[int], spans: Sequence[tuple[int, i
 
 
 def reuse_order(operations: Sequence[Operation], scopes: Sequence[Scope], users: Sequence[Sequence[int]]) -> ReuseOrder:
-    """Return who may follow whom; `users` of each buffer are operations of its home scope, the first one writes it."""
+    """Return the reuse order of buffers, each given by its users: operations of its home scope, the writer first."""
     starts = [0] * len(operations)
     for buffer, found in enumerate(users):
         starts[found[0]] |= 1 << buffer
@@ -119,7 +119,7 @@ def reuse_order(operations: Sequence[Operation], scopes: Sequence[Scope], users:
         if mask == last:
             ends[found[-1]] |= 1 << buffer
             continue
-        # Nobody ends it alone: it is over at the first operations that come after all its users.
+        # No single operation ends its use: it is free at the first operations that follow all of its users.
         for _ in range(_FIRST_FOLLOWERS):
             if not mask:
                 break
@@ -156,7 +156,7 @@ def _following(operations: Sequence[Operation], scopes: Sequence[Scope], starts:
 def _preceding(
     operations: Sequence[Operation], scopes: Sequence[Scope], ends: list[int], released: list[int]
 ) -> list[int]:
-    """Return, by operation, the buffers that are over before it begins."""
+    """Return, by operation, the buffers whose last use ends before it begins."""
     whole = list(ends)
     if len(scopes) > 1:
         for index in range(len(operations) - 1, -1, -1):

@@ -15,7 +15,7 @@ from engine.patch.changes import PortRef
 
 @dataclass(frozen=True)
 class Uses:
-    """Who touches each buffer, by owner.
+    """The operations that touch each buffer, by owner.
 
     `users` are operations of the buffer's home scope, in order; a region stands for the users inside it. `fresh`
     buffers are written by their own block (or cleared by the graph) in their home scope before anything else touches
@@ -34,7 +34,7 @@ def buffer_uses(operations: Sequence[Operation], scopes: Sequence[Scope], owners
         if isinstance(operation.entry, RegionEntry):
             continue
         reads, writes = operation.reads, operation.writes
-        # In order, for a set has none and the same plan is to give the same result.
+        # Sorted, since a set has no order and the same plan is to give the same result.
         for owner in writes if len(writes) < 2 else sorted(writes, key=str):
             known = users.get(owner)
             if known is not None:
