@@ -9,24 +9,24 @@ from collections.abc import Callable
 from engine.blocktypes.value_blocks import Moment
 from engine.diagnostics import WarploomError
 
-#: The longest step of real time, in seconds. After a stall (a suspended laptop, a long build) the patch's time falls
-#: behind the wall by the rest: one huge step would make most simulations explode.
+#: The longest step of real time, in seconds. After a longer stall (a suspended laptop, a long build) the patch's time
+#: falls behind the wall clock: one huge step would make most simulations explode.
 LONGEST_STEP_S = 0.1
 _LONGEST_STEP_NS = round(LONGEST_STEP_S * 1e9)
 
 
 class Clock:
-    """Owns the one `Moment` of an engine and moves it on, frame by frame.
+    """Owns the one `Moment` of an engine and advances it frame by frame.
 
-    In **fixed** time each frame begins exactly `time_step_s` after the one before: frame n is at n * `time_step_s`, on
-    any machine, however long frames take. In **real** time a frame begins as much later as has passed on the wall, at
-    most `LONGEST_STEP_S`. Frame 0, and the first frame after a pause, has nothing to measure from and takes one
-    `time_step_s` in real time too: pausing stops time, and a single step made by hand is a step of that size.
+    In **fixed** time, frame n is at n * `time_step_s` on any machine, however long frames take. In **real** time, a
+    frame is later than the one before by the time that has passed on the wall clock, at most `LONGEST_STEP_S`. Frame 0
+    and the first frame after a pause have nothing to measure from and take one `time_step_s` in real time too: pausing
+    stops time, and a single step by hand is a step of that size.
 
-    Both kinds can follow each other; time goes on from where it is. `Moment` holds float64 seconds, and real time is
-    counted in whole nanoseconds, so nothing adds up over days. Kernels get float32: a step keeps its precision, but a
-    time is exact to 8 ms after a day and to 63 ms after a week. A kernel that has to move smoothly for days should add
-    up `time_step` in a state buffer, wrapped to its own period, or take a phase from a value block, which has float64.
+    Fixed and real frames may follow each other. `Moment` holds float64 seconds, and real time is counted in whole
+    nanoseconds, so rounding errors don't accumulate. Kernels get float32: a step keeps its precision, but a time is
+    exact to 8 ms after a day and to 63 ms after a week. A kernel that has to move smoothly for days should accumulate
+    `time_step` in a state buffer, wrapped to its own period, or take a phase from a value block, which has float64.
     WarploomError when the time step is not a positive number.
     """
 
@@ -38,12 +38,12 @@ class Clock:
         self.time_step_s = time_step_s
         self.moment = Moment(time_step_s=time_step_s)
         self._now_ns = now_ns
-        self._began_ns: int | None = None  # when the frame before began, if the next goes on from there in real time
-        # Fixed steps are counted from here.
+        self._began_ns: int | None = None  # when the last frame began, if the next one is measured from there
+        # Where fixed steps are counted from.
         self._origin_frame, self._origin_ns = 0, 0
 
     def begin(self, *, advance: bool, real: bool) -> None:
-        """Set the moment for a frame that begins now; with `advance` False it shows again where the patch stands."""
+        """Set the moment for a frame that begins now; without `advance`, time stands still in it."""
         moment = self.moment
         now_ns, began_ns = self._now_ns(), self._began_ns
         self._began_ns = now_ns if advance and real else None
@@ -59,11 +59,11 @@ class Clock:
         moment.time_step_s = self.time_step_s if advance else 0.0
 
     def end(self) -> None:
-        """Go on to the next frame: the one that began with `advance` has been done."""
+        """Go on to the next frame, after one that began with `advance`."""
         self.moment.frame += 1
 
     def hold(self) -> None:
-        """Stop real time: what passes until the next frame is not the patch's."""
+        """Stop real time until the next frame."""
         self._began_ns = None
 
     def reset(self) -> None:

@@ -1,6 +1,6 @@
-"""`CudaEngine`: the one place that launches. One call of `frame` is one frame, in the seed's order.
+"""`CudaEngine`: the one place that launches. One call of `frame` is one frame.
 
-Inbox, then updates (structure, else code, else parameters), then launch, then times, pictures and the report out.
+Its phases: read the inbox, update the graph (structure, code, parameters), launch, collect, report.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 
 
 class CudaEngine:
-    """Owns the context and the running graph of one device. All methods but `post` belong to one thread at a time."""
+    """Owns the context and the running graph of one device. All methods but `post` belong to one thread at a time.
+
+    `fault` is the failure that ended the engine. `frames_left` counts down while the engine plays a number of frames.
+    """
 
     def __init__(
         self,
@@ -95,7 +98,7 @@ class CudaEngine:
 
     @property
     def has_work(self) -> bool:
-        """True when a frame is wanted: the engine plays, something changed, or a picture is on its way."""
+        """True when there is a reason for a frame: the engine plays, something changed, or a picture is under way."""
         return self.running or bool(self.inbox) or self.updates.pending or self.previews.has_work
 
     def post(self, message: Message) -> None:
@@ -106,9 +109,9 @@ class CudaEngine:
         """Do one frame and return its report.
 
         A frame by hand finishes all preparations and always advances. A `free_running` one leaves preparations to the
-        worker, and a launch that would give what the last one gave is left out. While the engine is paused it does not
-        advance: an edit is then shown by a launch with a time step of 0 at the same frame index. With `real_time` the
-        patch's time follows the wall's, see `Clock`. DeviceError when the device fails.
+        worker, and skips a launch that would repeat the last one. While the engine is paused it doesn't advance: an
+        edit is then shown by a launch with a time step of 0 at the same frame index. With `real_time` the patch's time
+        follows the wall clock, see `Clock`. DeviceError when the device fails.
         """
         if self.fault is not None:
             raise self.fault
@@ -148,19 +151,19 @@ class CudaEngine:
         return read_port(self.updates.compiled, self.context.services, values, self.stream, port)
 
     def fail(self, diagnostic: Diagnostic) -> None:
-        """Leave a last report that says why the engine has stopped; the device is not asked for anything."""
+        """Leave a last report that says why the engine has stopped, without using the device."""
         diagnostics = (*self.updates.diagnostics, diagnostic)
         report = self._reporter.last_report(self.frame_index, diagnostics)
         self.outbox.put_report(report)
         self.outbox.put_event(diagnostic)
 
     def close(self) -> None:
-        """Give everything on the device back: also what comes after something that the device refuses.
+        """Give back everything on the device, whatever it refuses.
 
-        DeviceError, when all that has been done, unless the engine has failed before and said so.
+        Then raise a DeviceError that came up, unless the engine had failed before.
         """
         try:
-            with ExitStack() as closing:  # the last first, and each whatever became of those before it
+            with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
                 closing.callback(self.context.close)
                 for used in (self.stream, self._stop, self.graph_start):
                     closing.callback(used.destroy)
@@ -241,7 +244,7 @@ class CudaEngine:
             stream.record(self._stop)
         else:
             compiled.launch(stream, advance=advance)
-        is_told = not (by_hand and is_measured)  # else with the times of this launch
+        is_told = not (by_hand and is_measured)  # by hand, the report has the times of this very launch
         if is_told:
             reporter.renew(level, now=by_hand)
         stream.synchronize()
@@ -260,12 +263,12 @@ class CudaEngine:
         """Take the pictures that are looked at, and save what was asked for."""
         if self.previews.is_watched:
             self.previews.take(compiled, self.stream, self.launches, self.clock.moment.frame, by_hand=by_hand)
-        # What was edited before the request counts: a new file name, a new value.
+        # Edits made before the request count: a new file name, a new value.
         while self._saves and not self.updates.pending:
             self._saver.save(compiled, self._saves.popleft(), self.context.folder(), wait=by_hand)
 
     def _report(self, level: UpdateLevel, time_ns: int, is_done: bool) -> FrameReport:
-        """Tell of the frame, and go on to the next one if this `is_done`."""
+        """Leave the frame's report, and advance to the next frame if this one `is_done`."""
         clock, outbox = self.clock, self.outbox
         records = self.updates.take_records() if level > UpdateLevel.HOT else _NO_RECORDS
         for record in records:
@@ -278,5 +281,5 @@ class CudaEngine:
         if is_done:
             clock.end()
         if not (is_done and self.running):
-            clock.hold()  # what passes until the next frame is not the patch's time
+            clock.hold()
         return report

@@ -1,14 +1,14 @@
-"""When Python's garbage collector runs, while engines run: between frames, and in a thread that may run finalizers.
+"""The scheduler of Python's garbage collector: while engines run, it collects between frames, and in a safe thread.
 
-Python collects whenever enough objects were made, in whichever thread made the last one. Two things are wrong with
-that here. It can happen in a frame: measured in the editor, a young collection takes 0.1 ms, a middle one up to 21 ms
-and a full one 60 to 150 ms (123,000 objects). And it can happen in an engine's thread or its worker: what is collected
-there is also finalized there, and a Qt object that ends in a thread that is not its own can bring the process down.
+Python collects whenever enough objects were made, in the thread that made the last one. Here that is wrong twice. It
+can happen within a frame: measured in the editor, a young collection takes 0.1 ms, a middle one up to 21 ms and a full
+one 60 to 150 ms (123,000 objects). And it can happen in an engine's thread or its worker: garbage is finalized where it
+is collected, and a Qt object that is finalized in a foreign thread can crash the process.
 
-So while anything here holds the collector, automatic collection is off, and `collect` does the work when it fits. What
-exists when the first engine starts (modules, mostly) is set aside with `gc.freeze`, which brings a full collection of
-the rest down to 0.04 ms at first; what survives a full collection is set aside too, until so much has been that
-everything is looked at again.
+So automatic collection is off while anything holds the collector, and `collect` collects when there is time. Objects
+that exist when the first engine starts (modules, mostly) are frozen with `gc.freeze`, after which a full collection
+takes 0.04 ms at first. Objects that survive a full collection are frozen too; when enough have been, everything is
+thawed and collected. See `design/garbage_collection.md`.
 """
 
 from __future__ import annotations
@@ -20,23 +20,20 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-#: Objects made since the last collection, from which on a young one is worth while (Python's own number), and from
-#: which on it does not wait for a gap any more.
+#: A young collection is worthwhile after so many new objects (Python's own threshold), and no longer waits for a gap
+#: after so many.
 _YOUNG, _YOUNG_URGENT = 700, 10_000
-#: The same of objects that have survived young collections, for a collection of all that was made lately.
+#: The same for a collection of everything that isn't frozen, in objects that survived young collections.
 _RECENT, _RECENT_URGENT = 10_000, 30_000
-#: How much the memory blocks in use may have become more since everything was looked at, before it is again: as a
-#: factor, while no engine plays and while one does.
+#: Everything is thawed and collected when the memory blocks in use have grown by this factor since the last time: while
+#: no engine plays, and while one does.
 _ALL, _ALL_PLAYING = 1.5, 2.0
-#: What a collection is taken to cost at first, for each object; then what was measured counts.
+#: The assumed cost of a collection for each object, until one has been measured.
 _OBJECT_NS = 300.0
 
 
 class Gap:
-    """What one engine's thread tells of itself: until when no frame of it will begin, on `time.perf_counter_ns`.
-
-    0 while a frame is under way.
-    """
+    """Until when no frame of one engine's thread will begin, on `time.perf_counter_ns`; 0 during a frame."""
 
     __slots__ = ("free_until_ns",)
 
@@ -58,11 +55,11 @@ class Heap(Protocol):
 
 
 class Collector:
-    """Takes collection over from Python while it is held, and gives it back afterwards.
+    """Takes over collection from Python while it is held, and gives it back afterwards.
 
-    There is one for the process, `COLLECTOR`. Every engine's thread holds it with its `Gap`. An application whose
-    objects must end in a certain thread (that of a UI) adopts it and calls `collect` there now and then; the engines'
-    threads then leave it alone. All methods may be called from any thread.
+    There is one in a process, `COLLECTOR`. Every engine's thread holds it with its `Gap`. An application whose objects
+    must be finalized in a certain thread (such as the UI's) adopts it and calls `collect` there now and then; the
+    engines' threads then don't collect. All methods may be called from any thread.
     """
 
     def __init__(
@@ -73,8 +70,8 @@ class Collector:
         blocks: Callable[[], int] = sys.getallocatedblocks,
     ) -> None:
         self._heap, self._now_ns, self._blocks = heap, now_ns, blocks
-        #: What is collected is finalized, which may end an engine and so wait for its thread: who holds or releases
-        #: the collector must not have to wait for a collection.
+        #: A finalizer may close an engine and wait for its thread, which releases the collector: so `hold` and
+        #: `release` must not wait for a collection.
         self._lock, self._collecting = threading.Lock(), threading.Lock()
         self._gaps: tuple[Gap, ...] = ()
         self._adopted = 0
@@ -89,14 +86,14 @@ class Collector:
         return self._adopted > 0
 
     def hold(self, gap: Gap) -> None:
-        """An engine's thread begins to run; `gap` is what it will tell."""
+        """Hold the collector for an engine's thread that begins to run, and keeps `gap` up to date."""
         with self._lock:
             is_first, self._gaps = not self._is_held, (*self._gaps, gap)
             if is_first:
                 self._begin()
 
     def release(self, gap: Gap) -> None:
-        """That thread has ended."""
+        """Release the collector for a thread that has ended."""
         with self._lock:
             self._gaps = tuple(other for other in self._gaps if other is not gap)
             self._end()
@@ -109,22 +106,22 @@ class Collector:
                 self._begin()
 
     def disown(self) -> None:
-        """Leave collection to the engines' threads again, or to Python."""
+        """Give collection back to the engines' threads, or to Python."""
         with self._lock:
             self._adopted -= 1
             self._end()
 
     def collect(self) -> None:
-        """Collect what is due, if the time until some engine's next frame is enough for it, or if it is urgent.
+        """Collect what is due, if it takes less time than is left before the next frame, or if it is urgent.
 
-        Costs a microsecond when nothing is due. With frames back to back there is never time, so small collections
-        come when they are urgent, of 10,000 objects and some milliseconds each.
+        It takes a microsecond when nothing is due. With frames back to back there is never time left, and each urgent
+        collection of 10,000 objects takes some milliseconds.
         """
         made = self._heap.get_count()[0]
         if made < _YOUNG and self._recent < _RECENT:
             return
         if not self._collecting.acquire(blocking=False):
-            return  # another thread is at it, or this one is
+            return  # another thread is collecting, or a finalizer called this
         try:
             if self._is_held:
                 self._collect(made)
@@ -153,7 +150,7 @@ class Collector:
             self._set_aside()
 
     def _collect_all(self) -> bool:
-        """Look at everything, what was set aside included, when so much is new that it has to be; False when not."""
+        """Thaw and collect everything if memory has grown enough; return whether that was done."""
         growth = _ALL if self._is_idle() else _ALL_PLAYING
         with self._lock:
             if not (self._is_held and self._may_freeze) or self._blocks() < growth * self._blocks_before:
@@ -171,7 +168,7 @@ class Collector:
             self._heap.freeze()
 
     def _timed(self, generation: int, objects: int) -> int:
-        """Collect and learn what an object costs: the dearest lately."""
+        """Collect, and update the cost of an object with the worst recent one."""
         start_ns = self._now_ns()
         found = self._heap.collect(generation)
         measured_ns = (self._now_ns() - start_ns) / max(objects, _YOUNG)
@@ -179,7 +176,7 @@ class Collector:
         return found
 
     def _fits(self, objects: int) -> bool:
-        """True when no engine's frame begins before a collection of so many objects has ended."""
+        """True when a collection of so many objects ends before any engine's next frame."""
         end_ns = self._now_ns() + objects * self._object_ns
         return all(gap.free_until_ns >= end_ns for gap in self._gaps)
 
@@ -189,11 +186,11 @@ class Collector:
         return all(gap.free_until_ns >= end_ns for gap in self._gaps)
 
     def _begin(self) -> None:
-        """Take over; the first who holds is counted already."""
+        """Take over; the caller has counted the first holder."""
         heap = self._heap
         self._was_enabled = heap.isenabled()
         heap.disable()
-        self._may_freeze = heap.get_freeze_count() == 0  # else somebody else's would be taken back with ours
+        self._may_freeze = heap.get_freeze_count() == 0  # else `unfreeze` would thaw what others froze
         self._set_aside()
         self._blocks_before = self._blocks()
 
@@ -206,5 +203,5 @@ class Collector:
             self._heap.enable()
 
 
-#: The collector of this process.
+#: The one collector of this process.
 COLLECTOR = Collector()

@@ -12,16 +12,13 @@ from engine.protocol.pacing import Pacer
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.frame.gc_scheduler import COLLECTOR, Gap
 
-# Python's thread switching while an engine runs.
-
-
 #: How long a thread keeps the interpreter while another one waits for it, in seconds.
 #:
-#: A frame gives the interpreter up at every call of the driver. With Python's default of 5 ms, a worker that is busy
-#: with Python (planning a rebuild, say) then keeps it for up to 5 ms each time. Measured by
-#: `tests/benchmarks/bench_pacing.py` on 2 cores, a thread that gives it up all the time beside a busy one:
+#: A frame releases the interpreter at every driver call. With Python's default of 5 ms, a busy worker (which plans a
+#: rebuild, say) then keeps it for up to 5 ms each time. `tests/benchmarks/bench_pacing.py` on 2 cores, with a thread
+#: that keeps releasing it beside a busy one:
 #:
-#: | interval | median wait | 99th percentile | what the busy thread still does |
+#: | interval | median wait | 99th percentile | speed of the busy thread |
 #: |---|---|---|---|
 #: | 5 ms (Python's default) | 5.3 ms | 8.8 ms | 100 % |
 #: | 1 ms | 1.3 ms | 2.3 ms | 96 % |
@@ -30,9 +27,9 @@ from engine.runtime.frame.gc_scheduler import COLLECTOR, Gap
 #: | 0.1 ms | 0.31 ms | 0.44 ms | 83 % |
 #: | **0.05 ms** | **0.24 ms** | **0.34 ms** | **79 %** |
 #:
-#: On an H200, with a frame of 1000 kernels (0.98 ms), the longest frame while a block is added takes 1.5 to 2.2 times
-#: the median at 0.2 ms, and 1.2 to 1.4 times at 0.05 ms. The last column is the worst case; beside 60 frames a second
-#: the busy thread loses about 1 %.
+#: On an H200 with frames of 1000 kernels (0.98 ms), the longest frame while a block is added is 1.5 to 2.2 times the
+#: median at 0.2 ms, and 1.2 to 1.4 times at 0.05 ms. The last column is the worst case: beside 60 frames a second the
+#: busy thread loses about 1 %.
 SWITCH_INTERVAL_S = 0.00005
 
 _lock = threading.Lock()
@@ -41,7 +38,7 @@ _before_s = 0.0
 
 
 def hold_switch_interval() -> None:
-    """Switch threads quickly until the matching `release_switch_interval`; engines may overlap."""
+    """Switch threads quickly until the matching `release_switch_interval`; several engines may hold it."""
     global _held, _before_s
     with _lock:
         if _held == 0:
@@ -51,7 +48,7 @@ def hold_switch_interval() -> None:
 
 
 def release_switch_interval() -> None:
-    """Put the interval back to what it was, when no other engine runs."""
+    """Restore the interval, unless another engine holds it."""
     global _held
     with _lock:
         _held -= 1
@@ -60,17 +57,17 @@ def release_switch_interval() -> None:
 
 
 _log = logging.getLogger(__name__)
-#: How often a paused engine looks into its inbox.
+#: How often a paused engine polls its inbox.
 _IDLE_NS = 10_000_000
-#: What a paused engine tells the collector: no frame will begin.
+#: The gap of a paused engine: no frame will begin.
 _FOREVER_NS = 2**62
 
 
 class EngineLoop:
-    """Runs frames of one engine on a thread of its own until `stop`; `lock` is held during each frame.
+    """Runs the frames of one engine on a thread of its own until `stop`, holding `lock` during each frame.
 
-    `real_time` moves the patch's time on with the wall's, otherwise each frame is one fixed step. While the thread
-    runs, threads switch quickly and garbage is collected between frames; a turn of it makes no objects that last.
+    With `real_time` the patch's time follows the wall clock; otherwise each frame is one fixed step. While the thread
+    runs, threads switch quickly and garbage is collected between frames. The loop itself leaves no objects behind.
     """
 
     def __init__(self, engine: CudaEngine, lock: AbstractContextManager[object], *, real_time: bool) -> None:
@@ -79,7 +76,7 @@ class EngineLoop:
         self._real_time = real_time
         self._gap = Gap()
         self._stopping = False
-        #: Released to wake the thread. A lock and no `Event`, which makes objects for each wait.
+        #: Released to wake the thread; an `Event` would make objects for each wait.
         self._wake = threading.Lock()
         self._wake.acquire()
         self._thread = threading.Thread(target=self._run, name="warploom-engine", daemon=True)
@@ -87,11 +84,11 @@ class EngineLoop:
 
     @property
     def is_alive(self) -> bool:
-        """False once it was stopped or the engine has failed."""
+        """False once the thread was stopped or the engine has failed."""
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """End the thread after the frame it is in."""
+        """End the thread after the present frame."""
         if not self._stopping:
             self._stopping = True
             self._wake.release()
@@ -104,9 +101,8 @@ class EngineLoop:
             self._engine.device.activate()
             self._turns()
         except DeviceError:
-            pass  # the engine has said so itself
-        except Exception as problem:  # noqa: BLE001 - whatever it is, a person has to hear of it
-            # A thread that ends in silence would leave the editor waiting for reports.
+            pass  # the engine has reported it
+        except Exception as problem:  # noqa: BLE001 - a thread that ended in silence would leave the editor waiting
             _log.exception("the engine's thread failed")
             text = f"the engine must run, got {type(problem).__name__}: {problem}"
             self._engine.fail(error(text, remedy="start the engine again"))
@@ -127,7 +123,7 @@ class EngineLoop:
                     pacer.follow(engine.pacing)
                 pacer.advance()
                 if not engine.running:
-                    pacer.hurry(_IDLE_NS)  # what comes next is an edit, which is not to wait for a slow rate
+                    pacer.hurry(_IDLE_NS)  # an edit comes next, and must not wait for a slow rate
                 gap.free_until_ns = pacer.due_ns
                 self._collect()
                 pacer.wait(wake)

@@ -14,8 +14,7 @@ from engine.runtime.frame.cuda_engine import CudaEngine
 def trace_frames(engine: CudaEngine, frames: int) -> list[TraceSlice]:
     """Run `frames` frames at the per-kernel level and return what took time in each.
 
-    The device's clock starts a frame's track where the engine launches it, so that both tracks line up to within the
-    time of a launch.
+    Times of the device are measured from the launch, so both tracks line up to within the time of a launch.
     """
     engine.updates.set_profiling(ProfilingLevel.PER_KERNEL)
     slices: list[TraceSlice] = []
@@ -36,7 +35,7 @@ def _device_slices(engine: CudaEngine, compiled: CompiledGraph) -> list[TraceSli
     for label, (offset_ns, duration_ns) in compiled.span_intervals(engine.graph_start).items():
         node, _, index = label.partition("#")
         start_ns = engine.launched_ns + offset_ns
-        if not index:  # a patch with mistakes runs on as it was built, with its blocks timed as a whole
+        if not index:  # a patch with errors runs on as it was built, with whole blocks timed
             slices.append(TraceSlice(engine.device.info.name, node, start_ns, duration_ns, {"block": node}))
             continue
         operation = compiled.plan.operations[int(index)]
