@@ -6,8 +6,8 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, port
 class Assign(Block, id="buffer.assign", tags=("store", "set", "overwrite", "loop", "carry")):
     """Overwrite a buffer with another one's contents.
 
-    Works in place: `target` itself changes. This is how a block inside a loop hands a value on to the next turn, or
-    takes a While's condition back: `target` is a buffer from outside the loop, `value` what the turn made of it.
+    Works in place: `target` itself changes. This is how a loop carries a value to its next turn or updates the
+    condition of a While: `target` is a buffer from outside the loop, `value` its new contents.
     """
 
     target: In[any_type] = port(doc="What is overwritten: any element type, any shape.")

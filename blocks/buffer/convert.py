@@ -7,9 +7,9 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, po
 class Convert(Block, id="buffer.convert", tags=("cast", "type", "float", "int", "dtype")):
     """Convert numbers into another element type.
 
-    Floats are rounded to the nearest, 64-bit whole numbers to smaller floats by way of f64; a float becomes a whole
-    number by cutting towards 0, and the nearest that the type holds when it is out of range; whole numbers that don't
-    fit another whole type wrap around. A boolean says whether a number is not 0.
+    Floats are rounded to the nearest, 64-bit integers to smaller floats by way of f64. A float is truncated towards 0
+    to become an integer, and clamped to the type's range. Integers that don't fit another integer type wrap around. A
+    boolean says whether a number is not 0.
     """
 
     x: In[any_type] = port(dtype="number", doc="Single real numbers or booleans, of any shape.")

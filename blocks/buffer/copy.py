@@ -6,8 +6,8 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
 class Copy(Block, id="buffer.copy", tags=("duplicate", "memcpy", "contiguous", "pack")):
     """Copy a buffer of any type.
 
-    The copy has memory of its own, without gaps. Use it before a block that changes its input in place, when something
-    else needs the contents as they were; and behind a Slice or a Transpose, when a block can't take what they leave.
+    The copy has contiguous memory of its own. Use it before a block that changes its input in place, when another block
+    needs the contents as they were; and after a Slice or a Transpose, before a block that needs contiguous memory.
     """
 
     x: In[any_type] = port(strided=True, doc="What is copied: any element type, up to four dimensions.")

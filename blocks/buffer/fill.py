@@ -6,13 +6,13 @@ from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 class Fill(Block, id="buffer.fill", tags=("constant", "memset", "zeros", "ones")):
     """Make a buffer in which every element has the same value.
 
-    Use it as a constant operand, or to begin from zeros. The value can be changed while the patch runs; another count
+    Use it as a constant operand, or to start from zeros. The value can be changed while the patch runs; another count
     needs a rebuild.
     """
 
     out: Out[f32] = port(shape="[count]", doc="`count` elements, all equal to `value`.")
     count: int = param(1024, min=1, max=1 << 26, unit="elements", structural=True, doc="Number of elements.")
-    value: float = param(0.0, min=-1000, max=1000, doc="What every element is.")
+    value: float = param(0.0, min=-1000, max=1000, doc="Value of every element.")
 
     kernel = Kernel("elementwise.cu", entry="fill")
 

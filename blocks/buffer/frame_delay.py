@@ -4,14 +4,14 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
 
 
 class FrameDelay(Block, id="buffer.frame_delay", tags=("feedback", "previous", "history", "trail")):
-    """Give out in each frame what came in at the end of the last one.
+    """Output in each frame the input of the frame before.
 
-    This is how a patch feeds back: `x` may come from blocks that depend on `out`. In such a round the shape of `out`
+    This is how a patch feeds back: `x` may come from blocks that depend on `out`. In such a cycle the shape of `out`
     can't follow from `x`; connect something of the same type and shape to `like`. In the first frame every number is
-    `initial`. What is remembered survives a rebuild.
+    `initial`. The contents survive a rebuild.
     """
 
-    x: In[any_type] = port(delayed=True, doc="What the next frame is to see: any element type, any shape.")
+    x: In[any_type] = port(delayed=True, doc="Contents for the next frame: any element type, any shape.")
     like: In[any_type] = port(
         optional=True, advised=False, doc="Gives type and shape of the output, when x depends on it."
     )

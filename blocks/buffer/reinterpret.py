@@ -5,7 +5,7 @@ from engine.api import Block, BlockBuilder, In, Out, ReinterpretView, any_type, 
 
 
 class Reinterpret(Block, id="buffer.reinterpret", tags=("view", "cast", "bits", "bytes")):
-    """Take a buffer's bytes for elements of another type.
+    """Read a buffer's bytes as elements of another type.
 
     Nothing is copied or converted: a float4 image becomes four times as many f32, and changes of the output change the
     input. The last axis grows or shrinks with the size of an element. To convert values, use Convert.
@@ -13,7 +13,7 @@ class Reinterpret(Block, id="buffer.reinterpret", tags=("view", "cast", "bits", 
 
     x: In[any_type] = port(strided=True, doc="The buffer: any element type, any shape, without gaps.")
     out: Out[any_type] = port(shape="view", dtype="view", doc="The same bytes as elements of the new type.")
-    dtype: str = param("f32", choices=tuple(ELEMENTS), doc="What the bytes are taken for.")
+    dtype: str = param("f32", choices=tuple(ELEMENTS), doc="Element type of the output.")
 
     def describe(self, build: BlockBuilder) -> None:
         """A view; nothing runs."""

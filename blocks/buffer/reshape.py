@@ -8,7 +8,7 @@ class Reshape(Block, id="buffer.reshape", tags=("view", "flatten", "shape")):
     """Look at a buffer in another shape.
 
     Nothing is copied and the elements keep their order: the output is the same memory. One size may be -1 and follows
-    from the others; "-1" alone makes a list. The input must have no gaps: put a Copy behind a Slice or a Transpose.
+    from the others; "-1" alone makes a list. The input must be contiguous: put a Copy after a Slice or a Transpose.
     """
 
     x: In[any_type] = port(strided=True, doc="The elements: any type, any shape.")

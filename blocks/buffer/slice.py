@@ -7,8 +7,8 @@ class Slice(Block, id="buffer.slice", tags=("view", "crop", "part", "row", "chan
     """Look at a part of a buffer along one axis.
 
     Nothing is copied: the output is the same memory, so a block that changes it in place changes the input. Positions
-    count as in Python; negative ones from the end. A slice that leaves gaps goes into blocks that take strides, such as
-    Copy, which makes it a buffer of its own.
+    count as in Python, negative ones from the end. A slice with gaps can be connected to blocks that take strides, such
+    as Copy, which makes it a contiguous buffer.
     """
 
     x: In[any_type] = port(strided=True, doc="The whole: any element type, any shape.")
@@ -18,7 +18,7 @@ class Slice(Block, id="buffer.slice", tags=("view", "crop", "part", "row", "chan
     stop: int = param(
         0, min=-(1 << 30), max=1 << 30, structural=True, doc="Position after the last one; 0 goes on to the end."
     )
-    step: int = param(1, min=1, max=1 << 30, structural=True, doc="Every which position is taken.")
+    step: int = param(1, min=1, max=1 << 30, structural=True, doc="Distance between the positions that are taken.")
 
     def describe(self, build: BlockBuilder) -> None:
         """A view; nothing runs."""

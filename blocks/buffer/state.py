@@ -8,7 +8,7 @@ from engine.api import Block, BlockBuilder, Out, any_type, param, port
 class State(Block, id="buffer.state", tags=("memory", "persistent", "simulation")):
     """Keep a buffer from frame to frame.
 
-    It begins with zeros. Blocks that work in place change it, and the next frame finds what they left: heights of a
+    It begins with zeros. Blocks that work in place change it, and the next frame starts from the result: heights of a
     water surface, sums over time. It survives a rebuild of the patch, as long as its type and shape stay.
     """
 

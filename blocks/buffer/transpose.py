@@ -8,7 +8,7 @@ class Transpose(Block, id="buffer.transpose", tags=("view", "axes", "permute", "
     """Look at a buffer with its axes in another order.
 
     Nothing is copied: the output is the same memory, and axis k of it is axis `order[k]` of the input, as in numpy. It
-    goes into blocks that take strides, such as Copy, which lays the elements out anew.
+    can be connected to blocks that take strides, such as Copy, which makes it contiguous.
     """
 
     x: In[any_type] = port(strided=True, doc="The buffer: any element type, any shape.")

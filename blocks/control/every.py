@@ -4,14 +4,14 @@ from engine.api import Block, BlockBuilder, Kernel, Out, param, port, u32
 
 
 class Every(Block, id="control.every", tags=("condition", "period", "pulse", "clock", "divide")):
-    """Hold at the first of every so many times.
+    """Output 1 once every `period` times it runs, otherwise 0.
 
-    It counts how often it runs, from frame to frame: frames at the top of a patch, turns inside a loop. Connect `due`
-    to an If, to do something costly or rare only now and then.
+    It counts frames at the top of a patch, and turns inside a loop. Connect `due` to an If to do something costly only
+    now and then.
     """
 
-    due: Out[u32] = port(shape="[1]", doc="1 each `period`-th time, beginning with the first, else 0.")
-    period: int = param(10, min=1, max=1_000_000, doc="How many times make one round.")
+    due: Out[u32] = port(shape="[1]", doc="1 in every `period`-th run, beginning with the first, otherwise 0.")
+    period: int = param(10, min=1, max=1_000_000, doc="Runs from one 1 to the next.")
 
     kernel = Kernel("fields.cu", entry="every")
 

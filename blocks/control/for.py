@@ -6,8 +6,9 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, describe_for, par
 class For(Block, id="control.for", tags=("region", "loop", "repeat", "times"), regions=("",)):
     """Run the blocks inside a number of times in each frame.
 
-    Blocks inside carry values from turn to turn by changing buffers of the outside in place. `counts`, when something
-    is connected to it, says how often instead of `count`: the device knows best how many particles there are.
+    Blocks inside carry values from turn to turn by changing outside buffers in place. When `counts` is connected, its
+    first element gives the number of turns instead of `count`, such as a number of particles that only the device
+    knows.
     """
 
     counts: In[any_type] = port(
@@ -17,7 +18,7 @@ class For(Block, id="control.for", tags=("region", "loop", "repeat", "times"), r
         doc="Its first element is the number of turns; below 0 means none.",
     )
     index: Out[u32] = port(shape="[1]", doc="The number of this turn from 0; after the loop, how many there were.")
-    count: int = param(8, min=0, max=1_000_000, unit="turns", doc="Number of turns, unless counts says it.")
+    count: int = param(8, min=0, max=1_000_000, unit="turns", doc="Number of turns, unless counts is connected.")
     limit: int = param(
         1_000_000, min=0, max=10_000_000, unit="turns", doc="Turns after which the loop is stopped, with a warning."
     )

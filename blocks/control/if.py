@@ -6,9 +6,9 @@ from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, po
 class If(Block, id="control.if", tags=("region", "condition", "branch"), regions=("",)):
     """Run the blocks inside only when a condition holds.
 
-    The condition is one element of a buffer, looked at on the device each time the region is reached: anything but 0
-    holds. When it does not hold, what the blocks inside give to blocks outside is what their outputs declare, mostly
-    zeros; an output of a block that works in place is then what it would have changed.
+    The condition is one element of a buffer, evaluated on the device each time the region is reached; anything but 0
+    holds. When it does not hold, the outputs of blocks inside have their default, mostly zeros, and an output of a
+    block that works in place is its unchanged input.
     """
 
     condition: In[any_type] = port(doc="Its element decides; numbers or booleans, of any shape.")

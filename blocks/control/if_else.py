@@ -6,8 +6,8 @@ from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, po
 class IfElse(Block, id="control.if_else", tags=("region", "condition", "branch", "switch"), regions=("", "else")):
     """Run the blocks of one branch when a condition holds, and those of the other when it does not.
 
-    The condition is one element of a buffer, looked at on the device each time the region is reached: anything but 0
-    holds. Put a Select behind the region, with the same condition, to go on with the result of the branch that ran.
+    The condition is one element of a buffer, evaluated on the device each time the region is reached; anything but 0
+    holds. Put a Select after the region, with the same condition, to continue with the result of the branch that ran.
     """
 
     condition: In[any_type] = port(doc="Its element decides; numbers or booleans, of any shape.")

@@ -4,10 +4,10 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, po
 
 
 class Select(Block, id="control.select", tags=("choose", "switch", "condition", "join", "where")):
-    """Go on with one of two buffers, as a condition says.
+    """Pass on one of two buffers, depending on a condition.
 
-    The whole of `a` when the condition's element is anything but 0, else the whole of `b`. Use it behind an If Else, to
-    join its branches, or to switch between two sources on the device.
+    The output is a copy of `a` when the condition's element is anything but 0, otherwise of `b`. Use it after an If
+    Else to join its branches, or to switch between two sources on the device.
     """
 
     condition: In[any_type] = port(doc="Its element decides; numbers or booleans, of any shape.")

@@ -4,11 +4,12 @@ from engine.api import Block, BlockBuilder, In, Out, any_type, describe_while, p
 
 
 class While(Block, id="control.while", tags=("region", "loop", "repeat", "until"), regions=("",)):
-    """Run the blocks inside again and again, as long as a condition holds.
+    """Repeat the blocks inside as long as a condition holds.
 
-    The condition is one element of a buffer outside, which blocks inside must change in place (with Assign, say), or
-    the loop never ends by itself; anything but 0 holds. It is looked at before each turn, on the device, so all turns
-    belong to one frame. Blocks inside carry values from turn to turn by changing buffers of the outside in place.
+    The condition is one element of an outside buffer; anything but 0 holds. It is evaluated before each turn, on the
+    device, so all turns belong to one frame. Blocks inside must change the condition in place (with Assign, for
+    example), or the loop runs up to its limit. They carry values from turn to turn by changing outside buffers in
+    place.
     """
 
     condition: In[any_type] = port(doc="Its element decides; numbers or booleans, of any shape.")

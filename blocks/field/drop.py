@@ -4,10 +4,10 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u
 
 
 class Drop(Block, id="field.drop", tags=("rain", "splash", "water", "poke", "random")):
-    """Push a surface down in a round spot, somewhere else each time.
+    """Push a surface down in a round spot, at a different place each time.
 
-    Works in place, once each time it runs: in an If that holds now and then it is rain. Places are pseudo-random and
-    follow from the number of drops so far, so that two runs are the same.
+    Works in place, once each time it runs: in an If that holds now and then, it makes rain. The places are
+    pseudo-random and follow from the number of drops so far, so two runs are the same.
     """
 
     field: In[f32] = port(rank=2, doc="The surface, shape [height, width].")

@@ -4,7 +4,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 
 class WaveStep(Block, id="field.wave_step", tags=("water", "ripple", "membrane", "simulation")):
-    """Move waves on a surface on by one step.
+    """Advance waves on a surface by one step.
 
     Works in place on heights and velocities: two buffers that a State keeps. Waves run at the square root of `speed`
     and bounce off the edges. Several steps a frame, in a For, make them faster.

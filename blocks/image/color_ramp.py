@@ -7,7 +7,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param,
 class ColorRamp(Block, id="image.color_ramp", tags=("colormap", "heatmap", "palette", "false color")):
     """Show numbers as colours.
 
-    `low` and what is below is black, `high` and what is above the first colour of the palette. Use it to look at any
+    Values up to `low` are black, values from `high` on have the first colour of the palette. Use it to look at any
     field: temperatures, heights, counts converted to f32.
     """
 

@@ -6,7 +6,7 @@ from engine.api import Composite, CompositeBuilder
 
 
 class Glow(Composite, id="image.glow", tags=("bloom", "halo", "light", "soft")):
-    """Let the bright parts of an image shine on what is around them.
+    """Add a glow around the bright parts of an image.
 
     A blurred copy of the image is added to the image in linear light. The block stands for a Gaussian Blur and a Mix,
     and computes what these two would compute; `amount` says how much of the copy is added.

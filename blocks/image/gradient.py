@@ -4,7 +4,7 @@ from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 
 class Gradient(Block, id="image.gradient", tags=("ramp", "generator", "background")):
-    """Make a straight run from one colour to another.
+    """Make a linear gradient from one colour to another.
 
     At angle 0 it runs from left to right, at 90 from top to bottom; it spans the image in every direction. Use it as a
     background, as a mask, or to see what a tone change does.

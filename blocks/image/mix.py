@@ -2,7 +2,7 @@
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
-#: The kernel knows them by their place in this list.
+#: The kernel gets the index of one.
 MODES = ("normal", "add", "multiply", "screen", "difference")
 
 
@@ -11,7 +11,7 @@ class Mix(Block, id="image.mix", tags=("blend", "composite", "combine", "layer")
 
     The result moves from `a` to the blend of both by `amount`. The blend is b (normal), a + b (add), a * b (multiply),
     a + b - a * b (screen) or |a - b| (difference), in linear light; only "normal" mixes alpha as well. When `b` has
-    another size, it lies at the top left, and its border pixels go on beyond it.
+    another size, it lies at the top left, and its border pixels extend beyond it.
     """
 
     a: In[float4] = port(rank=2, doc="The image below, linear RGBA; it gives the size.")

@@ -2,7 +2,7 @@
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, boolean, param, port
 
-#: The kernel knows them by their place in this list.
+#: The kernel gets the index of one.
 OPERATIONS = ("less", "less or equal", "equal", "not equal", "greater or equal", "greater")
 
 

@@ -5,12 +5,12 @@ from engine.api import Block, BlockBuilder, Kernel, Out, param, port
 
 
 class Emitter(Block, id="particles.emitter", tags=("source", "fountain", "spawn", "simulation")):
-    """Let particles be born, frame by frame.
+    """Emit particles, frame by frame.
 
     Particles leave a disc in jets that may turn around its axis, which is vertical; one jet without lean is a simple
-    fountain. They live in a ring: when all `count` places are taken, the oldest makes room, so rate times life should
-    not be much more than count. The buffer keeps its
-    contents from frame to frame; connect Forces and Integrate, which change it in place, to make the particles move.
+    fountain. They live in a ring: when all `count` places are taken, new particles replace the oldest, so rate times
+    life should not be much more than count. The buffer keeps its contents from frame to frame; connect Forces and
+    Integrate, which change it in place, to make the particles move.
     """
 
     particles: Out[Particle] = port(shape="[count]", state=True, doc="All places; those never used are zero.")

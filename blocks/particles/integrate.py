@@ -5,7 +5,7 @@ from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 
 
 class Integrate(Block, id="particles.integrate", tags=("move", "step", "bounce", "floor", "simulation")):
-    """Move particles on by one time step.
+    """Move particles by one time step.
 
     Works in place, on living particles: position += velocity * time step, age += time step. Together with Forces before
     it this is the semi-implicit Euler method. Particles that fall through the floor bounce.

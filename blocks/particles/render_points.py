@@ -5,7 +5,7 @@ from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32, u64
 
-#: The kernel knows them by their places.
+#: The kernel gets the index of one.
 COLORS = ("age", "speed")
 #: Pixels along an edge of a cell of the glow image: GLOW_CELL in render_points.cu.
 GLOW_CELL = 8

@@ -3,19 +3,19 @@
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 
-#: The kernel knows them by their place in this list.
+#: The kernel gets the index of one.
 QUANTITIES = ("speed", "height", "age", "distance")
 
 
-class Select(Block, id="particles.select", tags=("filter", "append", "cull", "count", "find")):
+class SelectParticles(Block, id="particles.select", title="Select", tags=("filter", "append", "cull", "count", "find")):
     """Gather the particles whose speed, height, age or distance from the origin lies in a range.
 
-    Copies the living particles that it holds for to the front of a buffer, in any order, and counts them. When more are
-    found than the buffer has places, the rest is left out, and the count stays at the capacity; a warning says so.
+    Copies the living particles in the range to the front of a buffer, in any order, and counts them. When more are
+    found than the buffer has places, the rest is dropped and the count is the capacity; a warning says so.
     """
 
     particles: In[Particle] = port(doc="The particles to look through.")
-    selected: Out[Particle] = port(shape="[capacity]", append=True, doc="Those that it holds for, from the front on.")
+    selected: Out[Particle] = port(shape="[capacity]", append=True, doc="The selected particles, from the front on.")
     capacity: int = param(20_000, min=1, max=4_000_000, unit="particles", structural=True, doc="Most that are found.")
     by: str = param(
         "speed", choices=QUANTITIES, doc="What is looked at: speed, height in metres, age as a share of life, distance."

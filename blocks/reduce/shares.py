@@ -1,4 +1,4 @@
-"""How the blocks that make one number from many divide the work."""
+"""How reductions divide their work."""
 
 from engine.api import BlockBuilder, In, Kernel, Out, any_type, f32, f64
 
@@ -9,7 +9,7 @@ PARTS = 256
 
 
 def describe_reduction(build: BlockBuilder, operation: str, x: In[any_type], out: Out[f32]) -> None:
-    """Reduce `x` to the one element of `out`: shares first, each by one thread block, then what they gave."""
+    """Reduce `x` to the one element of `out`: each thread block reduces a share, then one reduces the results."""
     parts = build.buffer("parts", f64, f"[min({PARTS}, ceil(x.size / {4 * THREADS}))]")
     share = (x.size + parts.size - 1) // parts.size
     build.launch(

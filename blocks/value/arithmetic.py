@@ -1,4 +1,4 @@
-"""Arithmetic: a line of it as a person types it, turned into code that can do nothing else."""
+"""Arithmetic: a line as a person types it, compiled to code that can do nothing but arithmetic."""
 
 import ast
 import math
@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.diagnostics import PatchError
 
-#: Longer lines are refused: what compiles them takes time and depth that grow with them.
+#: Longer lines are refused: the compiler's time and recursion depth grow with them.
 MOST_CHARACTERS = 1000
 
 
@@ -33,7 +33,7 @@ def _smoothstep(low: float, high: float, x: float) -> float:
     return part * part * (3.0 - 2.0 * part)
 
 
-#: How many arguments each function takes: least and most. All numbers are floats, so that none grows without bound.
+#: Each function with its smallest and largest number of arguments. All numbers are floats, so none grows without bound.
 FUNCTIONS: dict[str, tuple[Callable[..., float], int, int]] = {
     **{name: (getattr(math, name), 1, 1) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh")},
     **{
@@ -146,7 +146,7 @@ def _check_call(node: ast.Call) -> None:
 
 
 class _Floats(ast.NodeTransformer):
-    """Makes numbers floats and powers calls of `pow`: whole numbers of Python could grow until memory ends."""
+    """Turns numbers into floats and powers into calls of `pow`, since integers could grow without bound."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         return ast.copy_location(ast.Constant(float(node.value)), node)  # type: ignore[arg-type]  # a number, see `_check`

@@ -4,18 +4,18 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
 class Keyboard(ValueBlock, id="value.keyboard", tags=("key", "button", "toggle", "input", "press")):
-    """Tell whether a key is down, was just pressed, and how it has switched.
+    """Report whether a key is down or was just pressed, with a toggle and a count.
 
     Keys are called by their lower-case name: a, 7, left, f5. Keys count while the window with the canvas or a viewer is
-    in front and no text is being typed. A key that the editor knows does what it does there, too: space pauses.
+    in front and no text is being typed. Shortcuts of the editor still work: space pauses.
     """
 
     hears = ("key",)
 
     down: Value[bool] = value_port(doc="True while the key is held.")
     pressed: Value[bool] = value_port(doc="True in the frame in which it went down.")
-    toggle: Value[bool] = value_port(doc="Changes with every press, from false on.")
-    presses: Value[int] = value_port(doc="How often it went down.")
+    toggle: Value[bool] = value_port(doc="Changes with every press; false at first.")
+    presses: Value[int] = value_port(doc="Number of presses.")
     key: str = param("a", doc="Name of the key, in lower case.")
 
     name: str = ""
@@ -27,7 +27,7 @@ class Keyboard(ValueBlock, id="value.keyboard", tags=("key", "button", "toggle",
         self.counted, self.presses, self.toggle = None, 0, False
 
     def check(self) -> None:
-        """Look the key's names up once; what another key did does not count."""
+        """Compute the key's names once; presses of the key before don't count."""
         key = self.key.strip().lower()
         name = f"key.{key}" if key else "no key"
         if name != self.name:

@@ -33,8 +33,8 @@ class Lfo(
     """Swing around `offset`, `frequency` times a second: a low-frequency oscillator.
 
     sine and triangle begin at `offset` and rise; saw rises from offset - amplitude to offset + amplitude and jumps
-    back; square is above for the first half. A new `frequency` takes effect from where the swing is, so that the value
-    does not jump; `phase` moves it by a part of a turn.
+    back; square is above for the first half. A new `frequency` takes effect from the present position, so the value
+    does not jump; `phase` shifts the wave by a part of a turn.
     """
 
     value: Value[float] = value_port(doc="offset + amplitude * wave, the wave being between -1 and 1.")

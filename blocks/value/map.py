@@ -7,7 +7,7 @@ from engine.diagnostics import PatchError
 class Map(ValueBlock, id="value.map", tags=("range", "scale", "remap", "linear", "clamp")):
     """Bring `input` from the range `from_low` to `from_high` into the range `to_low` to `to_high`.
 
-    Either range may run downwards. With `clamp` what is outside the first range ends at the ends of the second.
+    Either range may run downwards. With `clamp`, inputs outside the first range give the ends of the second.
     """
 
     value: Value[float] = value_port(doc="The number in the second range.")

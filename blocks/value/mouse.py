@@ -4,10 +4,10 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
 class Mouse(ValueBlock, id="value.mouse", tags=("pointer", "cursor", "button", "wheel")):
-    """Tell where the mouse is over the canvas or a viewer, and which buttons are down.
+    """Report where the mouse is over the canvas or a viewer, and which buttons are down.
 
-    `x` goes from 0 at the left to 1 at the right, `y` from 0 at the top to 1 at the bottom. Outside it stays where it
-    was last; before it came in it is in the middle.
+    `x` goes from 0 at the left to 1 at the right, `y` from 0 at the top to 1 at the bottom. Outside, it keeps its
+    last position; at first it is in the middle.
     """
 
     hears = ("mouse",)

@@ -10,25 +10,25 @@ class OscIn(
     title="OSC In",
     tags=("network", "udp", "remote", "touchosc", "control"),
 ):
-    """Give the newest number that came in an OSC message over UDP.
+    """Output the newest number received in an OSC message over UDP.
 
-    127.0.0.1 takes messages of this machine only, 0.0.0.0 those of the whole network. Several blocks may share a port.
+    127.0.0.1 accepts messages from this machine only, 0.0.0.0 from the whole network. Several blocks may share a port.
     """
 
-    value: Value[float] = value_port(doc="The argument of the newest message; default before there was one.")
-    received: Value[int] = value_port(doc="How many messages came to the address.")
+    value: Value[float] = value_port(doc="The argument of the newest message; default before the first one.")
+    received: Value[int] = value_port(doc="Number of messages to the address.")
     address: str = param("/value", doc="Address of the message, such as /fader/1.")
     index: int = param(0, min=0, max=1000, structural=True, doc="Which argument of the message, from 0 on.")
     port: int = param(9000, min=1, max=65_535, structural=True, doc="UDP port to listen at.")
     host: str = param("127.0.0.1", doc="Network address to listen at.")
-    default: float = param(0.0, min=-1e9, max=1e9, doc="The value before a message came.")
+    default: float = param(0.0, min=-1e9, max=1e9, doc="Value before the first message.")
 
     def source(self) -> str:
         """Name the port."""
         return f"osc:{self.host.strip()}:{self.port}"
 
     def check(self) -> None:
-        """Look the message's names up once."""
+        """Compute the message's names once."""
         if not self.address.startswith("/"):
             raise PatchError(f"address must begin with a slash, such as /fader/1, got {self.address!r}")
         if not self.host.strip():

@@ -6,8 +6,8 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 class Ramp(ValueBlock, id="value.ramp", tags=("line", "envelope", "fade", "tween", "animate", "phasor")):
     """Go from `from_value` to `to_value` in `duration` seconds, again and again or once.
 
-    loop jumps back to the start, ping-pong returns the way it came, once stays at the end. It begins when it is
-    placed, and anew each time `trigger` becomes true. A new `duration` takes effect from where the ramp is.
+    loop jumps back to the start, ping-pong runs back, once stays at the end. It starts when it is placed, and restarts
+    each time `trigger` becomes true. A new `duration` takes effect from where the ramp is.
     """
 
     value: Value[float] = value_port(doc="Where the ramp is.")
@@ -16,9 +16,9 @@ class Ramp(ValueBlock, id="value.ramp", tags=("line", "envelope", "fade", "tween
     from_value: float = param(0.0, min=-1e9, max=1e9, doc="Value at the beginning.")
     to_value: float = param(1.0, min=-1e9, max=1e9, doc="Value at the end.")
     duration: float = param(2.0, min=0.001, max=3600, unit="s", doc="How long one way takes.")
-    mode: str = param("loop", choices=("loop", "once", "ping-pong"), doc="What follows at the end.")
+    mode: str = param("loop", choices=("loop", "once", "ping-pong"), doc="What happens at the end.")
     easing: str = param("linear", choices=("linear", "smooth"), doc="smooth begins and ends slowly.")
-    trigger: bool = param(False, doc="Begins anew when this becomes true.")
+    trigger: bool = param(False, doc="Restarts when this becomes true.")
 
     ways: float = 0.0  # how many times the way from one end to the other has been gone
     was_triggered: bool = False

@@ -13,15 +13,15 @@ class Random(ValueBlock, id="value.random", tags=("noise", "chance", "seed", "wa
     """Pick a number between `low` and `high`, in every frame or at an interval.
 
     The same seed gives the same number at the same frame (or, with an interval, at the same time), however often the
-    patch is run. Between two picks the value is held, or goes over smoothly. Every number of the range is as likely to
-    be picked as any other.
+    patch is run. Between two picks the value is held, or interpolated smoothly. All numbers of the range are
+    equally likely.
     """
 
     value: Value[float] = value_port(doc="The number picked; on its way to the next one when smooth.")
-    low: float = param(0.0, min=-1e9, max=1e9, doc="The least that is picked.")
-    high: float = param(1.0, min=-1e9, max=1e9, doc="What all numbers are below.")
+    low: float = param(0.0, min=-1e9, max=1e9, doc="The smallest number that is picked.")
+    high: float = param(1.0, min=-1e9, max=1e9, doc="All picked numbers are below this one.")
     interval: float = param(0.0, min=0, max=3600, unit="s", doc="Time between picks; 0 picks in every frame.")
-    smooth: bool = param(False, doc="Go from pick to pick smoothly; nothing to do when every frame picks.")
+    smooth: bool = param(False, doc="Interpolate between picks; no effect when every frame picks.")
     seed: int = param(1, min=0, max=2**31 - 1, doc="Another seed gives other numbers.")
 
     @classmethod

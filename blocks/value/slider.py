@@ -4,7 +4,7 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
 class Slider(ValueBlock, id="value.slider", tags=("number", "constant", "knob", "fader", "control")):
-    """Give the number that is set here, to as many parameters as you like.
+    """Output the number that is set here, for any number of parameters.
 
     The slider goes from `low` to `high`; `step` makes it snap to whole steps from `low` on.
     """

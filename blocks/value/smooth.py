@@ -11,16 +11,16 @@ _AT_ONCE_S = 1e-9
 class Smooth(ValueBlock, id="value.smooth", tags=("damp", "lag", "filter", "ease", "follow")):
     """Follow `input` softly, in the same time at any frame rate.
 
-    exponential turns to a new input at once and comes ever slower: after `time` 63 % of the way are done, after three
-    times as long 95 %. damped also begins slowly, as a critically damped spring does, and from rest never overshoots
-    a target that stands still; it needs about as long.
+    exponential starts fast and gets ever slower: after `time` 63 % of the way are done, after three times as long 95 %.
+    damped also starts slowly, like a critically damped spring, takes about as long, and from rest never overshoots a
+    target that stands still.
     """
 
     value: Value[float] = value_port(doc="The smoothed number.")
     speed: Value[float] = value_port(unit="1/s", doc="How fast it changes.")
     input: float = param(0.0, min=-1e9, max=1e9, doc="The number to follow.")
     time: float = param(0.3, min=0, max=3600, unit="s", doc="How long it takes; 0 follows at once.")
-    mode: str = param("exponential", choices=("exponential", "damped"), doc="How it sets out: at once or softly.")
+    mode: str = param("exponential", choices=("exponential", "damped"), doc="How it starts: fast or softly.")
 
     at: float | None = None
     velocity: float = 0.0

@@ -6,7 +6,7 @@ NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
 
 
 class Switch(ValueBlock, id="value.switch", tags=("select", "choose", "pick", "index")):
-    """Give one of the numbers `a` to `h`: `index` says which, 0 being `a`.
+    """Output one of the numbers `a` to `h`: `index` says which, 0 being `a`.
 
     An index beyond `inputs_used` begins at `a` again, or with `wrap` off stays at the last one.
     """

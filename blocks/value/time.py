@@ -4,7 +4,7 @@ from engine.api import Moment, Value, ValueBlock, value_port
 
 
 class Time(ValueBlock, id="value.time", tags=("clock", "frame", "seconds", "now")):
-    """Give the time and the number of the frame.
+    """Output the time and the number of the frame.
 
     Time stands still while the engine is paused, and starts again from 0 when it is reset. In a headless run every
     frame takes the same time step, whatever the machine.
