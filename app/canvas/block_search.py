@@ -2,20 +2,185 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QPoint, QPointF, Signal
-from PySide6.QtWidgets import QWidget
+from collections.abc import Callable
+
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QFrame,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.canvas.drawing.node_layout import HEADER, ROW
-from app.canvas.search_popup import SearchPopup
+from app.canvas.drawing.shapes import paint_text, qcolor
 from app.edits import nodes as node_edits
-from app.edits.compatible import best_end, is_exact
+from app.edits.compatible import fitting_types
 from app.edits.nodes import snapped
+from app.qt.safe_overrides import safe_overrides
+from app.theme import colours
+from app.theme.fonts import BODY, SMALL
 from engine.blocktypes.block import Block
-from engine.blocktypes.ports import PortSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
-from engine.patch.rules import End
+
+#: Returns the block types to show for a text, best first.
+Find = Callable[[str], list[type[Block]]]
+
+_WIDTH = 384
+_ROW_HEIGHT = 40
+_MOST_ROWS = 7
+_BLOCK_TYPE = Qt.ItemDataRole.UserRole
+
+
+@safe_overrides
+class SearchPopup(QFrame):
+    """A field and the block types that match it; up, down and Enter choose, Escape closes."""
+
+    chosen = Signal(type)  # of Block
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._room = parent
+        self.setObjectName("search")
+        self._find: Find = lambda text: []
+        self.field = QLineEdit(clearButtonEnabled=True)
+        self.field.textChanged.connect(self._fill)
+        self.field.installEventFilter(self)
+        self.list = QListWidget()
+        self.list.setItemDelegate(_Delegate(self.list))
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setUniformItemSizes(True)
+        self.list.setMinimumHeight(_ROW_HEIGHT)
+        self.list.itemClicked.connect(self._choose)
+        self._nothing = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(8)
+        layout.addWidget(self.field)
+        layout.addWidget(self.list, 1)
+        layout.addWidget(self._nothing, 1)
+        self.hide()
+
+    def open(self, position: QPoint, find: Find, hint: str) -> None:
+        """Show the search with its field at a position of the parent, over the block types that `find` returns."""
+        theme = colours.current()
+        self.setStyleSheet(
+            f"#search {{ background: {theme.dock}; border: 1px solid {theme.border}; border-radius: 4px; }}"
+        )
+        self._find = find
+        self.field.setPlaceholderText(hint)
+        self.field.clear()
+        self._fill("")
+        room = self._room.rect().adjusted(8, 8, -8, -8)
+        x = min(position.x() - 16, room.right() - self.width())
+        y = min(position.y() - 16, room.bottom() - self.height())
+        self.move(max(x, room.left()), max(y, room.top()))
+        self.show()
+        self.raise_()
+        self.field.setFocus()
+
+    def close_search(self) -> None:
+        """Hide the search and return the focus."""
+        if self.isVisible():
+            self.hide()
+            self._room.setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let the field's keys move the selection; close when the focus leaves."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return self._handle_key(event.key())
+        if event.type() == QEvent.Type.FocusOut and not self.isAncestorOf(self.window().focusWidget()):
+            self.hide()
+        return super().eventFilter(watched, event)
+
+    def _handle_key(self, key: int) -> bool:
+        steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -6, Qt.Key.Key_PageDown: 6}
+        if key in steps:
+            row = self.list.currentRow() + steps[Qt.Key(key)]
+            self.list.setCurrentRow(min(max(row, 0), self.list.count() - 1))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if self.list.currentItem() is not None:
+                self._choose(self.list.currentItem())
+        elif key in (Qt.Key.Key_Escape, Qt.Key.Key_Tab):
+            self.close_search()
+        else:
+            return False
+        return True
+
+    def _fill(self, text: str) -> None:
+        self.list.clear()
+        for block_type in self._find(text):
+            item = QListWidgetItem(block_type.title)
+            item.setData(_BLOCK_TYPE, block_type)
+            self.list.addItem(item)
+        self.list.setCurrentRow(0)
+        is_empty = self.list.count() == 0
+        self.list.setVisible(not is_empty)
+        self._nothing.setVisible(is_empty)
+        self._nothing.setText(f"No block matches “{text}”." if text else "No block fits here.")
+        self._resize_to_rows()
+
+    def _resize_to_rows(self) -> None:
+        """Make the popup as small as the found block types allow."""
+        frame = 3 * 8 + self.field.sizeHint().height()
+        rows = min(max(self.list.count(), 1), _MOST_ROWS)
+        self.resize(QSize(_WIDTH, frame + rows * _ROW_HEIGHT).boundedTo(self._room.size() - QSize(16, 16)))
+
+    def _choose(self, item: QListWidgetItem) -> None:
+        block_type = item.data(_BLOCK_TYPE)
+        self.close_search()
+        self.chosen.emit(block_type)
+
+
+@safe_overrides
+class _Delegate(QStyledItemDelegate):
+    """A row: title and category, and under them the summary."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """Return the height of every row."""
+        return QSize(0, _ROW_HEIGHT)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paint one block type."""
+        theme = colours.current()
+        block_type: type[Block] = index.data(_BLOCK_TYPE)
+        rect, state = option.rect, option.state
+        if state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(rect, qcolor(theme.control_hover))
+            painter.fillRect(QRect(rect.left(), rect.top(), 2, rect.height()), qcolor(theme.accent))
+        elif state & QStyle.StateFlag.State_MouseOver:
+            painter.fillRect(rect, qcolor(theme.control))
+        area = QRectF(rect.adjusted(8, 3, -8, -3))
+        half = area.height() // 2
+        upper, lower = area.adjusted(0, 0, 0, half - area.height()), area.adjusted(0, half, 0, 0)
+        paint_text(painter, upper, block_type.title, theme.text, BODY, strong=True)
+        paint_text(painter, upper, block_type.category, theme.text_dim, SMALL, align=Qt.AlignmentFlag.AlignRight)
+        paint_text(painter, lower, block_type.summary, theme.text_dim, SMALL)
+
 
 #: What the new block is for: to connect to a port, to be inserted on a connection, or neither.
 Goal = PortRef | Connection | None
@@ -63,7 +228,7 @@ class BlockSearch(QObject):
         found = self._patch.catalogue.search(text)
         for ref in _ends_of(self._goal):
             spec = self._patch.find_end(ref)
-            found = _that_fit(found, spec) if spec else []
+            found = fitting_types(found, spec) if spec else []
         return found
 
     def _place(self, block_type: type[Block]) -> None:
@@ -80,20 +245,6 @@ class BlockSearch(QObject):
             self.refused.emit(str(problem))
         else:
             self.placed.emit(placed)
-
-
-def _that_fit(found: list[type[Block]], spec: End) -> list[type[Block]]:
-    """Return the block types that have an end for `spec`; those that take any type, or convert it, come last.
-
-    For a value, value blocks come first, although it could drive a parameter of nearly any block.
-    """
-    ends = [(block_type, best_end(block_type, spec)) for block_type in found]
-    fitting = [
-        (block_type, (not isinstance(spec, PortSpec) and not block_type.is_value, not is_exact(end, spec)))
-        for block_type, end in ends
-        if end is not None
-    ]
-    return [block_type for block_type, _ in sorted(fitting, key=lambda pair: pair[1])]
 
 
 def _ends_of(goal: Goal) -> list[PortRef]:

@@ -38,9 +38,18 @@ def best_end(block_type: type[Block], other: End) -> End | None:
     return min(fitting, key=lambda spec: _preference(spec, other), default=None)
 
 
-def is_exact(one: End, other: End) -> bool:
-    """Return whether two ends that fit are of one type: neither takes any type, and no value is converted."""
-    return not _preference(one, other)[0]
+def fitting_types(found: list[type[Block]], spec: End) -> list[type[Block]]:
+    """Return the block types that have an end for `spec`; those that take any type, or convert it, come last.
+
+    For a value, value blocks come first, although it could drive a parameter of nearly any block.
+    """
+    ends = [(block_type, best_end(block_type, spec)) for block_type in found]
+    fitting = [
+        (block_type, (not isinstance(spec, PortSpec) and not block_type.is_value, _preference(end, spec)[0]))
+        for block_type, end in ends
+        if end is not None
+    ]
+    return [block_type for block_type, _ in sorted(fitting, key=lambda pair: pair[1])]
 
 
 def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.ports import In, Out, port
-from engine.catalogue.catalogue import Catalogue
+from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.patch.document import Patch
 from engine.protocol.messages import (
     BufferReport,
@@ -141,4 +141,17 @@ def make_patch() -> Patch:
     scale = patch.add("test_canvas.scale", node_id="scale", position=(0, 0))
     patch.add("test_canvas.count", node_id="count", position=(0, 160))
     patch.connect(source["out"], scale["x"])
+    return patch
+
+
+KINDS = ["control.if", "control.if_else", "control.while", "control.for"]
+
+
+def patch_with_region() -> Patch:
+    """Return a patch of a source outside, and a For with a Scale in it; the Scale on the right is free."""
+    patch = Patch(default_catalogue())
+    patch.add("test_canvas.source", node_id="source", position=(-400, 0))
+    loop = patch.add("control.for", node_id="loop", position=(-160, 80))
+    patch.add("test_canvas.scale", node_id="inner", position=(-160, -40), region=loop)
+    patch.add("test_canvas.scale", node_id="free", position=(200, 0))
     return patch

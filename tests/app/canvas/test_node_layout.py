@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.canvas.drawing.node_layout import layout
-from app.edits.nodes import snapped
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import NodeViewModel, PortViewModel
 
@@ -37,8 +36,3 @@ def test_every_port_lies_on_its_edge_and_has_a_row_of_its_own(
         assert rows == sorted(set(rows))
         assert all(24 < row < result.height - 4 for row in rows)
     assert result.width % 8 == result.height % 8 == 0
-
-
-def test_positions_snap_to_the_nearest_multiple_of_eight() -> None:
-    """Dragged nodes line up."""
-    assert snapped(3.9, -12.1) == (0, -16)

@@ -22,7 +22,8 @@ from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Node, NodeAdded, NodeMoved
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand, documented, shown
-from tests.app.canvas.region_support import KINDS, box, patch_with_region, place
+from tests.app.canvas.region_support import box, place
+from tests.app.sample_blocks import KINDS, patch_with_region
 
 BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 

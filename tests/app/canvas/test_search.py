@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from app.canvas.block_search import SearchPopup
 from app.canvas.canvas import Canvas
-from app.canvas.search_popup import SearchPopup
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand

@@ -10,18 +10,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from app.canvas.block_search import SearchPopup
 from app.canvas.drawing.node_layout import layout, value_area
 from app.canvas.drawing.node_painter import NEAR, body_colour
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.notice import Notice
-from app.canvas.search_popup import SearchPopup
 from app.theme.colours import DARK, LIGHT, Colours, contrast
 from app.theme.port_style import PortKind
-from app.view_models.connection_preview import changes_of
 from app.view_models.node_view_model import node_view_model
 from engine.catalogue.catalogue import Catalogue
-from engine.patch.changes import Change, Connected, Connection, Disconnected, PortRef
+from engine.patch.changes import Change, PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import EditCost, UpdateLevel
 from tests.app.canvas.canvas_support import Hand
@@ -347,14 +346,3 @@ def test_the_cost_is_shown_before_a_connection_is_dropped(hand: Hand, patch: Pat
     assert notice(hand) == "wave.value → blend.steps\nParameter write"
     follow(hand, reach(hand, "steps"))
     assert asked == [["Disconnected", "Connected"]] * 2
-
-
-def test_what_was_picked_up_belongs_to_the_cost(patch: Patch) -> None:
-    """The end of a connection that is dragged elsewhere leaves its input; back in its place nothing changes."""
-    picked = patch.connect(PortRef("wave", "value"), STEPS)
-    elsewhere = Connection(picked.source, PortRef("blend", "elsewhere"))
-    assert changes_of(patch, elsewhere, picked) == [Disconnected(picked), Connected(elsewhere)]
-    instead = Connection(PortRef("other", "value"), STEPS)
-    assert changes_of(patch, instead, picked) == [Disconnected(picked), Connected(instead)]
-    assert changes_of(patch, picked, picked) == []
-    assert changes_of(patch, picked) == []

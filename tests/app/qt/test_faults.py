@@ -1,0 +1,56 @@
+"""Faults of the editor, and missing libraries of Qt."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from app.qt.faults import install_fault_handler
+from app.qt.qt_check import explain
+from engine.diagnostics import PatchError
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_fault_is_shown_and_its_details_are_written(tmp_path: Path) -> None:
+    """An unhandled exception becomes one line for a person, and a traceback in a file."""
+    shown: list[str] = []
+    remove = install_fault_handler(shown.append, tmp_path)
+    try:
+        raise_and_hook(ZeroDivisionError("oh"))
+        raise_and_hook(PatchError("x must be y, got z"))
+    finally:
+        remove()
+    assert shown[0].startswith("Unexpected ZeroDivisionError: oh. Your patch is intact")
+    assert shown[1] == "x must be y, got z"
+    details = (tmp_path / "errors.log").read_text()
+    assert "raise_and_hook" in details
+    assert "x must be y" not in details
+
+
+def raise_and_hook(problem: Exception) -> None:
+    try:
+        raise problem
+    except Exception as caught:  # noqa: BLE001  # stands in for Qt, which hands on whatever a slot raised
+        sys.excepthook(type(caught), caught, caught.__traceback__)
+
+
+def test_a_missing_qt_library_is_named_with_its_remedy() -> None:
+    """The message names the library and the command."""
+    text = explain("libEGL.so.1: cannot open shared object file: No such file or directory")
+    assert "got no libEGL.so.1" in text
+    assert "apt-get install" in text
+    assert "libegl1" in text
+    assert explain("No module named 'PySide6'") == (
+        "the editor must be able to load PySide6, got: No module named 'PySide6'"
+    )
+
+
+def test_qt_is_not_loaded_before_it_is_needed() -> None:
+    """The command line can tell of a missing library, and edits and view models need no window."""
+    rooms = [path for room in ("edits", "view_models") for path in sorted((ROOT / "app" / room).glob("[!_]*.py"))]
+    modules = ["app.qt.qt_check", "app.documents.gallery", "app.documents.editor_state"]
+    modules += [f"app.{path.parent.name}.{path.stem}" for path in rooms]
+    code = f"import {', '.join(modules)}, sys; sys.exit(any(m.startswith('PySide6') for m in sys.modules))"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -1,0 +1,17 @@
+"""What is known of a block type."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.view_models.block_help import kernel_files
+from engine.patch.document import Patch
+
+
+@pytest.mark.parametrize("block", ["image.gaussian_blur", "io.viewer"])
+def test_kernel_files_of_a_block_are_found(block: str) -> None:
+    """The kernels that a shipped block declares exist."""
+    block_type = Patch().catalogue.require(block)
+    files = kernel_files(block_type)
+    assert files
+    assert all(path.suffix in (".cu", ".ptx") for path in files)

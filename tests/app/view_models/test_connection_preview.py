@@ -1,0 +1,30 @@
+"""The text at a dragged connection."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.view_models.connection_preview import changes_of
+from engine.catalogue.catalogue import Catalogue
+from engine.patch.changes import Connected, Connection, Disconnected, PortRef
+from engine.patch.document import Patch
+
+
+@pytest.fixture
+def patch() -> Patch:
+    """A wave, and a block with parameters; nothing is connected."""
+    patch = Patch(Catalogue())
+    patch.add("test_canvas.wave", node_id="wave")
+    patch.add("test_canvas.blend", node_id="blend")
+    return patch
+
+
+def test_what_was_picked_up_belongs_to_the_cost(patch: Patch) -> None:
+    """The end of a connection that is dragged elsewhere leaves its input; back in its place nothing changes."""
+    picked = patch.connect(PortRef("wave", "value"), PortRef("blend", "steps"))
+    elsewhere = Connection(picked.source, PortRef("blend", "elsewhere"))
+    assert changes_of(patch, elsewhere, picked) == [Disconnected(picked), Connected(elsewhere)]
+    instead = Connection(PortRef("other", "value"), PortRef("blend", "steps"))
+    assert changes_of(patch, instead, picked) == [Disconnected(picked), Connected(instead)]
+    assert changes_of(patch, picked, picked) == []
+    assert changes_of(patch, picked) == []
