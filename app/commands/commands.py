@@ -10,7 +10,8 @@ from app.commands.actions import Command, Menu
 from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
 from app.documents.session import Session
-from engine.protocol.messages import ProfilingLevel, Reset, SaveOutputs
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.messages import Reset, SaveOutputs
 from engine.protocol.pacing import PacingMode
 
 #: Commands that need a selected block.

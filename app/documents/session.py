@@ -17,7 +17,8 @@ from engine.diagnostics import DeviceError, WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
-from engine.protocol.messages import EditCost, Message, ProfilingLevel, SetPacing, SetProfiling, SetRunning
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.messages import EditCost, Message, SetPacing, SetProfiling, SetRunning
 from engine.protocol.pacing import Pacing, PacingMode
 
 if TYPE_CHECKING:

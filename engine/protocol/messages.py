@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.diagnostics import Diagnostic, WarploomError
 from engine.patch.changes import Change
-from engine.profiling.levels import ProfilingLevel as ProfilingLevel
+from engine.profiling.levels import ProfilingLevel
 from engine.protocol.pacing import Pacing
 
 

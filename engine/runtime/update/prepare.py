@@ -18,7 +18,8 @@ from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.compiler.verifying.verify import require_sound
 from engine.diagnostics import Diagnostic, GraphValidationError, WarploomError, error
-from engine.protocol.messages import BufferReport, ProfilingLevel
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.messages import BufferReport
 from engine.runtime.check.launch_checks import count_problems, launch_warnings
 from engine.runtime.check.requirements import MemoryRefused, element_problems, require_memory
 from engine.runtime.memory.graph_memory import GraphMemory, allocate

@@ -1,0 +1,64 @@
+"""A kernel that breaks the device breaks the engine's process, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import Patch, forget_blocks, trust_blocks
+from engine.diagnostics import DeviceError
+from engine.protocol.pipe import connect
+
+#: The command line's own command, for machines without its library.
+COMMAND = [sys.executable, "-c", "from engine.runtime.serve import serve_standard_streams as serve; serve()"]
+
+BLOCK = """
+from engine.api import Block, BlockBuilder, Kernel, Out, f32, port
+
+class Wild(Block, id="test_serve.wild", category="Test"):
+    "Writes where no memory is."
+
+    out: Out[f32] = port(shape="[4]", doc="Nothing.")
+    kernel = Kernel("wild.cu", "wild")
+
+    def describe(self, build: BlockBuilder) -> None:
+        "One thread."
+        build.launch(self.kernel, num_threads=1, args=(self.out,))
+"""
+
+
+@pytest.fixture
+def wild_block(tmp_path: Path) -> Iterator[str]:
+    """A trusted block whose kernel writes where no memory is; its type."""
+    (tmp_path / "wild.py").write_text(BLOCK)
+    (tmp_path / "wild.cu").write_text('extern "C" __global__ void wild(float* out) { out[1ll << 44] = 1; }')
+    trust_blocks(tmp_path)
+    yield "test_serve.wild"
+    forget_blocks(tmp_path)
+
+
+@pytest.mark.parametrize("device", ["host", pytest.param("cuda:0", marks=pytest.mark.gpu)])
+def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: str) -> None:
+    """The frame raises, the last report says why, and the next process runs the mended patch."""
+    patch = Patch()
+    data = patch.add("io.array", node_id="data", data=np.arange(4, dtype=np.float32))
+    wild = patch.add(wild_block)
+    with connect(patch, COMMAND, device) as client:
+        with pytest.raises(DeviceError):
+            client.step()
+        report = client.take_report()
+        assert report is not None
+        assert report.failed
+        assert report.diagnostics
+        assert device != "host" or report.diagnostics[-1].node == "wild"  # a GPU doesn't say which kernel it was
+        with pytest.raises(DeviceError):
+            client.step()
+    patch.remove(wild)
+    patch.connect(data["out"], patch.add("buffer.copy", node_id="copy")["x"])
+    with connect(patch, COMMAND, device) as client:
+        assert not client.step().diagnostics
+        assert client.read(patch["copy"]["out"]).tolist() == [0, 1, 2, 3]
