@@ -1,4 +1,4 @@
-"""Memory that somebody else owns, used in place on every device."""
+"""Memory of other libraries, used in place on every device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def kernels(device: Device) -> Kernels:
 
 
 def test_kernels_read_and_write_an_adopted_array_in_place(kernels: Kernels) -> None:
-    """Without a copy, from a graph; the owner keeps the array, with what was written, when it is let go of."""
+    """There is no copy; after `free`, the owner still has the array with what was written."""
     device = kernels.device
     owned = device.upload(np.array([5, 6], np.int32))
     lent = interface_of(device, owned.memory, owned.dtype, (2,))
@@ -64,7 +64,7 @@ def test_a_dlpack_tensor_is_given_back_when_it_is_let_go_of(kernels: Kernels, ve
 
 
 def test_the_array_lives_as_long_as_it_is_adopted(device: Device) -> None:
-    """Whoever else drops it."""
+    """Even when nobody else refers to it."""
     owned = device.upload(np.zeros(3, np.float32))
     lent = interface_of(device, owned.memory, owned.dtype, (3,))
     alive = weakref.ref(lent)
@@ -78,7 +78,7 @@ def test_the_array_lives_as_long_as_it_is_adopted(device: Device) -> None:
 
 
 def test_a_strided_array_is_adopted_from_its_first_element_to_its_last(device: Device) -> None:
-    """The description tells the strides, and can be handed over in place of the array."""
+    """The description has the strides, and can be adopted in place of the array."""
     owned = device.upload(np.zeros(12, np.float32))
     external = describe_external(interface_of(device, owned.memory, owned.dtype, (2, 3), strides=(24, 8)))
     assert external.strides == (24, 8)
@@ -103,7 +103,7 @@ def test_what_cannot_be_adopted_is_given_back(device: Device) -> None:
 
 
 def test_the_host_checks_accesses_of_an_adopted_array(host: HostDevice) -> None:
-    """One past its end is an error, as in memory of its own; one that was let go of is unknown."""
+    """An access past its end is a fault, as is any access after `free`."""
     kernels = Kernels(host)
     array = np.arange(4, dtype=np.int32)
     memory = host.adopt(array[:3])
@@ -123,7 +123,7 @@ def test_the_host_checks_accesses_of_an_adopted_array(host: HostDevice) -> None:
 
 
 def test_an_array_and_parts_of_it_can_be_adopted_together(host: HostDevice) -> None:
-    """All of each may be used while it is adopted, in whatever order they come and go."""
+    """Each may be used completely while it is adopted, in any order of adopting and freeing."""
     kernels = Kernels(host)
     array = np.zeros(8, np.int32)
     parts = [host.adopt(array[2:5]), host.adopt(array), host.adopt(array), host.adopt(array[4:])]
@@ -159,7 +159,7 @@ def test_closing_the_device_lets_go_of_what_was_adopted() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), min_size=1, max_size=12))
 def test_joined_ranges_hold_the_same_bytes_and_do_not_overlap(ranges: list[tuple[int, int]]) -> None:
-    """Sorted; and ranges that only touch are never made one, so that running from one into the next is noticed."""
+    """They are sorted; adjacent ranges stay separate, so that running from one into the next is noticed."""
     result = joined(np.array(ranges, np.uint64)).astype(int).tolist()
     bytes_before = sorted({byte for first, size in ranges for byte in range(first, first + size)})
     assert [byte for first, size in result for byte in range(first, first + size)] == bytes_before

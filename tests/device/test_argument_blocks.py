@@ -1,4 +1,4 @@
-"""Argument blocks: written in one go, they hold what each argument packs to."""
+"""Argument blocks hold what each argument packs to, although all are written in one call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIZES |= {"u64": 8, "s64": 8, "f64": 8, "b64": 8, "b8": 12}
 
 
 class Place:
-    """What a buffer is to a kernel."""
+    """An object with an address, as a buffer is to a kernel."""
 
     def __init__(self, pointer: int) -> None:
         self.pointer = pointer
@@ -55,7 +55,7 @@ def layout(types: list[str | None]) -> tuple[KernelParameter, ...]:
 
 
 def outcome(act: Any) -> object:
-    """Return what a call gives, or the words of its refusal."""
+    """Return a call's result, or the message of its ArgumentError."""
     try:
         return act()
     except ArgumentError as refusal:
@@ -64,7 +64,7 @@ def outcome(act: Any) -> object:
 
 @given(st.lists(st.tuples(kinds, values), max_size=6))
 def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | None, object]]) -> None:
-    """At its offset, with zeros between; and what `pack` refuses is refused with the same words."""
+    """Each lies at its offset, with zeros between; what `pack` refuses is refused with the same message."""
     parameters = layout([kind for kind, _ in arguments])
     given_values = [value for _, value in arguments]
 
@@ -99,7 +99,7 @@ def test_setting_one_argument_is_packing_it(kind: str | None, before: object, af
 
 
 def test_parameters_of_two_kernels_are_told_apart() -> None:
-    """Though the same values are given to both, and lists of parameters are made anew each time."""
+    """Even when both get the same values, and even when the lists of parameters are new objects each time."""
     for kind, expected in (("f32", np.float32(2).tobytes()), ("u32", np.uint32(2).tobytes())):
         for _ in range(3):
             assert KernelArguments([KernelParameter("p", 0, 4, kind)], [2]).block.tobytes()[:4] == expected
@@ -107,7 +107,7 @@ def test_parameters_of_two_kernels_are_told_apart() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 8, 17, 4096, 40000])
 def test_pieces_of_memory_are_zeroed_aligned_and_their_own(size: int) -> None:
-    """Written to by many threads, none changes another's."""
+    """Pieces taken by many threads at once never overlap."""
     found = []
 
     def work(number: int) -> None:

@@ -121,7 +121,7 @@ class _Place:
     st.lists(st.tuples(st.sampled_from([3, -3, 2.5, 7.0, True, np.float32(1.5), _Place()]), st.booleans()), min_size=1)
 )
 def test_values_are_packed_alike_whatever_kinds_came_before(given_values: list[tuple[object, bool]]) -> None:
-    """A block holds what `pack` gives for each of its values, though blocks of the same kernel held other kinds."""
+    """A block holds what `pack` gives, even when earlier blocks of the kernel had values of other types."""
     typed = (parameter("f32", 4), KernelParameter("next", 4, 4, "s32"), KernelParameter("last", 8, 8, "u64"))
     untyped = (parameter("b32", 4), KernelParameter("next", 4, 4, None), KernelParameter("last", 8, 8, "b64"))
     for value, has_types in given_values:

@@ -1,4 +1,4 @@
-"""What every device does alike: each fact holds on the host and, where there is one, on a CUDA device."""
+"""What is the same on every device: each test runs on the host and, if there is one, on a CUDA device."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_strided_arrays_upload_in_their_own_order(device: Device) -> None:
 
 
 def test_fill_sets_every_byte(device: Device) -> None:
-    """And nothing else is between 0 and 255."""
+    """Values outside 0 to 255 are refused."""
     buffer = device.upload(np.zeros(1001, np.uint8))
     device.fill(buffer.memory, 255)
     np.testing.assert_array_equal(buffer.download(), np.full(1001, 255, np.uint8))

@@ -95,7 +95,7 @@ def test_numpys_own_dlpack_is_understood() -> None:
 
 
 class Reluctant:
-    """Does not give its memory away."""
+    """Raises when its memory is asked for."""
 
     @property
     def __cuda_array_interface__(self) -> object:
@@ -130,7 +130,7 @@ def test_what_cannot_be_used_is_refused_and_given_back(array: object, message: s
 
 
 def test_a_capsule_is_taken_once() -> None:
-    """As the protocol says: the second one who asks for it gets nothing."""
+    """As the protocol says, a capsule that was taken is refused."""
 
     class Careless:
         def __init__(self) -> None:
@@ -171,5 +171,5 @@ def test_memory_that_a_device_cannot_use_as_its_own(
 
 
 def test_one_gpu_array_of_unknown_place_may_be_on_any() -> None:
-    """The device asks the driver then."""
+    """Then the device asks the driver."""
     assert writable_bytes(ExternalArray(64, np.dtype("f4"), (2, 3), None, False, "cuda", None), "cuda:1") == 24

@@ -18,7 +18,7 @@ def kernels(device: Device) -> Kernels:
 
 
 def test_a_child_graph_runs_as_one_node(kernels: Kernels) -> None:
-    """After what it waits for and before what waits for it, with its own order inside; also twice."""
+    """It runs between its dependencies and its dependents, in its own order; it may be added twice."""
     device, out = kernels.device, kernels.number(0, np.int64)
     child, graph = device.create_graph(), device.create_graph()
     two = kernels.add(child, "digit", out, 2)
@@ -31,7 +31,7 @@ def test_a_child_graph_runs_as_one_node(kernels: Kernels) -> None:
 
 
 def test_a_child_graph_is_taken_as_it_is(kernels: Kernels) -> None:
-    """Nodes that it gets later, and its end, do not matter."""
+    """Nodes that it gets later and its destruction have no effect."""
     device, out = kernels.device, kernels.number(0, np.int64)
     child, graph = device.create_graph(), device.create_graph()
     node = kernels.add(child, "digit", out, 1)
@@ -81,7 +81,7 @@ def test_kernels_of_a_child_graph_can_be_updated(kernels: Kernels) -> None:
 
 
 def test_a_graph_goes_on_after_a_child(kernels: Kernels) -> None:
-    """Its next node has the next free number, and nodes of the child cannot be waited for."""
+    """Its next node has the next free number; nodes inside the child cannot be waited for."""
     device, out = kernels.device, kernels.number(0, np.int64)
     child, graph = device.create_graph(), device.create_graph()
     kernels.add(child, "digit", out, 1)
@@ -94,7 +94,7 @@ def test_a_graph_goes_on_after_a_child(kernels: Kernels) -> None:
 
 
 def test_child_graphs_have_no_conditions(kernels: Kernels) -> None:
-    """CUDA refuses them, so they are refused with a remedy; a graph is no child of itself either."""
+    """CUDA refuses them, so the error names a remedy; a graph cannot be its own child either."""
     device = kernels.device
     child, graph = device.create_graph(), device.create_graph()
     child.add_conditional(ConditionalKind.WHILE, child.create_condition(0), [])

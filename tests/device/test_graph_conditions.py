@@ -30,7 +30,7 @@ def conditional(
 
 @pytest.mark.parametrize(("value", "expected"), [(0, 0), (1, 5), (7, 5), (-1, 5)])
 def test_an_if_runs_its_body_unless_the_condition_is_zero(kernels: Kernels, value: int, expected: int) -> None:
-    """Any other value will do, also with the highest bit set."""
+    """Any other value counts as true, also one with the highest bit set."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     condition = graph.create_condition(0)
     first = kernels.add(graph, "set", condition, value)
@@ -53,7 +53,7 @@ def test_an_if_may_have_an_else(kernels: Kernels, value: int, expected: int) -> 
 
 @pytest.mark.parametrize("default", [0, 1, 2**32 - 1])
 def test_every_launch_begins_with_the_default(kernels: Kernels, default: int) -> None:
-    """What the launch before left behind does not count."""
+    """The value that the previous launch left is discarded."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     condition, node, (body,) = conditional(graph, IF, default=default)
     kernels.add(body, "add", out, 1)
@@ -64,7 +64,7 @@ def test_every_launch_begins_with_the_default(kernels: Kernels, default: int) ->
 
 
 def test_a_default_must_fit_in_32_bits(kernels: Kernels) -> None:
-    """As the driver takes it."""
+    """The driver accepts no more."""
     graph = kernels.device.create_graph()
     for default in (-1, 2**32):
         with pytest.raises(DeviceError, match="default of a condition must be from 0 to"):
@@ -73,7 +73,7 @@ def test_a_default_must_fit_in_32_bits(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 1000])
 def test_a_while_goes_on_until_the_condition_is_zero(kernels: Kernels, limit: int) -> None:
-    """It looks before the first turn too, and what follows waits for the last turn."""
+    """The condition is read before the first turn too, and later nodes wait for the last turn."""
     graph, out, after = kernels.device.create_graph(), kernels.number(0), kernels.number(0)
     condition, node, (body,) = conditional(graph, WHILE, default=int(limit > 0))
     kernels.add(body, "count_to", condition, out, limit)
@@ -84,7 +84,7 @@ def test_a_while_goes_on_until_the_condition_is_zero(kernels: Kernels, limit: in
 
 
 def test_only_one_of_many_threads_need_set_a_condition(kernels: Kernels) -> None:
-    """When none does, it stays as it was."""
+    """When no thread sets it, it keeps its value."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     values = kernels.device.upload(np.arange(64 * 64, dtype=np.int32))
     condition = graph.create_condition(0)
@@ -101,7 +101,7 @@ def test_only_one_of_many_threads_need_set_a_condition(kernels: Kernels) -> None
 
 
 def test_bodies_hold_kernels_fills_copies_and_child_graphs(kernels: Kernels) -> None:
-    """Each sees what those before it did."""
+    """Each sees the results of the nodes before it."""
     device = kernels.device
     graph, child = device.create_graph(), device.create_graph()
     a, b, pinned = kernels.number(3), kernels.number(0), device.pinned(np.zeros(1, np.int32))
@@ -118,7 +118,7 @@ def test_bodies_hold_kernels_fills_copies_and_child_graphs(kernels: Kernels) -> 
 
 
 def test_bodies_may_be_empty(kernels: Kernels) -> None:
-    """And then nothing happens."""
+    """Then nothing happens."""
     graph, out = kernels.device.create_graph(), kernels.number(1)
     _, node, _ = conditional(graph, IF_ELSE, default=1)
     kernels.add(graph, "add", out, 1, after=[node])
@@ -142,7 +142,7 @@ def test_loops_and_choices_nest(kernels: Kernels) -> None:
 
 
 def test_a_default_counts_for_the_whole_launch_not_for_each_turn(kernels: Kernels) -> None:
-    """An inner loop that no kernel arms again runs in the first turn of the outer one only."""
+    """An inner loop whose condition is not set again runs only in the first turn of the outer one."""
     graph, total, counter, inner = (kernels.device.create_graph(), *(kernels.number(0) for _ in range(3)))
     outer_on, _, (outer,) = conditional(graph, WHILE, default=1)
     loop_on, node, (loop,) = conditional(outer, WHILE, default=1)
@@ -155,7 +155,7 @@ def test_a_default_counts_for_the_whole_launch_not_for_each_turn(kernels: Kernel
 
 
 def test_nodes_are_numbered_over_graph_and_bodies(kernels: Kernels) -> None:
-    """In the order in which they were added; one can wait only for those beside it."""
+    """They are numbered in the order of adding; a node can wait only for nodes of its own graph or body."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     _, node, (body,) = conditional(graph, IF, default=1)
     inside = kernels.add(body, "add", out, 1)
@@ -167,7 +167,7 @@ def test_nodes_are_numbered_over_graph_and_bodies(kernels: Kernels) -> None:
 
 
 def test_a_kernel_in_a_body_is_updated_like_any_other(kernels: Kernels) -> None:
-    """Its arguments and its function; the graph that it was made from may be gone."""
+    """Its arguments and its function change; the graph may be destroyed before."""
     graph, out, rounds = kernels.device.create_graph(), kernels.number(1), kernels.number(0)
     loop_on, _, (loop,) = conditional(graph, WHILE, default=1)
     choice = loop.create_condition(1)
@@ -184,7 +184,7 @@ def test_a_kernel_in_a_body_is_updated_like_any_other(kernels: Kernels) -> None:
 
 
 def test_values_written_into_an_argument_block_reach_a_body(kernels: Kernels) -> None:
-    """As a slider does it: the block is the same, and so is the kernel."""
+    """As a slider does it, with the same block and the same kernel."""
     graph, out, config = kernels.device.create_graph(), kernels.number(0), LaunchConfig((1, 1, 1), (1, 1, 1))
     _, _, (body,) = conditional(graph, IF, default=1)
     kernel, block = kernels.module.kernel("add"), kernels.arguments("add", out, 1)
@@ -199,7 +199,7 @@ def test_values_written_into_an_argument_block_reach_a_body(kernels: Kernels) ->
 
 
 def test_only_kernel_nodes_can_be_given_kernels(kernels: Kernels) -> None:
-    """A conditional node is none."""
+    """A conditional node is refused."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     _, node, _ = conditional(graph, IF, default=1)
     with pytest.raises(DeviceError, match="must be a kernel node"):
@@ -207,7 +207,7 @@ def test_only_kernel_nodes_can_be_given_kernels(kernels: Kernels) -> None:
 
 
 def test_events_are_refused_in_bodies(kernels: Kernels) -> None:
-    """When they are added, for CUDA would refuse the whole graph later; so are child graphs that record some."""
+    """Events are refused when they are added; CUDA would refuse the graph later. So are child graphs with some."""
     device = kernels.device
     graph, child, event = device.create_graph(), device.create_graph(), device.create_event()
     child.add_event_record(event, [])
@@ -222,7 +222,7 @@ def test_events_are_refused_in_bodies(kernels: Kernels) -> None:
 
 
 def test_a_condition_belongs_to_one_conditional_node(kernels: Kernels) -> None:
-    """Of its own graph or of a body in it, and it must have one."""
+    """A conditional node of its own graph or of a body in it; without one, the graph is refused."""
     graph, other = kernels.device.create_graph(), kernels.device.create_graph()
     condition, _, (body,) = conditional(graph, IF, default=1)
     with pytest.raises(DeviceError, match="condition must be that of one conditional node"):
@@ -240,7 +240,7 @@ def test_a_condition_belongs_to_one_conditional_node(kernels: Kernels) -> None:
 
 
 def test_a_body_is_instantiated_and_destroyed_with_its_graph(kernels: Kernels) -> None:
-    """Alone it is neither, nor is it a child graph."""
+    """It cannot be instantiated, destroyed or added as a child alone."""
     graph, out = kernels.device.create_graph(), kernels.number(0)
     _, _, (body,) = conditional(graph, IF, default=1)
     for use in (body.instantiate, body.destroy, lambda: kernels.device.create_graph().add_child(body, [])):

@@ -1,4 +1,4 @@
-"""Graphs that are cloned and changed, on every device: both run as they are then, and executables as they were."""
+"""Cloning and changing graphs, on every device: changes reach one graph only, and no executable."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def shown(kernels: Kernels, made: object, out: Buffer) -> int:
 
 
 def test_a_clone_runs_as_the_original_and_both_can_be_changed(kernels: Kernels, out: Buffer) -> None:
-    """Nodes added to one are not in the other, and both give them the next number."""
+    """Nodes added to one are not in the other, and both number them next."""
     graph = digits(kernels, out, 1, 2)
     clone = graph.clone()
     assert kernels.add(clone, "digit", out, 3, after=[GraphNode(1)]) == 2
@@ -52,7 +52,7 @@ def test_a_clone_runs_as_the_original_and_both_can_be_changed(kernels: Kernels, 
 
 
 def test_executables_of_the_original_stay_as_they_are(kernels: Kernels, out: Buffer) -> None:
-    """Their nodes are updated by the same numbers as the clone's, each for itself."""
+    """Nodes have the same numbers in both, and are updated in each separately."""
     graph = digits(kernels, out, 1, 2, 3)
     first = graph.instantiate()
     clone = graph.clone()
@@ -76,7 +76,7 @@ def test_executables_of_the_original_stay_as_they_are(kernels: Kernels, out: Buf
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_order_can_be_made_of_the_nodes_of_a_clone(kernels: Kernels, out: Buffer, seed: int) -> None:
-    """Also one in which nodes wait for others that were added later; some are taken out and some added."""
+    """Nodes may wait for later ones; some nodes are removed and some added."""
     chance = random.Random(seed)
     graph = digits(kernels, out, *range(1, 8))
     values = dict(enumerate(range(1, 8)))
@@ -95,7 +95,7 @@ def test_any_order_can_be_made_of_the_nodes_of_a_clone(kernels: Kernels, out: Bu
 
 
 def test_a_node_waits_for_what_it_is_told_last(kernels: Kernels, out: Buffer) -> None:
-    """Some dependencies may stay, each may be named twice, and whoever waited for a removed node waits no more."""
+    """Dependencies may stay or be named twice; a node that waited for a removed one waits for it no longer."""
     graph = digits(kernels, out, 1, 2)
     third = kernels.add(graph, "digit", out, 3, after=[GraphNode(0)])
     graph.set_after(third, [GraphNode(1), GraphNode(0), GraphNode(1)])
@@ -125,7 +125,7 @@ def test_a_kernel_node_can_be_given_another_launch(kernels: Kernels, out: Buffer
 
 
 def test_kernels_of_a_clone_outlive_their_module_and_the_original(kernels: Kernels, out: Buffer) -> None:
-    """As those of any graph do."""
+    """The module may be unloaded and the original destroyed."""
     theirs = Kernels(kernels.device)
     graph = digits(theirs, out, 1, 2)
     clone = graph.clone()
@@ -137,7 +137,7 @@ def test_kernels_of_a_clone_outlive_their_module_and_the_original(kernels: Kerne
 
 
 def test_argument_blocks_are_shared_and_read_when_a_graph_is_instantiated(kernels: Kernels, out: Buffer) -> None:
-    """And at each update, by the executables of both graphs."""
+    """They are read again at each update, by the executables of both graphs."""
     graph = kernels.device.create_graph()
     kernel, block = kernels.module.kernel("digit"), kernels.arguments("digit", out, 1)
     node = graph.add_kernel(kernel, ONE, block, [])
@@ -157,7 +157,7 @@ def test_argument_blocks_are_shared_and_read_when_a_graph_is_instantiated(kernel
 
 
 def test_clones_of_clones_to_any_depth(kernels: Kernels, out: Buffer) -> None:
-    """Each with a change, those before destroyed; every node can still be updated, removed and waited for."""
+    """Each is changed and the ones before are destroyed; every node can still be updated, removed and waited for."""
     graph = digits(kernels, out, *[1] * 6)
     executable = graph.instantiate()
     for turn in range(30):
@@ -177,7 +177,7 @@ def test_clones_of_clones_to_any_depth(kernels: Kernels, out: Buffer) -> None:
 
 
 def test_changing_the_original_afterwards_does_not_reach_the_clone(kernels: Kernels, out: Buffer) -> None:
-    """Nor does it lose nodes that the clone still has, though it has not looked at them yet."""
+    """The clone keeps nodes that the original loses, even before it has looked them up."""
     graph = digits(kernels, out, 1, 2, 3)
     clone = graph.clone()
     deeper = clone.clone()
@@ -194,7 +194,7 @@ def test_changing_the_original_afterwards_does_not_reach_the_clone(kernels: Kern
 
 
 def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer) -> None:
-    """Which are updated by the same numbers; a child graph is removed as a whole."""
+    """Those nodes keep their numbers; a child graph is removed as a whole."""
     graph, inner, child = (kernels.device.create_graph() for _ in range(3))
     kernels.add(inner, "digit", out, 3)
     first = kernels.add(child, "digit", out, 2)
@@ -220,7 +220,7 @@ def test_child_graphs_are_cloned_with_their_nodes(kernels: Kernels, out: Buffer)
 
 
 def test_a_changed_graph_can_be_a_child(kernels: Kernels, out: Buffer) -> None:
-    """With the numbers that were taken out, and with nodes that wait for later ones."""
+    """With gaps where nodes were removed, and with nodes that wait for later ones."""
     child = digits(kernels, out, 1, 2, 3)
     child.remove(GraphNode(1))
     child.set_after(GraphNode(0), [GraphNode(2)])
@@ -235,7 +235,7 @@ def test_a_changed_graph_can_be_a_child(kernels: Kernels, out: Buffer) -> None:
 
 
 def test_fills_copies_and_events_are_cloned(kernels: Kernels) -> None:
-    """And can be removed, and waited for."""
+    """They can be removed and waited for."""
     device = kernels.device
     memory, pinned = device.upload(np.arange(8, dtype=np.uint8)), device.pinned(np.zeros(8, np.uint8))
     events = device.create_event(), device.create_event()
@@ -255,7 +255,7 @@ def test_fills_copies_and_events_are_cloned(kernels: Kernels) -> None:
 
 
 def test_nodes_beside_and_in_bodies_can_be_changed(kernels: Kernels) -> None:
-    """Though a graph with conditions cannot be cloned, nor lose a conditional node."""
+    """A graph with conditions cannot be cloned, nor can a conditional node be removed."""
     graph, number = kernels.device.create_graph(), kernels.number(1)
     condition = graph.create_condition(1)
     before = kernels.add(graph, "add", number, 1)
@@ -280,7 +280,7 @@ def test_nodes_beside_and_in_bodies_can_be_changed(kernels: Kernels) -> None:
 
 
 def test_what_cannot_be_changed_is_refused_and_stays(kernels: Kernels, out: Buffer) -> None:
-    """Nodes that are not there, or no kernels; circles; removal when there is an executable."""
+    """Unknown nodes, nodes that are no kernels, circles, and removal after instantiating."""
     graph = digits(kernels, out, 1, 2, 3)
     fill = graph.add_memset(out.memory, 0, 0, [])
     digit, block = kernels.module.kernel("digit"), kernels.arguments("digit", out, 1)

@@ -25,7 +25,7 @@ class Mix:
 
 @dataclass
 class Child:
-    """Some of those in a child graph."""
+    """Some steps in a child graph."""
 
     steps: list[Mix]
 
@@ -40,7 +40,7 @@ class Choice:
 
 @dataclass
 class Loop:
-    """The body runs so many times."""
+    """The body runs a number of times."""
 
     turns: int
     body: list[Step] = field(default_factory=list)

@@ -45,7 +45,7 @@ def kernel(registers: int, static_shared_bytes: int = 0) -> KernelResources:
 
 @pytest.mark.parametrize("capability", SPECIFICATIONS)
 def test_it_is_what_nvidias_calculator_says(capability: str) -> None:
-    """As many thread blocks, for one of the same reasons; static shared memory counts as dynamic does."""
+    """The same number of thread blocks, for one of the same reasons; static and dynamic shared memory count alike."""
     with (Path(__file__).parent / "recorded" / "occupancy.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["capability"] == capability]
     assert len(rows) > 80

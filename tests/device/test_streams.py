@@ -50,7 +50,7 @@ def streams(device: Device) -> Iterator[tuple[Stream, Stream, Event]]:
 def test_an_event_is_reached_when_the_work_before_it_is_done(
     device: Device, streams: tuple[Stream, Stream, Event]
 ) -> None:
-    """A query does not wait; one that was never recorded stands for no work, and waiting for it returns at once."""
+    """A query does not wait; an event that was never recorded counts as reached."""
     stream, _, event = streams
     assert event.is_reached
     event.synchronize()
@@ -88,7 +88,7 @@ def test_a_stream_waits_for_an_event_of_another(device: Device, streams: tuple[S
 def test_a_later_record_does_not_hold_up_who_waits_already(
     device: Device, streams: tuple[Stream, Stream, Event]
 ) -> None:
-    """A wait stands for what had been recorded when it was asked for."""
+    """A wait is for the record that was the last one when it was called."""
     first, second, event = streams
     slow, buffer = device.upload(np.zeros(1, np.uint32)), device.upload(np.full(1, 5, np.uint32))
     pinned = device.pinned(np.zeros(1, np.uint32))
@@ -123,7 +123,7 @@ def test_a_copy_takes_the_first_bytes_either_way(
 
 
 def test_a_part_is_copied_from_where_it_begins(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """And as a target it is written there."""
+    """A part can be the target as well."""
     stream, _, _ = streams
     buffer, pinned = device.upload(np.arange(100, dtype=np.uint8)), device.pinned(np.zeros(10, np.uint8))
     stream.copy(pinned, MemoryPart(buffer.memory, 33, 10), 10)
@@ -135,7 +135,7 @@ def test_a_part_is_copied_from_where_it_begins(device: Device, streams: tuple[St
 
 
 def test_a_copy_past_an_end_is_refused(device: Device, streams: tuple[Stream, Stream, Event]) -> None:
-    """Either end, with both sizes in the message; so is what is no memory of the device."""
+    """At either end, with both sizes in the message; memory of another device is refused too."""
     stream, _, _ = streams
     memory, pinned = device.allocate(8), device.pinned(np.zeros(4, np.uint8))
     with pytest.raises(DeviceError, match="copy target must hold 5 bytes, got 4"):
@@ -161,5 +161,5 @@ def test_a_launch_runs_in_its_streams_order(device: Device, streams: tuple[Strea
 
 
 def test_only_the_host_shares_its_memory(device: Device) -> None:
-    """What is read back from a GPU goes over a bus."""
+    """Data of a GPU must be transferred to be read."""
     assert device.info.has_own_memory == (device.info.name != "host")

@@ -1,4 +1,4 @@
-"""The two devices that the tests here hold against each other."""
+"""The two devices that these tests compare."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_a_cubin_loads_and_runs(device: Device, cubin: bytes) -> None:
 
 
 def test_a_cubin_tells_places_and_limits(device: Device, cubin: bytes) -> None:
-    """Offsets and sizes as CUDA C++ lays them out; types are not said."""
+    """Offsets and sizes are those of CUDA C++; types are unknown."""
     module = device.load_module(cubin)
     places = {name: [(p.offset, p.size_bytes) for p in module.kernel(name).parameters] for name in module.kernel_names}
     assert places == {
@@ -91,7 +91,7 @@ def test_a_cubin_tells_places_and_limits(device: Device, cubin: bytes) -> None:
 
 
 def test_the_ptx_of_a_compile_describes_its_cubin(device: Device, cubin: bytes) -> None:
-    """So the types of the one go with the places of the other."""
+    """Its types belong to the offsets that the CUBIN has."""
     module, signatures = device.load_module(cubin), parse(compile_cuda(SOURCE, PATH, "compute_75", []).ptx).signatures
     for name, signature in signatures.items():
         places = [(p.offset, p.size_bytes) for p in signature.parameters]
@@ -107,7 +107,7 @@ def test_structs_and_small_values_are_passed(device: Device, cubin: bytes) -> No
 
 
 def test_a_kernel_without_parameters_runs_in_a_graph(device: Device, cubin: bytes) -> None:
-    """Nothing to point at is not an error."""
+    """An empty argument block is no error."""
     kernel = device.load_module(cubin).kernel("nothing")
     graph, stream = device.create_graph(), device.create_stream()
     node = graph.add_kernel(kernel, ONE, KernelArguments([], []), [])
@@ -135,7 +135,7 @@ def test_more_than_48_kb_of_shared_memory_can_be_asked_for(device: Device, cubin
 
 
 def test_launches_outside_the_limits_say_which(device: Device, cubin: bytes) -> None:
-    """Where CUDA would say "invalid value"; the device works on."""
+    """CUDA would only say "invalid value"; the device keeps working."""
     module = device.load_module(cubin)
     scale, last_of = module.kernel("scale"), module.kernel("last_of")
     buffer = device.upload(np.ones(4, np.float32))
@@ -161,7 +161,7 @@ def test_too_large_an_allocation_names_both_sizes(device: Device) -> None:
 
 
 def test_memory_is_not_used_after_it_was_freed(device: Device) -> None:
-    """To do so would fault the GPU for good."""
+    """Using it would fault the GPU."""
     memory = device.allocate(16)
     memory.free()
     with pytest.raises(DeviceError, match="before it is freed"):
@@ -279,14 +279,14 @@ def test_updates_keep_nothing(device: Device, cubin: bytes) -> None:
 
 
 def test_events_say_when_they_cannot_be_timed(device: Device) -> None:
-    """Never recorded is told from not reached."""
+    """An event that was never recorded and one that is not reached have different messages."""
     first, second = device.create_event(), device.create_event()
     with pytest.raises(DeviceError, match="recorded before its time is read"):
         second.elapsed_ns(first)
 
 
 def test_kernels_and_streams_of_another_device_are_refused(device: Device, cubin: bytes) -> None:
-    """With a message, not a crash in the driver."""
+    """The message says so; the driver is not called."""
     kernel = device.load_module(cubin).kernel("nothing")
     stranger = SimpleNamespace(name="blur", parameters=(), max_threads=1024)
     with pytest.raises(DeviceError, match="kernel blur must be loaded on the CUDA device"):

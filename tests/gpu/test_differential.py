@@ -36,7 +36,7 @@ def sides(host: Device, cuda: Device) -> tuple[Runner, Runner]:
 
 @pytest.fixture(scope="module")
 def counts(sides: tuple[Runner, Runner]) -> dict[str, Count]:
-    """What became of every form that both devices run."""
+    """The outcomes of all forms that both devices run."""
     compile_ahead(sides[0].texts(FORMS))
     return run_both(FORMS, *sides, range(SEED, SEED + COUNT))
 

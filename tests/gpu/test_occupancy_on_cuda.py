@@ -80,7 +80,7 @@ def test_it_is_what_the_driver_says(cuda: Device, registers: int, shared_bytes: 
 
 
 def test_a_kernel_with_many_registers_is_told_of(tmp_path: Path) -> None:
-    """On its node, with its registers; the compiler may use all 255, since its thread blocks are small."""
+    """The warning is on its node and names its registers; small thread blocks let the compiler use 255."""
     (tmp_path / "heavy.cu").write_text(heavy(255, 0, bounds=256))
 
     class Heavy(Block, id="test_gpu.heavy"):

@@ -1,4 +1,4 @@
-"""What the host device says of a kernel that does something wrong, and that nothing else suffers from it."""
+"""Faults on the host device: the message names the cause, and nothing else is affected."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_a_fault_leaves_other_buffers_and_the_device_as_they_were(host, module):
 
 
 def test_a_misaligned_access_is_a_fault(host, module):
-    """Addresses must be multiples of what is moved, as on CUDA."""
+    """As on CUDA, an address must be a multiple of the size of the access."""
     buffer = host.upload(np.zeros(64, np.uint8))
     with pytest.raises(KernelFault, match="misaligned") as caught:
         host.launch(module.kernel("crooked"), (1,), (8,), [buffer])
@@ -77,7 +77,7 @@ def test_a_misaligned_access_is_a_fault(host, module):
 
 
 def test_endless_recursion_is_a_fault(host, module):
-    """The stack of the process is never used up."""
+    """The process's own stack never overflows."""
     buffer = host.upload(np.zeros(4, np.int32))
     with pytest.raises(KernelFault, match="deeper than"):
         host.launch(module.kernel("recursion"), (2,), (32,), [buffer])
@@ -119,7 +119,7 @@ EDGE = """extern "C" __global__ void edge(const int* in, int* out, int w, int h,
 @pytest.mark.parametrize("size", [(1, 1), (16, 16), (17, 5), (64, 33), (63, 40)])
 @pytest.mark.parametrize("block", [(16, 16), (32, 8), (8, 4, 2), (1, 1)])
 def test_thread_blocks_inside_and_at_the_edge_agree(run, dialect, size, block):
-    """Checks made once for a thread block and checks made for each access let the same work be done."""
+    """Results are the same whether accesses are checked once for a thread block or one by one."""
     w, h = size
     image = np.random.default_rng(0).integers(0, 1000, (h, w)).astype(np.int32)
     grid = (-(-w // block[0]), -(-h // block[1]))
@@ -141,7 +141,7 @@ def test_indices_that_wrap_around_are_faults_where_they_leave_the_buffer(run, di
 
 
 def test_too_much_local_memory_is_refused():
-    """What CUDA's compiler would refuse does not reach the stack."""
+    """CUDA's compiler would refuse it too."""
     ptx = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k() {\n.local .b8 x[600000];\n"
     device = HostDevice(cores=1)
     with pytest.raises(KernelError, match="local memory must be at most 524288 bytes"):

@@ -122,7 +122,7 @@ def test_events_are_times_in_the_order_of_the_graph(host, module):
 
 
 def test_a_fault_in_a_graph_leaves_the_device_working(host, module):
-    """The launch raises, and the next one of a mended graph runs."""
+    """The launch raises, and a corrected graph runs afterwards."""
     x = host.upload(np.zeros(32, np.float32))
     add = module.kernel("add")
     graph, stream = host.create_graph(), host.create_stream()

@@ -87,7 +87,7 @@ def test_an_interruption_ends_a_loop_at_once(device: HostDevice, kind: str) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_time_limit_ends_a_loop(kind: str) -> None:
-    """Though each kernel in it is quick; counted from the loop's beginning."""
+    """The limit counts from the loop's beginning, even when each kernel in it is short."""
     device = HostDevice(cores=2, time_limit_s=0.2, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
     executable = endless(kernels, kind)[0].instantiate()
@@ -99,7 +99,7 @@ def test_the_time_limit_ends_a_loop(kind: str) -> None:
 
 
 def test_the_time_limit_counts_for_each_outermost_loop() -> None:
-    """Loops one after the other, of which each takes a part of it and all together take more, run to their ends."""
+    """Consecutive loops, each within the limit, may together take longer than it."""
     device = HostDevice(cores=2, time_limit_s=1, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
     graph, after = device.create_graph(), list[GraphNode]()
@@ -121,7 +121,7 @@ def test_the_time_limit_counts_for_each_outermost_loop() -> None:
 
 
 def test_a_kernel_that_hangs_in_a_loop_is_stopped() -> None:
-    """By the time limit of a kernel, and it is the kernel that is named; also when it ran well before."""
+    """The kernel's time limit stops it, and the error names the kernel, not the loop."""
     device = HostDevice(cores=2, time_limit_s=0.2, quick_first=False)
     kernels = Kernels(device, SOURCE + MORE)
     graph, out, turns = device.create_graph(), kernels.number(-100), kernels.number(0)
@@ -168,7 +168,7 @@ def counted(kernels: Kernels, limit: int) -> tuple[Graph, Condition, Graph, Grap
 
 
 def test_a_turn_of_small_kernels_costs_microseconds(device: HostDevice) -> None:
-    """Not the tens that it would cost to launch each from Python."""
+    """Launching each kernel from Python would cost tens of microseconds."""
     kernels = Kernels(device, SOURCE + MORE)
     turns, times = 20_000, []
     graph, _, body, node, out = counted(kernels, turns)
@@ -184,7 +184,7 @@ def test_a_turn_of_small_kernels_costs_microseconds(device: HostDevice) -> None:
 
 
 def test_a_fault_in_a_loop_names_the_kernel_and_ends_the_launch(device: HostDevice) -> None:
-    """In the turn in which it happens, also when the turns before went well."""
+    """The launch ends in that turn, even after turns that went well."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, _, body, node, out = counted(kernels, 1000)
     small, after = device.upload(np.zeros(10, np.int32)), kernels.number(0)
@@ -209,7 +209,7 @@ def test_what_kernels_print_in_a_loop_comes_in_order(device: HostDevice, capsys:
 
 
 def test_memory_that_was_freed_is_not_written(device: HostDevice) -> None:
-    """Small fills and copies of native code notice it as well, of pinned arrays too."""
+    """Small fills and copies in native code notice it too, also for pinned arrays."""
     memory, pinned = device.allocate(64), device.pinned(np.zeros(64, np.uint8))
     graph, other = device.create_graph(), device.create_graph()
     graph.add_memset(memory, 1, 64, [])
@@ -225,7 +225,7 @@ def test_memory_that_was_freed_is_not_written(device: HostDevice) -> None:
 
 
 def test_a_kernel_that_became_slow_is_measured_anew(device: HostDevice) -> None:
-    """So that it is spread over the workers again."""
+    """Afterwards all workers share its thread blocks again."""
     kernels = Kernels(device, SOURCE + MORE)
     graph, rounds, out = device.create_graph(), kernels.number(1), device.upload(np.zeros(64, np.int32))
     kernels.add(graph, "spend", rounds, out, config=LaunchConfig((64, 1, 1), (1, 1, 1)))
@@ -240,7 +240,7 @@ def test_a_kernel_that_became_slow_is_measured_anew(device: HostDevice) -> None:
 
 
 def test_a_handle_that_is_none_is_a_fault(device: HostDevice) -> None:
-    """As a bad pointer is: nothing is written where a kernel may not write."""
+    """Like a store through a bad pointer: nothing is written outside the memory of the kernel."""
     kernels, buffer = Kernels(device), device.upload(np.zeros(4, np.int32))
     for handle in (0, buffer.pointer + 16, buffer.pointer + 2):
         with pytest.raises(KernelFault, match=r"kernel set, PTX line .* for 4 bytes"):
@@ -248,7 +248,7 @@ def test_a_handle_that_is_none_is_a_fault(device: HostDevice) -> None:
 
 
 def test_conditions_end_with_graph_and_executables(device: HostDevice) -> None:
-    """And their handles with them."""
+    """Their handles are invalid afterwards."""
     kernels = Kernels(device)
     graph, condition, _, _, out = counted(kernels, 3)
     executable = graph.instantiate()
@@ -263,7 +263,7 @@ def test_conditions_end_with_graph_and_executables(device: HostDevice) -> None:
 
 
 def test_better_code_takes_over_in_the_middle_of_a_loop() -> None:
-    """A loop that goes on while its kernels are optimised does not stay with those that were compiled quickly."""
+    """A running loop switches to its kernels' optimised code as soon as that is ready."""
     device = HostDevice(cores=2, time_limit_s=20)
     kernels = Kernels(device, SOURCE + MORE)
     graph, out = device.create_graph(), kernels.number(0)

@@ -1,4 +1,4 @@
-"""Kernels that run before they are optimised: the same results, one state, and no wait that is not worth it."""
+"""Kernels that run before they are optimised: same results, same module variables, and few waits."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ N = 64 * 5 - 9
 
 @pytest.fixture
 def queue(monkeypatch):
-    """Jobs that the optimiser would do, which stay where they are."""
+    """The optimiser's jobs, which are recorded and not run."""
     jobs = []
     monkeypatch.setattr(modules, "QUEUE", modules.OptimiserQueue())
     monkeypatch.setattr(modules.QUEUE, "add", jobs.append)
@@ -60,7 +60,7 @@ def device():
 
 
 def mixed(device, kernel):
-    """Launch the kernel on the same values as ever; return its floats and its counts."""
+    """Launch the kernel on fixed values; return its floats and its counts."""
     x = np.linspace(-3, 3, N, dtype=np.float32)
     arguments = [device.upload(x), device.upload(np.zeros(N, np.float32)), device.upload(np.zeros(5, np.uint32)), N]
     device.launch(kernel, (5,), (64,), arguments)
@@ -68,7 +68,7 @@ def mixed(device, kernel):
 
 
 def test_optimised_code_gives_the_same_bits_and_keeps_the_variables(folder, queue, device, cuda_ptx):
-    """Floats are equal in every bit, and a variable of the module goes on from where it was."""
+    """Floats are equal in every bit, and a module variable keeps its value across the change of code."""
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("mixed")
     first, quick_counts = mixed(device, kernel)
     quick = kernel.function
@@ -93,7 +93,7 @@ def test_random_programs_give_the_same_bits_before_and_after(folder, queue, devi
 
 
 def test_what_is_optimised_is_optimised_once(folder, queue, device, cuda_ptx):
-    """The next load finds the optimised kernel, and of the other kernel the quick code and its text."""
+    """The next load finds the optimised code of that kernel, and the quick code and LLVM text of the other."""
     ptx = cuda_ptx(SOURCE)
     module = device.load_module(ptx)
     assert build.build(ptx).texts.keys() == {"mixed", "other"}
@@ -110,7 +110,7 @@ def test_what_is_optimised_is_optimised_once(folder, queue, device, cuda_ptx):
 
 
 def test_two_loads_of_one_module_optimise_it_once(folder, queue, device, cuda_ptx, monkeypatch):
-    """The second takes what the first has put into the cache."""
+    """The second load uses what the first put into the cache."""
     ptx = cuda_ptx(SOURCE)
     one, two = (device.load_module(ptx).kernel("mixed") for _ in range(2))
     one.job.run()
@@ -120,7 +120,7 @@ def test_two_loads_of_one_module_optimise_it_once(folder, queue, device, cuda_pt
 
 
 def test_a_slow_launch_waits_unless_it_is_the_first(folder, queue, device, cuda_ptx):
-    """The first launch never waits, a short one neither."""
+    """Neither the first launch nor a short one waits."""
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("mixed")
     mixed(device, kernel)
     assert kernel.job is not None
@@ -133,7 +133,7 @@ def test_a_slow_launch_waits_unless_it_is_the_first(folder, queue, device, cuda_
 
 
 def test_a_launch_that_goes_on_changes_to_optimised_code(folder, queue, device, cuda_ptx):
-    """Thread blocks that are not begun when the code is ready run in it."""
+    """Thread blocks that have not begun when the code is ready run in it."""
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("other")
     quick, job, calls = kernel.function, kernel.job, []
 
@@ -151,7 +151,7 @@ def test_a_launch_that_goes_on_changes_to_optimised_code(folder, queue, device, 
 
 
 def test_a_kernel_that_cannot_be_optimised_goes_on_as_it_is(folder, queue, device, cuda_ptx, monkeypatch, caplog):
-    """The log says so."""
+    """It keeps its quick code, and the log says so."""
 
     def refuse(_text):
         raise KernelError("too large")
@@ -174,7 +174,7 @@ def test_what_nobody_uses_any_more_is_not_optimised(folder, queue, device, cuda_
 
 
 def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
-    """Then loading takes as long as that takes."""
+    """Then loading waits for the optimiser."""
     device = HostDevice(cores=1, quick_first=False)
     module = device.load_module(cuda_ptx(SOURCE))
     assert [module.kernel(name).job for name in module.kernel_names] == [None, None]
@@ -183,7 +183,7 @@ def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
 
 
 def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
-    """A job that another thread has begun is waited for, and one that is added twice is done once."""
+    """A job that is running elsewhere is waited for; a job that is added twice runs once."""
     queue, done, go = modules.OptimiserQueue(), [], threading.Event()
     jobs = [
         modules.OptimiserJob(lambda: (go.wait(5), done.append(0))),
@@ -210,7 +210,7 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
 
 
 def test_threads_compile_at_once_and_get_the_same_code(queue, folder, cuda_ptx):
-    """LLVM keeps what it works on apart."""
+    """Each thread compiles in an LLVM context of its own."""
     text = build.build(cuda_ptx(SOURCE)).texts["mixed"]
     expected, found = native.compile_object(text), []
     threads = [threading.Thread(target=lambda: found.append(native.compile_object(text))) for _ in range(3)]
@@ -234,7 +234,7 @@ def test_a_first_load_is_fast(folder, queue, device, cuda_ptx):
 
 
 def test_a_program_may_end_while_a_kernel_is_optimised(tmp_path, cuda_ptx):
-    """It ends well, and leaves the rest of the queue undone."""
+    """The process exits cleanly and drops the rest of the queue."""
     (tmp_path / "kernel.ptx").write_text(cuda_ptx(SOURCE))
     program = f"""
 from pathlib import Path

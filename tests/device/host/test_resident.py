@@ -31,7 +31,7 @@ extern "C" __global__ void ring(int* x, unsigned* arrived, int rounds) {
 
 @pytest.mark.parametrize("blocks", [2, 5, 40])
 def test_a_barrier_across_thread_blocks(run, blocks):
-    """More thread blocks than cores wait for each other, round after round."""
+    """More thread blocks than cores wait for each other, many times."""
     x = np.arange(blocks * 33, dtype=np.int32)
     out = run(SYNC, "ring", blocks, 33, x, np.zeros(1, np.uint32), 3)[0]
     assert np.array_equal(out, np.roll(x.reshape(blocks, 33), -3, 0).ravel() + 3)
@@ -45,7 +45,7 @@ extern "C" __global__ void wait_for_last(int* flag, int* nowhere) {
 
 
 def test_waiting_for_a_thread_block_that_failed_ends(cuda_ptx):
-    """The fault is the failed thread block's, and the others do not wait for the time limit."""
+    """The error names the failed thread block, and the waiting ones stop before the time limit."""
     host = HostDevice(cores=2)
     kernel = host.load_module(cuda_ptx(FAILING)).kernel("wait_for_last")
     given = [host.upload(np.zeros(4, np.int32)), host.upload(np.zeros(4, np.int32))]
