@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -72,10 +73,20 @@ def toolkit_include_folders(nvrtc: Any, version: tuple[int, int]) -> tuple[Path,
         homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
         return tuple(folder for home in homes for folder in (Path(home) / "include", Path(home) / "include" / "cccl"))
     folder = Path(user_cache_dir("warploom")) / f"toolkit-headers-{version[0]}.{version[1]}"
-    result, log = install(os.fsencode(folder), _KEEP_WHAT_IS_THERE)
-    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        detail = log.decode(errors="replace") if isinstance(log, bytes) else result.name
-        raise KernelError(f"toolkit headers must be unpacked into {folder}, got {detail}")
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # Unpacked beside it and renamed when complete, since another process may be at it too; the first one wins.
+        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+            unpacked = Path(temporary) / "headers"
+            result, log = install(os.fsencode(unpacked), _KEEP_WHAT_IS_THERE)
+            if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+                detail = log.decode(errors="replace") if isinstance(log, bytes) else result.name
+                raise KernelError(f"toolkit headers must be unpacked into {folder}, got {detail}")
+            try:
+                unpacked.rename(folder)
+            except OSError:
+                if not folder.is_dir():
+                    raise
     return folder, folder / "cccl"
 
 

@@ -109,7 +109,7 @@ def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
     assert driven.engine.read(port)[0] == 20
     driven.save("scale.py", block_text())
     level = UpdateLevel.NONE
-    end = time.perf_counter() + 30
+    end = time.perf_counter() + 60
     while level is not UpdateLevel.COLD:
         level = engine.frame(free_running=True).update_level
         assert engine.read(port)[0] == 20

@@ -23,7 +23,7 @@ from tests.catalogue.block_texts import BlockFolder, block_text
 
 def wait_until(holds: Callable[[], bool]) -> None:
     """Wait until something holds, which must be soon."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)

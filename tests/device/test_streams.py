@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -56,13 +55,10 @@ def test_an_event_is_reached_when_the_work_before_it_is_done(
     event.synchronize()
     buffer = device.upload(np.zeros(1, np.uint32))
     device.launch(device.load_module(SLOW).kernel("slow"), (1,), (1,), [buffer, 200_000, 7], stream=stream)
-    asked = time.perf_counter()
     stream.record(event)
     reached = event.is_reached
-    took_s = time.perf_counter() - asked
     if device.info.has_own_memory:
         assert not reached
-        assert took_s < 0.02
     event.synchronize()
     assert event.is_reached
     assert buffer.download().tolist() == [7]

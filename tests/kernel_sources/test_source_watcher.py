@@ -14,7 +14,7 @@ import pytest
 from engine.diagnostics import KernelError
 from engine.kernel_sources.watcher import REST_S, SourceWatcher
 
-SEEN_WITHIN_S = 5.0
+SEEN_WITHIN_S = 60.0
 NOTHING_FOR_S = 0.4
 
 
@@ -134,25 +134,22 @@ def test_an_emptied_file_is_given_time_to_be_filled(saves: Saves) -> None:
     assert saves.nothing_more()
 
 
-def test_times_and_rights_set_after_a_save_do_not_hold_it_up(saves: Saves) -> None:
-    """As vim does: the file is reported as soon as if it had only been written."""
-    waited_s = []
+def test_times_and_rights_set_after_a_save_do_not_hold_it_up(saves: Saves, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As vim does: the file is reported after it was closed, without the wait for a modified file's close."""
+    monkeypatch.setitem(REST_S, "modified", 1000.0)
     for text in ("a", "b", "c", "d", "e"):
         saves.kernel.write_text(text)
         saves.kernel.chmod(0o644)
         os.utime(saves.kernel)
-        start_s = time.monotonic()
         assert saves.next() == {saves.kernel}
-        waited_s.append(time.monotonic() - start_s)
-    assert min(waited_s) < REST_S["modified"]
 
 
 @pytest.mark.parametrize("way", ["in place", "moved"])
-def test_a_save_is_reported_within_milliseconds(saves: Saves, way: str) -> None:
-    """The best of some saves: others may have waited for the machine."""
-    waited_s = []
+def test_a_complete_save_does_not_wait_for_more(saves: Saves, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that was closed or moved into place is complete: the waits for incomplete ones are not spent on it."""
+    for kind in ("created", "modified"):
+        monkeypatch.setitem(REST_S, kind, 1000.0)
     for number in range(8):
-        start_s = time.monotonic()
         if way == "in place":
             saves.kernel.write_text(f"new {number}")
         else:
@@ -160,8 +157,6 @@ def test_a_save_is_reported_within_milliseconds(saves: Saves, way: str) -> None:
             temporary.write_text(f"new {number}")
             temporary.replace(saves.kernel)
         assert saves.next() == {saves.kernel}
-        waited_s.append(time.monotonic() - start_s)
-    assert min(waited_s) < 0.025
 
 
 def test_reports_come_from_a_thread_of_their_own(tmp_path: Path) -> None:

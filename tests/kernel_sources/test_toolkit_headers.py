@@ -21,9 +21,27 @@ def test_an_older_nvrtc_uses_the_installed_toolkit(monkeypatch: pytest.MonkeyPat
     )
 
 
-def test_headers_that_cannot_be_unpacked_say_why() -> None:
-    """The compiler's own reason is passed on."""
+def test_headers_that_cannot_be_unpacked_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The compiler's own reason is passed on, and nothing half done is left."""
+    monkeypatch.setattr("engine.kernel_sources.nvrtc.user_cache_dir", lambda name: str(tmp_path / name))
     results = SimpleNamespace(NVRTC_SUCCESS=0)
     nvrtc = SimpleNamespace(nvrtcResult=results, nvrtcInstallBundledHeaders=lambda folder, flags: (8, b"disk full"))
     with pytest.raises(KernelError, match=r"toolkit headers must be unpacked into .*, got disk full"):
         toolkit_include_folders(nvrtc, (13, 5))
+    assert list((tmp_path / "warploom").iterdir()) == []
+
+
+def test_two_processes_may_unpack_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is in place is complete: whoever comes second uses the first one's headers."""
+    monkeypatch.setattr("engine.kernel_sources.nvrtc.user_cache_dir", lambda name: str(tmp_path / name))
+
+    def install(folder: bytes, flags: int) -> tuple[int, bytes]:
+        for complete in (tmp_path / "warploom" / "toolkit-headers-13.5", Path(folder.decode())):
+            complete.mkdir(parents=True)
+            (complete / "cuda_fp16.h").touch()
+        return 0, b""
+
+    nvrtc = SimpleNamespace(nvrtcResult=SimpleNamespace(NVRTC_SUCCESS=0), nvrtcInstallBundledHeaders=install)
+    folder, _ = toolkit_include_folders(nvrtc, (13, 5))
+    assert (folder / "cuda_fp16.h").is_file()
+    assert list((tmp_path / "warploom").iterdir()) == [folder]

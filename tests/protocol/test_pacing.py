@@ -159,9 +159,8 @@ def test_the_wall_clock_is_never_ahead_of_the_grid() -> None:
     pacer.follow(Pacing.fixed(0.05))
     pacer.advance()
     threading.Timer(0.01, wake.release).start()
-    start = time.perf_counter()
     assert pacer.wait(wake)
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter_ns() < pacer.due_ns  # in 20 seconds
 
 
 @pytest.mark.parametrize("rate", [0.0, -60.0, math.nan, math.inf, None])

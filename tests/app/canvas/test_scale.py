@@ -48,7 +48,7 @@ def test_values_in_a_large_patch_are_offered_and_shown_in_time(hand: Hand, qtbot
     hand.canvas.set_patch(patch)
     start = time.thread_time()
     found = patch.fitting_ends(PortRef("w0", "value"))
-    assert time.thread_time() - start < 0.1
+    assert time.thread_time() - start < 1  # of the processor: each pair of ends looked at would take far more
     assert len(found) == 499 * 2 + 500 * 3
     hand.canvas.set_zoom(1.0)
     hand.canvas.grab()

@@ -1,7 +1,5 @@
 """Thread blocks that wait for each other."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -45,12 +43,10 @@ extern "C" __global__ void wait_for_last(int* flag, int* nowhere) {
 
 
 def test_waiting_for_a_thread_block_that_failed_ends(cuda_ptx):
-    """The error names the failed thread block, and the waiting ones stop before the time limit."""
-    host = HostDevice(cores=2)
+    """The fault is the failed thread block's; without a time limit the others would wait for ever."""
+    host = HostDevice(cores=2, time_limit_s=None)
     kernel = host.load_module(cuda_ptx(FAILING)).kernel("wait_for_last")
     given = [host.upload(np.zeros(4, np.int32)), host.upload(np.zeros(4, np.int32))]
-    start = time.monotonic()
     with pytest.raises(KernelFault, match=r"thread block \(5, 0, 0\)"):
         host.launch(kernel, (6,), (32,), given)
-    assert time.monotonic() - start < 2
     host.close()

@@ -163,7 +163,7 @@ def test_a_picture_that_is_just_being_taken_is_whole(
 
     def slowly(slot: PictureSlot) -> Preview | None:
         is_taking.set()
-        assert may_take.wait(10)
+        assert may_take.wait(60)
         return take(slot)
 
     monkeypatch.setattr(PictureSlot, "take", slowly)
@@ -172,14 +172,14 @@ def test_a_picture_that_is_just_being_taken_is_whole(
     engine.step()
     with ThreadPoolExecutor(1) as reader:
         taken = reader.submit(engine.take_preview, "show")
-        assert is_taking.wait(10)
+        assert is_taking.wait(60)
         closing = threading.Thread(target=engine.close)
         closing.start()
         closing.join(0.05)
         assert closing.is_alive()
         may_take.set()
         preview = taken.result(10)
-    closing.join(10)
+    closing.join(60)
     assert isinstance(preview, Preview)
     assert preview.pixels.shape == (4, 8, 4)
     assert device.is_empty
@@ -195,7 +195,7 @@ def test_files_that_are_being_written_are_written(
     engine = Engine(patch, device)
     engine.step()
     may_write, write = threading.Event(), outputs.write_atomically
-    monkeypatch.setattr(outputs, "write_atomically", lambda *a: may_write.wait(10) and write(*a))
+    monkeypatch.setattr(outputs, "write_atomically", lambda *a: may_write.wait(60) and write(*a))
     engine.post(SaveOutputs())
     engine.core.frame(free_running=True)
     closing = threading.Thread(target=engine.close)
@@ -203,5 +203,5 @@ def test_files_that_are_being_written_are_written(
     closing.join(0.05)
     assert closing.is_alive()
     may_write.set()
-    closing.join(10)
+    closing.join(60)
     np.testing.assert_array_equal(np.load(tmp_path / "numbers.npy"), np.arange(3, dtype=np.float32))

@@ -26,7 +26,7 @@ def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     """Wait until something holds; fail when it never does."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it must happen within ten seconds"
+        assert time.monotonic() < deadline, "it must happen within a minute"
         time.sleep(0.002)
 
 
@@ -342,7 +342,7 @@ def test_edits_during_a_rebuild_reach_the_running_graph_and_the_new_one(
     def slow_prepare(*arguments: Any, **more: Any) -> Any:
         made = prepare(*arguments, **more)
         is_built.set()
-        assert may_finish.wait(10)
+        assert may_finish.wait(60)
         return made
 
     with Engine(patch, device="host") as engine:
@@ -352,7 +352,7 @@ def test_edits_during_a_rebuild_reach_the_running_graph_and_the_new_one(
         more = patch.add("test_run.scale", node_id="more", factor=10.0)
         patch.connect(scale["out"], more["x"])
         assert (frame(free_running=True).update_level, frame(free_running=True).preparing) == (UpdateLevel.NONE, True)
-        assert is_built.wait(10)
+        assert is_built.wait(60)
         patch.set(scale, factor=5.0)
         last = patch.add("test_run.scale", node_id="last", factor=100.0)
         patch.connect(scale["out"], last["x"])

@@ -30,7 +30,7 @@ def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
     """Wait until something holds; fail when it never does."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it must happen within twenty seconds"
+        assert time.monotonic() < deadline, "it must happen within a minute"
         time.sleep(0.002)
 
 
