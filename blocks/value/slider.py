@@ -1,5 +1,7 @@
 """value.slider: a number that a person sets."""
 
+import math
+
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 
@@ -27,6 +29,8 @@ class Slider(ValueBlock, id="value.slider", tags=("number", "constant", "knob", 
         low, high, step, setting = self.low, self.high, self.step, self.setting
         value = low * (1.0 - setting) + high * setting
         if step > 0:
-            value = low + round((value - low) / step) * step
+            steps = (value - low) / step
+            if math.isfinite(steps):  # a step so small that they overflow tells no numbers apart
+                value = low + round(steps) * step
             value = min(max(value, min(low, high)), max(low, high))
         self.value = value
