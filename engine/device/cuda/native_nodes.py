@@ -8,7 +8,7 @@ from typing import Any
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check
-from engine.device.cuda.memory import CudaPinnedArray
+from engine.device.cuda.memory import CudaPinnedArray, copy_address
 from engine.device.cuda.stream import own_event
 from engine.device.nodes import ConditionalWork, CopyWork, EventWork, MemsetWork
 from engine.device.protocol import ConditionalKind, Memory, PinnedArray
@@ -26,7 +26,8 @@ _KINDS = {
 
 def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) -> list[Any]:
     """Add nodes that fill memory; DeviceError when it is too small."""
-    _check_size("fill", work.size_bytes, work.target.size_bytes)
+    if not 0 <= work.size_bytes <= work.target.size_bytes:
+        raise DeviceError(f"fill must be from 0 to {work.target.size_bytes} bytes, got {work.size_bytes}")
     handles = []
     for offset, length in _pieces(work.size_bytes):
         fill = driver.CUDA_MEMSET_NODE_PARAMS()
@@ -39,9 +40,9 @@ def add_memset(graph: Any, context: Any, work: MemsetWork, before: list[Any]) ->
 
 def add_copy(graph: Any, context: Any, work: CopyWork, before: list[Any]) -> list[Any]:
     """Add nodes that copy between device memory and pinned arrays; DeviceError when either end is too small."""
-    target_type, target_address, target_size = _place(work.target)
-    source_type, source_address, source_size = _place(work.source)
-    _check_size("copy", work.size_bytes, min(target_size, source_size))
+    target_type, source_type = _memory_type(work.target), _memory_type(work.source)
+    target_address = copy_address(work.target, work.size_bytes, "copy target")
+    source_address = copy_address(work.source, work.size_bytes, "copy source")
     handles = []
     for offset, length in _pieces(work.size_bytes):
         copy = driver.CUDA_MEMCPY3D()
@@ -110,17 +111,6 @@ def _pieces(size_bytes: int) -> Iterator[tuple[int, int]]:
         yield offset, min(PIECE_BYTES, size_bytes - offset)
 
 
-def _place(end: Memory | PinnedArray) -> tuple[Any, int, int]:
-    """Return the memory type, address and size in bytes of one end of a copy."""
-    if isinstance(end, CudaPinnedArray):
-        return driver.CUmemorytype.CU_MEMORYTYPE_HOST, end.address, end.array.nbytes
-    pointer, size = getattr(end, "pointer", None), getattr(end, "size_bytes", None)
-    if pointer is None or size is None:
-        raise DeviceError(f"copy must be between device memory and pinned arrays, got {type(end).__name__}")
-    return driver.CUmemorytype.CU_MEMORYTYPE_DEVICE, pointer, size
-
-
-def _check_size(what: str, size_bytes: int, available: int) -> None:
-    # A write past the end would change another buffer or fault the GPU.
-    if not 0 <= size_bytes <= available:
-        raise DeviceError(f"{what} must be from 0 to {available} bytes, got {size_bytes}")
+def _memory_type(end: Memory | PinnedArray) -> Any:
+    types = driver.CUmemorytype
+    return types.CU_MEMORYTYPE_HOST if isinstance(end, CudaPinnedArray) else types.CU_MEMORYTYPE_DEVICE
