@@ -83,7 +83,7 @@ _SPACING, _MARGIN = 4, 8
 _STAYS_MS = 1000  # a picture older than this no longer changes
 
 
-class Viewer(QWidget):
+class ViewerPanel(QWidget):
     """Shows the previews of one node."""
 
     #: Saving the picture failed; the text says why.

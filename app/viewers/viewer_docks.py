@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-from app.viewers.viewer import Viewer
+from app.viewers.viewer import ViewerPanel
 from engine.blocktypes.block import shows_pictures
 from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
 from engine.patch.document import Patch
@@ -34,14 +34,14 @@ class ViewerDocks(QObject):
         self._unsubscribe: Callable[[], None] = lambda: None
         self._visible: dict[str, Viewing] = {}
         self._is_preparing = False
-        self.empty = self._make_dock("viewer", "Viewer", Viewer(_NO_VIEWER))
+        self.empty = self._make_dock("viewer", "Viewer", ViewerPanel(_NO_VIEWER))
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
         self.docks: dict[str, QDockWidget] = {}
 
-    def viewer(self, node: str) -> Viewer:
+    def viewer(self, node: str) -> ViewerPanel:
         """Return the viewer of a node."""
         widget = self.docks[node].widget()
-        assert isinstance(widget, Viewer)
+        assert isinstance(widget, ViewerPanel)
         return widget
 
     def set_patch(self, patch: Patch | None) -> None:
@@ -85,7 +85,7 @@ class ViewerDocks(QObject):
         block_type = self._patch.block_type(node)
         if block_type is None or not shows_pictures(block_type):
             return
-        viewer = Viewer(self._hint(node))
+        viewer = ViewerPanel(self._hint(node))
         viewer.viewing_changed.connect(partial(self._on_viewing, node))
         dock = self._make_dock(f"viewer:{node}", self._patch.title(node), viewer)
         # Qt counts a tab behind another one as not visible, which is right here.
@@ -107,7 +107,7 @@ class ViewerDocks(QObject):
         dock.deleteLater()
         self._set_seen(node, False)
 
-    def _make_dock(self, name: str, title: str, viewer: Viewer) -> QDockWidget:
+    def _make_dock(self, name: str, title: str, viewer: ViewerPanel) -> QDockWidget:
         dock = QDockWidget(title, self._window)
         dock.setObjectName(name)
         dock.setWidget(viewer)

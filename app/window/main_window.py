@@ -37,7 +37,7 @@ from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
 from app.window.toolbars import Banner, ProblemCount, add_toolbar, fill_menu_bar, set_status_bar, under_banner
-from app.window.transport import Transport
+from app.window.transport import TransportControls
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import error
@@ -80,7 +80,7 @@ class MainWindow(QMainWindow):
         self.docks.add("updates", "Updates", self.updates, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.docks.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.actions_by_id = Actions(self, make_commands(self), self.canvas)
-        self.transport = Transport(self, self.session, self.actions_by_id)
+        self.transport = TransportControls(self, self.session, self.actions_by_id)
         fill_menu_bar(self.actions_by_id, self.docks)
         add_toolbar(self, self.actions_by_id, self.transport.bar, self.badge)
         set_status_bar(self, self._problem_count)

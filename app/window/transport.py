@@ -116,7 +116,7 @@ class TransportBar(QWidget):
         self._pacing.setEnabled(available)
 
 
-class Transport(QObject):
+class TransportControls(QObject):
     """Connects the session to the transport bar and its commands: playing, pacing, and whether an engine runs."""
 
     def __init__(self, window: QWidget, session: Session, actions: Actions) -> None:

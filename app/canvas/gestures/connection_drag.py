@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QPointF, QRectF
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QMouseEvent
 
 from app.canvas.gestures.connection_edits import ConnectionDrop, ConnectionEdits
@@ -15,6 +15,10 @@ from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortVie
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.items.scene import GraphScene
 from engine.patch.changes import Connection, PortRef
+
+#: Pixels from a port's centre that count as the port.
+REACH = 10.0
+_END_REACH = 28.0  # pixels from a connection's end within which a drag takes the end
 
 
 @dataclass(frozen=True)
@@ -29,16 +33,29 @@ class DropTarget:
 class ConnectionDrag:
     """One drag from press to release: the loose line, the dimmed ports, and the tray of the node under the pointer."""
 
-    def __init__(self, scene: GraphScene, start: PortView, point: QPointF, edits: ConnectionEdits) -> None:
-        self._scene = scene
-        self._start = start
-        self._edits = edits
+    def __init__(
+        self,
+        view: ZoomableView,
+        scene: GraphScene,
+        edits: ConnectionEdits,
+        start: PortView,
+        point: QPointF,
+        picked_up: Connection | None,
+    ) -> None:
+        self._view, self._scene, self._edits, self._start = view, scene, edits, start
         self._tray: ParameterTray | None = None
         self._over: NodeView | None = None
-        self.picked_up: Connection | None = None
+        #: The existing connection whose end is being dragged; it is hidden meanwhile.
+        self.picked_up = picked_up
+        if picked_up is not None:
+            scene.connections[picked_up].hide()
         self._line = ConnectionView()
         scene.addItem(self._line)
-        self._attach(start)
+        # Set by hand: the port must not count the loose line among its connections.
+        if start.model.is_input:
+            self._line.input_port = start
+        else:
+            self._line.output_port = start
         self.fitting = edits.fitting(start.ref)
         keys: dict[str, set[tuple[str, bool]]] = defaultdict(set)
         for ref in self.fitting:
@@ -46,11 +63,6 @@ class ConnectionDrag:
         for node_id, node in scene.nodes.items():
             node.show_appearance(fitting=keys[node_id] | ({start.key} if node is start.owner else set()))
         self._line.draw_path(None, cursor_pos=point)
-
-    def pick_up(self, connection: Connection) -> None:
-        """Hide an existing connection, whose end is being dragged, until the drag ends."""
-        self.picked_up = connection
-        self._scene.connections[connection].hide()
 
     @property
     def start(self) -> PortRef:
@@ -62,18 +74,15 @@ class ConnectionDrag:
         """Where the tray is in the scene, if a node offers one."""
         return self._tray.area if self._tray is not None else None
 
-    def move(self, point: QPointF, reach: float, seen: QRectF, zoom: float) -> DropTarget:
-        """Move the loose end to the pointer, or to where a drop would connect it; return what a drop would mean.
-
-        `seen` is the part of the scene in view, in which a node under the pointer unfolds its tray.
-        """
+    def move(self, point: QPointF) -> DropTarget:
+        """Move the loose end to the pointer, or to where a drop would connect it; return what a drop would mean."""
         if self._tray is None or not self._tray.area.contains(point):
-            self._enter(self._scene.node_at(point), seen, zoom)
-        aim = self.aim(point, reach)
-        self._line.draw_path(None, cursor_pos=point if aim.at is None else aim.at)
-        return aim
+            self._enter(self._scene.node_at(point))
+        target = self.target_at(point)
+        self._line.draw_path(None, cursor_pos=point if target.at is None else target.at)
+        return target
 
-    def aim(self, point: QPointF, reach: float) -> DropTarget:
+    def target_at(self, point: QPointF) -> DropTarget:
         """Return what a drop at a point means: a row of the tray, a port there, or the first of the node that fits."""
         if self._tray is not None and self._tray.area.contains(point):
             candidate = self._tray.candidate_at(point)
@@ -81,7 +90,7 @@ class ConnectionDrag:
             if candidate is not None:
                 return DropTarget(candidate.ref, self._tray.port_of(candidate))
             return DropTarget(node=self._tray.node)
-        port = self._scene.port_at(point, reach)
+        port = self._scene.port_at(point, REACH / self._view.zoom)
         if port is not None and port is not self._start:
             return DropTarget(port.ref, port.scenePos())
         node = self._scene.node_at(point)
@@ -95,14 +104,14 @@ class ConnectionDrag:
 
     def end(self) -> None:
         """Remove the line and show everything as before."""
-        self._enter(None, QRectF(), 1.0)
+        self._enter(None)
         self._scene.removeItem(self._line)
         for node in self._scene.nodes.values():
             node.show_appearance(fitting=None)
         if self.picked_up in self._scene.connections:
             self._scene.connections[self.picked_up].show()
 
-    def _enter(self, node: NodeView | None, seen: QRectF, zoom: float) -> None:
+    def _enter(self, node: NodeView | None) -> None:
         """Unfold the tray of the node under the pointer, in place of another's."""
         if node is self._over:
             return
@@ -112,30 +121,15 @@ class ConnectionDrag:
             self._tray = None
         candidates = self._edits.candidates(self.start, node.id) if node is not None else ()
         if node is not None and candidates:
-            self._tray = ParameterTray(node.id, candidates, node.place, seen, zoom)
+            self._tray = ParameterTray(node.id, candidates, node.place, self._view.seen(), self._view.zoom)
             self._scene.addItem(self._tray)
 
-    def _attach(self, port: PortView) -> None:
-        # Set by hand: the port must not count the loose line among its connections.
-        if port.model.is_input:
-            self._line.input_port = port
-        else:
-            self._line.output_port = port
 
-
-#: Pixels from a port's centre that count as the port.
-REACH = 10.0
-_END_REACH = 28.0  # pixels from a connection's end within which a drag takes the end
-
-
-class ConnectionGestures(QObject):
+class ConnectionGestures:
     """What the mouse does to ports and connections; at most one drag at a time."""
 
     def __init__(self, view: ZoomableView, scene: GraphScene, edits: ConnectionEdits) -> None:
-        super().__init__(view)
-        self._view = view
-        self._scene = scene
-        self._edits = edits
+        self._view, self._scene, self._edits = view, scene, edits
         self._drag: ConnectionDrag | None = None
 
     @property
@@ -175,12 +169,12 @@ class ConnectionGestures(QObject):
         """The pointer is at this point of the scene."""
         if self._drag is None:
             return
-        aim = self._drag.move(point, REACH / self._view.zoom, self._view.seen(), self._view.zoom)
-        if aim.end is not None:
+        target = self._drag.move(point)
+        if target.end is not None:
             # At every move, because the text follows the pointer.
-            self._edits.explain(self._drag.start, aim.end, self._drag.picked_up)
-        elif aim.node is not None:
-            self._edits.explain_node(aim.node)
+            self._edits.explain(self._drag.start, target.end, self._drag.picked_up)
+        elif target.node is not None:
+            self._edits.explain_node(target.node)
         else:
             self._edits.hushed.emit()
 
@@ -189,8 +183,8 @@ class ConnectionGestures(QObject):
         drag = self._drag
         if drag is None:
             return
-        aim = drag.aim(point, REACH / self._view.zoom)
-        drop = ConnectionDrop(drag.start, aim.end, point, drag.picked_up, aim.node)
+        target = drag.target_at(point)
+        drop = ConnectionDrop(drag.start, target.end, point, drag.picked_up, target.node)
         self.cancel()
         if moved:
             self._edits.drop(drop, self._view.viewport().mapToGlobal(self._view.mapFromScene(point)))
@@ -205,9 +199,7 @@ class ConnectionGestures(QObject):
             self._edits.hushed.emit()
 
     def _begin(self, start: PortView, point: QPointF, picked_up: Connection | None) -> None:
-        self._drag = ConnectionDrag(self._scene, start, point, self._edits)
-        if picked_up is not None:
-            self._drag.pick_up(picked_up)
+        self._drag = ConnectionDrag(self._view, self._scene, self._edits, start, point, picked_up)
 
     def _far_end(self, connection: ConnectionView, point: QPointF) -> PortView | None:
         """Return the end that stays when a drag takes the nearer one; None in the middle of the connection."""

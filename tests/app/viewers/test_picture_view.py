@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
 from app.viewers.picture_view import PictureView
-from app.viewers.viewer import Viewer
+from app.viewers.viewer import ViewerPanel
 from engine.protocol.messages import Preview
 from tests.app.app_support import move_pointer
 
@@ -109,7 +109,7 @@ def test_double_click_changes_between_fitted_and_actual_pixels(qtbot: QtBot, vie
 
 def test_the_viewer_shows_its_hint_until_a_picture_comes(qtbot: QtBot) -> None:
     """An empty viewer says what to do; with a picture, the footer tells the pixel."""
-    viewer = Viewer("Connect an image")
+    viewer = ViewerPanel("Connect an image")
     qtbot.addWidget(viewer)
     viewer.resize(300, 200)
     viewer.show()

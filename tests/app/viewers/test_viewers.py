@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from app.documents.bridge import SHARED_RATE, Bridge
 from app.viewers.picture_view import PictureView
-from app.viewers.viewer import Viewer
+from app.viewers.viewer import ViewerPanel
 from engine.patch.changes import PortRef
 from engine.protocol.messages import Observe, Preview, Probed, Viewing
 from tests.app.app_support import FakeEngine, make_report, move_pointer
@@ -34,9 +34,9 @@ def view(qtbot: QtBot) -> PictureView:
 
 
 @pytest.fixture
-def viewer(qtbot: QtBot) -> Viewer:
+def viewer(qtbot: QtBot) -> ViewerPanel:
     """A viewer that shows a 120 by 60 version of a picture of 1000 by 500."""
-    viewer = Viewer("Connect an image")
+    viewer = ViewerPanel("Connect an image")
     qtbot.addWidget(viewer)
     viewer.resize(300, 200)
     viewer.show()
@@ -99,7 +99,7 @@ def test_a_zoom_stays_when_versions_of_other_sizes_come(view: PictureView) -> No
     assert (view.scale, view.probe) == (2.0, before)
 
 
-def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: Viewer) -> None:
+def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: ViewerPanel) -> None:
     """Only while the viewer does not hold the pixel; the answer shows even if the pointer has moved on."""
     move_pointer(viewer.picture, viewer.picture.rect().center())
     point = viewer.picture.probe
@@ -118,7 +118,7 @@ def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: Viewer) -> None:
     assert viewer.probe_text == ""
 
 
-def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: Viewer) -> None:
+def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: ViewerPanel) -> None:
     """Once for each change, and not for pictures like the last."""
     told: list[Viewing] = []
     viewer.viewing_changed.connect(lambda: told.append(viewer.viewing))
@@ -133,7 +133,7 @@ def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: Vie
 
 
 @pytest.mark.parametrize(("width", "both"), [(600, True), (290, False)])
-def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: Viewer, width: int, both: bool) -> None:
+def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: ViewerPanel, width: int, both: bool) -> None:
     """In place of size and zoom, which come back when the pointer goes."""
     viewer.resize(width, 200)
     viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
@@ -145,7 +145,7 @@ def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: Viewer
     assert viewer._status.isVisible()
 
 
-def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate is that of the pictures that came, and goes when no other comes."""
     start_s = time.monotonic() + 60
     now_s = [start_s]
@@ -190,7 +190,7 @@ def choosing(name: str | Path, meanwhile: Callable[[], object] = lambda: None) -
 
 @pytest.mark.parametrize("comes", ["before", "after"])
 def test_saving_fetches_the_whole_picture(
-    viewer: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes: str
+    viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes: str
 ) -> None:
     """It may come while the file is being chosen, or later; then the viewer wants no more than before."""
     whole = np.random.default_rng(2).integers(0, 256, (500, 1000, 4), np.uint8)
@@ -216,7 +216,7 @@ def test_saving_fetches_the_whole_picture(
 
 
 def test_a_whole_picture_is_saved_as_it_was_when_asked(
-    viewer: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes while the file is chosen is not saved."""
     viewer.show_preview(Preview("v", 2, np.full((5, 5, 4), 10, np.uint8)))
@@ -228,7 +228,7 @@ def test_a_whole_picture_is_saved_as_it_was_when_asked(
 
 
 def test_saving_says_when_it_cannot_be_done(
-    qtbot: QtBot, viewer: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, viewer: ViewerPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No picture comes, or the file can't be written; a dialog that is closed asks for nothing more."""
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(""))
