@@ -35,15 +35,22 @@ PATIENCE_S = 10.0
 KINDS: dict[str, type[WarploomError]] = {
     kind.__name__: kind for kind in (WarploomError, PatchError, KernelError, DeviceError)
 }
-_LENGTH_BYTES = 4
+_LENGTH_BYTES = 8
+#: No frame is longer. What a program prints reads as a far greater length.
+_LENGTH_LIMIT = 2**40
 
 
 def read_frame(source: IO[bytes]) -> bytes | None:
-    """Return the next frame; None when the stream has ended, in the middle of one or before it."""
+    """Return the next frame; None when the stream has ended, in the middle of one or before it.
+
+    msgspec.DecodeError when what comes is no frame.
+    """
     length = source.read(_LENGTH_BYTES)
     if len(length) < _LENGTH_BYTES:
         return None
     size = int.from_bytes(length, "big")
+    if size > _LENGTH_LIMIT:
+        raise msgspec.DecodeError(f"a frame must begin with its length, got {length!r}")
     frame = source.read(size)
     return frame if len(frame) == size else None
 
@@ -180,7 +187,7 @@ class PipeTransport:
             while (frame := read_frame(source)) is not None:
                 self._take(decoder.decode(frame))
         except msgspec.DecodeError as problem:
-            reason = f"it sent what is no message: {problem}"
+            reason = f"its output was no message: {problem}"
             self._process.kill()
         status = self._process.wait()
         source.close()
