@@ -1,4 +1,4 @@
-"""The buffer pool: device memory in power-of-two buckets, given back for reuse instead of to the driver."""
+"""The buffer pool: device memory in power-of-two buckets, which goes back to the pool instead of the driver."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LARGEST_BUCKET = 1 << 30
 SMALLEST_BUCKET = 256
 
 
-#: An exact allocation is rounded up to a sixteenth of its power of two, so that it may serve the next graph too.
+#: An exact allocation is rounded up to a sixteenth of its power of two, so that the next graph may reuse it.
 EXACT_CLASSES = 16
 
 
 def exact_bytes(size_bytes: int) -> int:
-    """Return how much is allocated where a whole bucket would waste too much: 6 % more than the size at most."""
+    """Return the size of an exact allocation, at most 6 % more than the size asked for."""
     if size_bytes <= SMALLEST_BUCKET * EXACT_CLASSES:
         return bucket_bytes(size_bytes)
     step = (1 << (size_bytes - 1).bit_length()) // (2 * EXACT_CLASSES)
@@ -26,7 +26,7 @@ def exact_bytes(size_bytes: int) -> int:
 
 
 def bucket_bytes(size_bytes: int) -> int:
-    """Return how much is allocated for a buffer: the next power of two up to 1 GB, exactly its size above."""
+    """Return the size of an allocation for a buffer: the next power of two up to 1 GB, the exact size above."""
     if size_bytes > LARGEST_BUCKET:
         return size_bytes
     return max(SMALLEST_BUCKET, 1 << (size_bytes - 1).bit_length()) if size_bytes else SMALLEST_BUCKET
@@ -56,12 +56,12 @@ class BufferPool:
 
     @property
     def idle_bytes(self) -> int:
-        """Bytes that the pool holds and nobody uses."""
+        """Bytes that the pool holds and that are not in use."""
         with self._lock:
             return sum(memory.size_bytes for memories in self._free.values() for memory in memories)
 
     def acquire(self, size_bytes: int, *, exact: bool = False) -> Memory:
-        """Return zeroed memory of at least this size; DeviceError with figures when the device has no more."""
+        """Return zeroed memory of at least this size; DeviceError with figures when there is no more."""
         size = exact_bytes(size_bytes) if exact else bucket_bytes(size_bytes)
         with self._lock:
             free = self._free.get(size)
@@ -70,7 +70,7 @@ class BufferPool:
             try:
                 memory = self._device.allocate(size)
             except DeviceError:
-                self.trim()  # what the pool keeps for later in other sizes may be what is missing
+                self.trim()  # idle memory of other sizes may make the room
                 memory = self._device.allocate(size)
         self._device.fill(memory, 0)
         with self._lock:
@@ -78,13 +78,13 @@ class BufferPool:
         return memory
 
     def release(self, memory: Memory) -> None:
-        """Take memory back; it must have come from this pool and not be used by a graph any more."""
+        """Take back memory from this pool that no graph uses any more."""
         with self._lock:
             del self._used[memory.pointer]
             self._free.setdefault(memory.size_bytes, []).append(memory)
 
     def trim(self) -> None:
-        """Give memory that is not in use back to the device."""
+        """Give idle memory back to the device."""
         with self._lock:
             idle = [memory for memories in self._free.values() for memory in memories]
             self._free.clear()

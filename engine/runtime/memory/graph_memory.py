@@ -1,4 +1,4 @@
-"""The memory of one compiled graph: claimed before it is built, given back when it has been replaced."""
+"""The memory of one compiled graph: claimed before the graph is built, released when it has been replaced."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WORD_BYTES = 4
 
 @dataclass
 class GraphMemory:
-    """Where each buffer of a plan lies, by owner, and what of it is to be given back to whom.
+    """Where each buffer of a plan lies, by owner, and who gets the memory back.
 
-    `swapped` is where the buffers that change places lie in every other frame; `status` receives the status words.
+    `swapped` is where buffers that swap places lie in every other frame; `status` receives the status words.
     """
 
     by_owner: dict[PortRef, Memory]
@@ -33,22 +33,22 @@ class GraphMemory:
     status: PinnedArray | None = None
     pooled: list[Memory] = field(default_factory=list)
     adopted: dict[PortRef, Memory] = field(default_factory=dict)
-    #: What the buffers that share memory lie in.
+    #: Holds the buffers that share memory.
     arena: Memory | None = None
-    #: Identities of what belongs to the memory of another graph, which is used further.
+    #: Identities of memory that still belongs to another graph.
     borrowed: set[int] = field(default_factory=set)
 
     def take_over(self, old: GraphMemory) -> None:
-        """Own what was used further, so that the rest of `old` can be released."""
-        old.borrowed, self.borrowed = self.borrowed, set()  # what runs has borrowed nothing
+        """Own what was borrowed from `old`, whose rest can then be released."""
+        old.borrowed, self.borrowed = self.borrowed, set()  # a running graph has borrowed nothing
 
     def exchange(self, owner: PortRef, memory: Memory) -> None:
-        """Use another array of the user's own for `owner` from now on, and let go of the one before."""
+        """Use another external array for `owner` from now on, and release the one before."""
         self.adopted[owner].free()
         self.adopted[owner] = self.by_owner[owner] = memory
 
     def release(self, pool: BufferPool) -> None:
-        """Give back all but state, which outlives the graph; a second call does nothing."""
+        """Release everything but state, which outlives the graph; a second call does nothing."""
         borrowed = self.borrowed
         for memory in self.pooled:
             if id(memory) not in borrowed:
@@ -65,7 +65,7 @@ class GraphMemory:
         self.arena = None
 
     def abandon(self, pool: BufferPool, store: StateStore) -> None:
-        """Give back everything that was claimed for a graph that does not come to run."""
+        """Give back everything that was claimed for a graph that won't run."""
         store.abandon(self.states)
         self.states.clear()
         self.release(pool)
@@ -81,8 +81,8 @@ def allocate(
 ) -> GraphMemory:
     """Claim memory for every buffer of a plan and upload what blocks provide.
 
-    `claimed` is what is there already, as `keep_memory` finds it. GraphValidationError with the node when a buffer does
-    not fit, and then nothing is claimed.
+    `claimed` is what exists already, from `keep_memory`. When a buffer doesn't fit, raise GraphValidationError with its
+    node and claim nothing.
     """
     claimed = claimed or GraphMemory({})
     claimed.by_owner[FRAME] = frame
@@ -112,7 +112,7 @@ def adopt(plan: Plan, device: Device, owner: PortRef) -> Memory:
 
 
 def _allocate_transient(plan: Plan, pool: BufferPool, claimed: GraphMemory) -> None:
-    """Take one piece for all buffers that a frame makes anew, which share its bytes as they are placed."""
+    """Claim the arena: one piece of memory for all transient buffers, which share its bytes as they are placed."""
     placement = plan.placement
     if not placement.offsets:
         return

@@ -1,6 +1,6 @@
-"""Carrying over: which memory of a running graph the next one uses further, for the buffers that stay as they are.
+"""Memory reuse: which memory of the running graph the next graph can use, for buffers that stay the same.
 
-The two are never launched at the same time, and what a frame makes anew needs no contents from before.
+The two graphs never run at the same time, and transient buffers need no contents from before.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from engine.runtime.memory.graph_memory import GraphMemory
 
 
 def keep_memory(plan: Plan, before: Plan, running: GraphMemory) -> GraphMemory:
-    """Return what a plan's graph can use of the memory of the graph of the plan `before`.
-
-    It stays that graph's until `take_over`.
-    """
+    """Return what the graph of `plan` can use of the memory of the graph of `before`, borrowed until `take_over`."""
     claimed = GraphMemory({})
     _keep_arena(plan, before, running, claimed)
     _keep_status(plan, before, running, claimed)
@@ -27,13 +24,13 @@ def keep_memory(plan: Plan, before: Plan, running: GraphMemory) -> GraphMemory:
         lifetime = buffer.lifetime
         is_transient = lifetime in TRANSIENT
         if not is_transient and lifetime is not provided and lifetime is not external:
-            continue  # state has a keeper of its own
+            continue  # the state store keeps state
         old = known.get(owner)
         if old is None or (old is not buffer and not _needs_the_same(old, buffer)) or owner in now or owner in offsets:
             continue
         if is_transient:
             if owner in lasting:
-                continue  # it is read before it is written, and begins with zeros
+                continue  # read before it is written, so it must begin with zeros
         elif not _is_same_array(plan, before, owner, lifetime):
             continue
         memory = by_owner[owner] = running.by_owner[owner]

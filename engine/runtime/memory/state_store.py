@@ -1,4 +1,4 @@
-"""State: the buffers whose contents outlive a frame, kept by the output or internal buffer that owns them."""
+"""The state store: buffers whose contents outlive a frame, by the output or internal buffer that owns them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.types import nearest_number
 
 
 class KeptState(NamedTuple):
-    """A kept buffer: its layout, its memory, and the number that it is filled with at first."""
+    """A state buffer: its layout, its memory, and the number that it is initialised with."""
 
     layout: Layout
     memory: Memory
@@ -25,7 +25,7 @@ class KeptState(NamedTuple):
 
 
 class StateStore:
-    """The state buffers of the running graph and of blocks that are only left out for now."""
+    """The state buffers of the running graph, and of blocks that are left out for now."""
 
     def __init__(self, pool: BufferPool, device: Device) -> None:
         self._pool = pool
@@ -33,12 +33,12 @@ class StateStore:
         self._kept: dict[PortRef, KeptState] = {}
 
     def kept(self, plan: Plan) -> frozenset[PortRef]:
-        """Return the state buffers of a plan that are there already."""
+        """Return the state buffers of a plan that exist already."""
         allocations = plan.buffers.allocations
         return frozenset(o for o, s in self._kept.items() if o in allocations and allocations[o].layout == s.layout)
 
     def claim(self, owner: PortRef, layout: Layout, initial: float = 0.0) -> KeptState:
-        """Return the memory of this state, or memory filled with `initial` when element type or shape are new."""
+        """Return the memory of a state; new memory filled with `initial` if element type or shape are new."""
         kept = self._kept.get(owner)
         if kept is not None and kept.layout == layout:
             return kept._replace(initial=initial)
@@ -48,13 +48,13 @@ class StateStore:
         return state
 
     def abandon(self, claimed: Mapping[PortRef, KeptState]) -> None:
-        """Take back what was claimed for a graph that did not come to run."""
+        """Take back what was claimed for a graph that won't run."""
         for owner, state in claimed.items():
             if owner not in self._kept or self._kept[owner].memory is not state.memory:
                 self._pool.release(state.memory)
 
     def commit(self, states: Mapping[PortRef, KeptState], left_out: Iterable[str]) -> None:
-        """Keep these states, and those of blocks that are `left_out` for now, or lie in a composite that is."""
+        """Keep these states, and those of blocks that are `left_out` for now, alone or with their composite."""
         waiting = set(left_out)
         kept = {
             owner: state
@@ -69,7 +69,7 @@ class StateStore:
         self._kept = kept
 
     def clear(self) -> None:
-        """Give every state the contents that it had at first."""
+        """Give every state its initial contents."""
         for state in self._kept.values():
             self._fill(state)
 
@@ -87,7 +87,7 @@ class StateStore:
 
 
 def move(device: Device, moves: Iterable[tuple[Memory, Memory, int]]) -> None:
-    """Copy contents, each given as (from, to, bytes), as if all at once."""
+    """Copy contents, each given as (from, to, bytes), as if all were copied at once."""
     moving = [(source, target, np.empty(size_bytes, np.uint8)) for source, target, size_bytes in moves]
     for source, _, contents in moving:
         device.read(source, contents)

@@ -1,19 +1,19 @@
-"""The dirty tracker: what has changed since the last frame, and the causes to tell a person."""
+"""The dirty tracker: whether structure or code has changed since the last frame, and why."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-#: Who asks for an update: the person at the canvas, who may also take something back, or whatever followed by itself.
+#: Who asks for an update: a person who edits or undoes, a saved file, or the engine itself.
 UpdateSource = Literal["edit", "undo", "kernel file", "block file", "engine"]
 FIRST_BUILD = "first build"
-#: A person who pastes a hundred blocks need not read a hundred names.
+#: How many causes are named: whoever pastes a hundred blocks doesn't want to read a hundred names.
 CAUSES_TOLD = 4
 
 
 class Cause(NamedTuple):
-    """Why something is rebuilt: in words, who was the first to ask for it, and the nodes that it is about."""
+    """Why something is rebuilt: in words, who asked for it first, and which nodes it concerns."""
 
     text: str
     source: UpdateSource
@@ -34,17 +34,17 @@ class DirtyTracker:
         self.source: UpdateSource = "edit"
 
     def mark_structure(self, cause: str, source: UpdateSource | None = None, *, nodes: tuple[str, ...] = ()) -> None:
-        """A rebuild is needed."""
+        """Ask for a rebuild."""
         self.structure = True
         if FIRST_BUILD not in self.causes:
             self.causes.setdefault(cause, Cause(cause, source or self.source, nodes))
 
     def mark_kernel_files(self, paths: frozenset[Path]) -> None:
-        """Kernel sources were saved."""
+        """Note kernel files that were saved."""
         self.kernel_files |= paths
 
     def take_structure(self) -> Cause:
-        """Return the causes as one, and count the structure as clean."""
+        """Return all causes as one, and mark the structure clean."""
         told = list(self.causes)[:CAUSES_TOLD]
         more = len(self.causes) - len(told)
         text = ", ".join(told) + (f" and {more} more" if more else "")
@@ -55,6 +55,6 @@ class DirtyTracker:
         return Cause(text, source, tuple(nodes))
 
     def take_kernel_files(self) -> frozenset[Path]:
-        """Return the saved kernel files and count them as clean."""
+        """Return the saved kernel files, and mark code clean."""
         taken, self.kernel_files = frozenset(self.kernel_files), set()
         return taken

@@ -1,4 +1,7 @@
-"""The module cache: each kernel file is compiled and loaded once for the device, until it changes."""
+"""The module cache: each kernel file is compiled and loaded once for the device, until it changes.
+
+What is wrong with kernels becomes diagnostics on the blocks that use them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from functools import cache
 from pathlib import Path
 
 from engine.blocktypes.entries import Kernel, KernelEntry
-from engine.blocktypes.entries import Kernel as KernelName
 from engine.compiler.description import BlockNode
 from engine.compiler.executable.arguments import TypedKernel
 from engine.compiler.plan import Plan
@@ -37,10 +39,10 @@ class LoadedModule:
 
 
 class ModuleCache:
-    """Kernels by file and entry point. Any thread may call it; a file is compiled by one of them.
+    """Kernels by file and entry point. Any thread may call it; each file is compiled by one of them.
 
-    A file that was loaded once stays usable: when a later version of it does not compile, `problems` holds why, and
-    the last good version is what `kernel` returns.
+    A file that was loaded once stays usable: when a later version doesn't compile, `problems` says why, and `kernel`
+    returns the last good version.
     """
 
     def __init__(self, device: Device) -> None:
@@ -50,12 +52,12 @@ class ModuleCache:
         self._lock = threading.RLock()
         self.problems: dict[Path, KernelError] = {}
 
-    def kernel(self, name: KernelName, folders: Iterable[str] = ()) -> TypedKernel:
+    def kernel(self, name: Kernel, folders: Iterable[str] = ()) -> TypedKernel:
         """Return a kernel, compiling and loading its file when needed; KernelError says what is wrong with it."""
         with self._lock:
             return self._module(name, folders).kernel(name.entry)
 
-    def image(self, name: KernelName, folders: Iterable[str] = ()) -> KernelImage:
+    def image(self, name: Kernel, folders: Iterable[str] = ()) -> KernelImage:
         """Return the compiled file that a kernel comes from; KernelError as with `kernel`."""
         with self._lock:
             loaded = self._module(name, folders)
@@ -68,17 +70,17 @@ class ModuleCache:
             return frozenset(path for loaded in self._loaded.values() for path in loaded.image.dependencies)
 
     @staticmethod
-    def path(name: KernelName, folders: Iterable[str] = ()) -> Path:
+    def path(name: Kernel, folders: Iterable[str] = ()) -> Path:
         """Return the file that a kernel comes from; KernelError when there is none."""
         return find_kernel(name.file, [Path(folder) for folder in folders])
 
     def reload(self, files: frozenset[Path]) -> bool:
-        """Load anew every kernel file that is among `files` or includes one of them; return whether any was.
+        """Load every kernel file again that is one of `files` or includes one; return whether there was any.
 
-        What was loaded before stays loaded until `unload_replaced`, since a graph may use it.
+        Old versions stay loaded until `unload_replaced`, since a graph may use them.
         """
         with self._lock:
-            # A version that did not compile may include files that the last good one does not.
+            # A version that didn't compile may include files that the last good one doesn't.
             affected = [
                 path
                 for path, loaded in self._loaded.items()
@@ -88,7 +90,7 @@ class ModuleCache:
                 try:
                     fresh = self._load(path)
                     for entry in self._loaded[path].kernels:
-                        fresh.kernel(entry)  # what is in use must still be there
+                        fresh.kernel(entry)  # every entry point that is in use must still exist
                 except KernelError as problem:
                     self.problems[path] = problem
                 else:
@@ -98,7 +100,7 @@ class ModuleCache:
             return bool(affected)
 
     def unload_replaced(self) -> None:
-        """Unload old versions; no graph may use them any more."""
+        """Unload old versions, which no graph may use any more."""
         with self._lock:
             for loaded in self._replaced:
                 loaded.module.unload()
@@ -111,7 +113,7 @@ class ModuleCache:
             loaded.module.unload()
         self._loaded.clear()
 
-    def _module(self, name: KernelName, folders: Iterable[str]) -> LoadedModule:
+    def _module(self, name: Kernel, folders: Iterable[str]) -> LoadedModule:
         path = self.path(name, folders)
         loaded = self._loaded.get(path)
         if loaded is None:
@@ -129,12 +131,12 @@ class ModuleCache:
 
 
 class PlanKernels(dict[int, TypedKernel]):
-    """The loaded kernels of a plan's launches, by operation index; each is found when it is asked for."""
+    """The loaded kernels of a plan's launches, by operation index, each found on first use."""
 
     def __init__(self, plan: Plan, modules: ModuleCache) -> None:
         super().__init__()
         self._operations, self._blocks = plan.operations, plan.description.by_id
-        self._find = cache(modules.kernel)  # which looks for the kernel's file
+        self._find = cache(modules.kernel)  # the search for a kernel's file takes long
         self._known: dict[tuple[int, int], TypedKernel] = {}
 
     def __missing__(self, index: int) -> TypedKernel:
@@ -149,11 +151,8 @@ class PlanKernels(dict[int, TypedKernel]):
         return found
 
 
-# What is wrong with the kernels of blocks, as diagnostics on the blocks that use them.
-
-
 def unusable_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diagnostic]:
-    """Return the first error of each block with kernels of which no version ever compiled; loads what is not loaded."""
+    """Return the first error of each block that has a kernel of which no version ever compiled; loads all kernels."""
 
     def find(kernel: Kernel, folders: tuple[str, ...]) -> KernelError | None:
         try:
@@ -166,7 +165,7 @@ def unusable_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[D
 
 
 def stale_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diagnostic]:
-    """Return the errors of kernels whose newest version does not compile; their last good version runs."""
+    """Return the errors of kernels whose newest version doesn't compile, while their last good version runs."""
 
     def find(kernel: Kernel, folders: tuple[str, ...]) -> KernelError | None:
         try:
@@ -186,9 +185,9 @@ def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
 def _problems(
     nodes: Iterable[BlockNode], find: Callable[[Kernel, tuple[str, ...]], KernelError | None]
 ) -> list[tuple[BlockNode, list[KernelError]]]:
-    """Return the blocks with kernels in which something is wrong; each kernel is looked at once."""
+    """Return the blocks whose kernels have problems; each kernel is asked about once."""
     problem_of = cache(find)
-    by_description: dict[int, list[KernelError]] = {}  # which most blocks of a type share
+    by_description: dict[int, list[KernelError]] = {}  # most blocks of a type share their description
     found = []
     for node in nodes:
         description = node.description

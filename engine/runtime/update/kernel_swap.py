@@ -1,4 +1,4 @@
-"""Kernel code that was saved: compiled and looked through beside the running graph, then swapped into it."""
+"""Kernel swap: saved kernels are compiled and checked beside the running graph, then swapped into its nodes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from engine.runtime.model.services import DeviceServices
 
 @dataclass(frozen=True)
 class PreparedCode:
-    """What saved files mean for the running graph: the kernels to be swapped in, by operation, or why to rebuild it.
+    """What saved files mean for the running graph: kernels to swap in, by operation, or why it must be rebuilt.
 
-    `rebuild` goes after the cause: "with other parameters". `stale` are kernels whose newest version does not compile.
+    `rebuild` continues the cause: "with other parameters". `stale` are kernels whose newest version doesn't compile.
     """
 
     kernels: dict[int, TypedKernel] = field(default_factory=dict)
@@ -53,13 +53,13 @@ def prepare_code(
     if count_problems(plan, image_of, fresh):
         return PreparedCode(rebuild="without a loop over its grid", stale=stale)
     if element_problems(plan, image_of, fresh):
-        return PreparedCode(rebuild="with another struct", stale=stale)  # the build says on the node what is wrong
+        return PreparedCode(rebuild="with another struct", stale=stale)  # the build reports the problem on the node
     nodes = (replace(node, kernel=fresh[node.operation]) if node.operation in fresh else node for node in kernels)
     return PreparedCode(fresh, "", launch_warnings(nodes, services.device.info), stale)
 
 
 def _changed_kernels(modules: ModuleCache, plan: Plan, kernels: Sequence[KernelNode]) -> dict[int, TypedKernel]:
-    """Return the newest kernel of each node that has another one; each is looked up once."""
+    """Return the newest kernel of each node that runs an older one; each is looked up once."""
     newest, found, gone = PlanKernels(plan, modules), {}, set()
     for node in kernels:
         entry = plan.operations[node.operation].entry
@@ -69,7 +69,7 @@ def _changed_kernels(modules: ModuleCache, plan: Plan, kernels: Sequence[KernelN
             continue
         try:
             kernel = newest[node.operation]
-        except KernelError:  # its file is gone, which `stale_kernels` tells; what is loaded runs on
+        except KernelError:  # its file is gone, as `stale_kernels` reports; the loaded kernel runs on
             gone.add((entry.kernel, folders))
             continue
         if kernel is not node.kernel:

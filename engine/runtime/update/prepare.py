@@ -32,11 +32,11 @@ from engine.runtime.report.node_reports import GraphFacts, buffer_reports, graph
 
 @dataclass
 class Prepared:
-    """A graph ready to run (or None, and then why not), with the memory it brought along.
+    """What the running graph is to become: `compiled`, or itself with an `adjustment`, or itself by `same_graph`.
 
-    `refused` says that there was a plan, which a kernel or the device did not take. `same_graph` is the new plan of the
-    graph that runs already, when nothing about its nodes is different; at most contents that blocks provide are then
-    to be uploaded again. `adjustment` is what the graph that runs already needs, with the memory, to be the new one.
+    `same_graph` is a new plan for the same nodes: at most contents that blocks provide must be uploaded again. If none
+    of the three is set, `diagnostics` say why; with `refused` there was a plan that a kernel or the device didn't
+    accept.
     """
 
     description: PatchDescription
@@ -45,10 +45,10 @@ class Prepared:
     adjustment: Adjustment | None = None
     refused: bool = False
     diagnostics: list[Diagnostic] = field(default_factory=list)
-    #: What is to be said of the launches of `compiled`, and kernels whose newest version does not compile.
+    #: Advice on launches, and kernels whose newest version doesn't compile.
     launch_warnings: list[Diagnostic] = field(default_factory=list)
     stale: list[Diagnostic] = field(default_factory=list)
-    #: The blocks, and those inside composites, that are in the patch and not in the new graph.
+    #: The blocks of the patch, composites' included, that are not in the new graph.
     left_out: frozenset[str] = frozenset()
     memory: GraphMemory | None = None
     #: What every output port of the new graph holds, by "node.port".
@@ -56,9 +56,9 @@ class Prepared:
     facts: GraphFacts | None = None
 
     def abandon(self, services: DeviceServices) -> None:
-        """Give back what was built and claimed, of what does not come to run after all."""
+        """Give back what was built and claimed for a graph that won't run."""
         if self.compiled is not None:
-            for variant in self.compiled.variants:  # the array of the status words goes with the memory
+            for variant in self.compiled.variants:  # the memory has the array of status words
                 variant.destroy()
         self.compiled = self.adjustment = None
         if self.memory is not None:
@@ -67,7 +67,7 @@ class Prepared:
 
     @property
     def plan(self) -> Plan | None:
-        """The plan of what is to run next; None when nothing else is."""
+        """The plan of what is to run next; None when the running graph stays as it is."""
         if self.compiled is not None:
             return self.compiled.plan
         return self.adjustment.plan if self.adjustment is not None else self.same_graph
@@ -75,7 +75,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Current:
-    """The graph that runs, and its memory: what did not change is used further."""
+    """The running graph and its memory, of which the next graph reuses what stays the same."""
 
     compiled: CompiledGraph
     memory: GraphMemory
@@ -84,11 +84,10 @@ class Current:
 def prepare(
     services: DeviceServices, patch: PatchSnapshot, current: Current | None, profiling: ProfilingLevel, *, rebuild: bool
 ) -> Prepared:
-    """Describe, plan and build; errors of the patch come back as diagnostics, with no graph when none can run.
+    """Describe, plan and build. Errors of the patch come back as diagnostics, with no graph if none can run.
 
-    `current` may run on if the new plan turns out to be the same, or to differ in what can be changed in place. Unless
-    it is to be a `rebuild`, only what changed is built; the new graph is then to `take_over` the rest, and so is its
-    memory.
+    `current` runs on if the new plan is the same, or differs only in what can be changed in place. Except for a
+    `rebuild`, only what changed is built; the new graph and its memory `take_over` the rest.
     """
     services.device.activate()
     running = current.compiled.nodes if current is not None else frozenset[str]()
@@ -111,7 +110,7 @@ def prepare(
         except MemoryRefused:
             if previous is None:
                 raise
-            # Placed anew, it needs no room for buffers that may grow again, nor that which they had to grow.
+            # A placement from scratch has no spare room for buffers to grow, and no gaps where they grew.
             anew = plan_what_can_run(inlined, problems, running).plan
             assert anew is not None
             _realise(prepared, services, anew, profiling, kept)
@@ -145,9 +144,9 @@ def _same_block(a: BlockNode, b: BlockNode) -> bool:
 def _realise(
     prepared: Prepared, services: DeviceServices, plan: Plan, profiling: ProfilingLevel, current: Current | None
 ) -> None:
-    """Build a plan, or find out how the current graph becomes what it says; nothing stays claimed when that fails."""
+    """Build a plan, or find how to adjust the current graph to it; nothing stays claimed when that fails."""
     require_sound(plan)
-    image_of = cache(services.modules.image)  # which looks for the kernel's file
+    image_of = cache(services.modules.image)  # the search for a kernel's file takes long
     running = current.compiled if current is not None else None
     changes = difference(running.plan, plan) if running is not None else None
     only = changes.renewed if changes is not None else None
@@ -178,12 +177,12 @@ def _realise(
 
 
 def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
-    """Find out what the swap and the frames after it need to know of the new graph."""
+    """Compute everything about the new graph that the swap and the frames after it need."""
     plan, compiled, memory = prepared.plan, prepared.compiled, prepared.memory
     assert plan is not None and memory is not None
     if compiled is not None:
         kernels = compiled.kernels
-        _ = compiled.is_still, compiled.uses_frame  # which are found once
+        _ = compiled.is_still, compiled.uses_frame  # computed once, here
         compiled.upload(services.side)
         services.side.synchronize()
     else:
@@ -197,16 +196,16 @@ def _look_ahead(prepared: Prepared, services: DeviceServices) -> None:
 
 
 def _adjusted_kernels(adjustment: Adjustment) -> list[KernelNode]:
-    """Return the kernel nodes as they are going to be."""
+    """Return the kernel nodes as they will be."""
     configs = {change.node.operation: change.config for change in adjustment.changes}
     kernels = adjustment.running.kernels
     return [replace(n, config=configs[n.operation]) if n.operation in configs else n for n in kernels]
 
 
 def spans(plan: Plan, profiling: ProfilingLevel) -> dict[int, str]:
-    """Return which operations are timed, by index, with the label that each span gets at this level.
+    """Return the operations that are timed at a level, by index, with the label of each span.
 
-    What is inside a region is timed with the region, since CUDA records no events there.
+    A region is timed as a whole, since CUDA records no events inside it.
     """
     labels: dict[int, str] = {}
     for index, operation in enumerate(plan.operations):

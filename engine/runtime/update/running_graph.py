@@ -1,7 +1,6 @@
-"""The running graph with its memory, and how it becomes another between two frames.
+"""The running graph with its memory, and how it is replaced or adjusted between two frames.
 
-What happens here holds up a frame. So it is only what must happen then: everything else was prepared before, and what
-is used no more is given back afterwards, by the worker.
+All of this holds up a frame. So everything else is prepared before, and the worker releases what was replaced.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from engine.runtime.update.prepare import Prepared
 
 @dataclass(frozen=True)
 class Retired:
-    """What an update has put out of use: a graph, memory, and the kernel files that were replaced."""
+    """What an update has replaced: a graph, memory, and old versions of kernel files."""
 
     services: DeviceServices
     graph: CompiledGraph | None = None
     memory: GraphMemory | None = None
 
     def release(self) -> None:
-        """Give it back; DeviceError when the device fails."""
+        """Release it; DeviceError when the device fails."""
         self.services.device.activate()
         if self.graph is not None:
             self.graph.destroy()
@@ -41,13 +40,13 @@ class Retired:
 
 @dataclass(frozen=True)
 class Refreshed:
-    """What became of a graph whose nodes stay: contents or arrays that were replaced, and what else is to be done."""
+    """The result of `refresh`: whether contents or arrays were replaced, and what is left to do."""
 
     changed: bool
-    #: Numbers that the graph has to be told, by (node, name).
+    #: Parameter values to write into the graph, by (node, name).
     values: dict[tuple[str, str], object]
     problems: list[Diagnostic]
-    #: Why a rebuild is needed all the same.
+    #: Why a rebuild is needed nevertheless.
     rebuild: str = ""
 
 
@@ -63,7 +62,7 @@ class RunningGraph:
         self.memory: GraphMemory | None = None
 
     def replace(self, prepared: Prepared) -> Retired:
-        """Run the graph that was prepared from now on, which goes on where the old one stopped."""
+        """Run the prepared graph from now on; it continues where the old one stopped."""
         assert prepared.compiled is not None and prepared.memory is not None
         old, old_memory = self.compiled, self.memory
         self.compiled, self.memory = prepared.compiled, prepared.memory
@@ -76,9 +75,9 @@ class RunningGraph:
         return Retired(self._services, old, old_memory)
 
     def adjust(self, prepared: Prepared) -> tuple[Retired, dict[tuple[str, str], object]]:
-        """Change launches and addresses in place; DeviceError when the device refuses, and then nothing has changed.
+        """Change launches and addresses in place; when the device refuses, raise DeviceError and change nothing.
 
-        Returns, beside what is out of use, the numbers that the graph has to be told, by (node, name).
+        Return what was replaced, and the parameter values to write into the graph, by (node, name).
         """
         assert self.memory is not None
         assert prepared.adjustment is not None and prepared.memory is not None
@@ -90,7 +89,7 @@ class RunningGraph:
         return Retired(self._services, memory=old_memory), given
 
     def refresh(self, plan: Plan) -> Refreshed:
-        """Follow a plan of the same graph: upload contents anew, use other arrays of the user's own."""
+        """Follow a plan of the same graph: upload new contents, use other external arrays."""
         assert self.compiled is not None and self.memory is not None
         before = self.compiled.plan
         old = before.description.by_id
@@ -113,7 +112,7 @@ class RunningGraph:
                     except GraphValidationError as problem:
                         problems += problem.errors
         given = self._given(plan)
-        # Nothing may hold on to arrays that are used no more.
+        # The old plan would keep arrays alive that are not used any more.
         self.compiled.plan = replace(
             before, description=plan.description, inlined=plan.inlined, checked=plan.checked, buffers=plan.buffers
         )
@@ -126,18 +125,18 @@ class RunningGraph:
         return Retired(self._services)
 
     def give_up(self) -> Retired:
-        """Run nothing any more."""
+        """Run nothing from now on."""
         old, self.compiled = self.compiled, None
         memory, self.memory = self.memory, None
         return Retired(self._services, old, memory)
 
     def _given(self, plan: Plan) -> dict[tuple[str, str], object]:
-        """Return the numbers that the graph has to be told to follow a plan, as they are now, by (node, name)."""
+        """Return the present parameter values to write into the graph so that it follows a plan, by (node, name)."""
         assert self.compiled is not None
         return changed_values(self.compiled.plan.inlined, plan.inlined, self._values)
 
     def _rebind(self, plan: Plan, owner: PortRef) -> bool:
-        """Let a buffer be the array that its block names now; False when only a rebuild does that.
+        """Bind a buffer to the array that its block names now; False when that takes a rebuild.
 
         GraphValidationError when the array can't be used.
         """
@@ -146,7 +145,7 @@ class RunningGraph:
         try:
             is_bound = self.compiled.rebind(owner, memory)
         except DeviceError:
-            self.compiled.rebind(owner, self.memory.by_owner[owner])  # whatever part of it was taken is taken back
+            self.compiled.rebind(owner, self.memory.by_owner[owner])  # undoes a partial rebind
             is_bound = False
         if is_bound:
             self.memory.exchange(owner, memory)

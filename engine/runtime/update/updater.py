@@ -1,7 +1,7 @@
-"""Updates: brings the running graph to what the patch says, at the least level that is correct.
+"""The updater: brings the running graph to what the patch says, at the least level that is correct.
 
-Slow work is a job of the worker beside the running graph. While it is under way, live parameters still reach the
-running graph; every other change waits until the job is done.
+Slow work is a job for the worker. While a job is under way, live parameters still reach the running graph; every other
+change waits until the job is done.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from engine.runtime.update.prepare import Current, Prepared, prepare
 from engine.runtime.update.running_graph import RunningGraph
 from engine.runtime.update.worker import Applied, Finish, Job, Worker
 
-#: An estimate follows the last updates: the patch grows, and the first build compiles what later ones need not.
+#: How many updates an estimate takes into account: the patch grows, and the first build compiles more than later ones.
 _REMEMBERED = 9
 _NOTHING: Applied = UpdateLevel.NONE, None
 
 
 class Updater:
-    """The running graph, what is wrong with the patch, and how one becomes the other. One thread calls it."""
+    """Owns the running graph and the worker. It belongs to the engine's thread."""
 
     def __init__(self, context: CudaContext, profiling: ProfilingLevel) -> None:
         self.context = context
@@ -48,12 +48,12 @@ class Updater:
         self._costs: dict[UpdateLevel, deque[int]] = {}
         #: What every output port of the running graph holds, by "node.port".
         self.buffers: dict[str, BufferReport] = {}
-        #: What the running graph has of each node.
+        #: Which nodes run in the graph, and with how many kernels.
         self.facts = GraphFacts()
-        #: What any thread may know of the running graph: another object after each update.
+        #: What other threads may know of the running graph; a new object after each update.
         self.published = Published()
         self._rebuild = False
-        self._blocked = False  # the graph runs on as it is, because of a mistake
+        self._blocked = False  # the patch has an error, and the graph runs on as it is
         self._worker = Worker(context.services.modules)
         self._deferred: deque[tuple[Change, UpdateSource]] = deque()
         self._waiting: set[str] = set()  # the nodes that deferred changes concern
@@ -76,24 +76,24 @@ class Updater:
 
     @property
     def pending(self) -> bool:
-        """True while something has changed that no frame has followed yet."""
+        """True while a change waits for an update, or a job is under way."""
         context, dirty = self.context, self.context.dirty
         return bool(dirty.structure or context.parameters.changed or dirty.kernel_files or self._worker.is_busy)
 
     def set_profiling(self, profiling: ProfilingLevel) -> None:
-        """Measure at another level from the next rebuild on, which this asks for."""
+        """Measure at another level, which takes a rebuild."""
         if profiling is not self.profiling:
             self.profiling = profiling
             self.rebuild(f"profiling {profiling.name.lower()}")
 
     def rebuild(self, cause: str, source: UpdateSource = "engine") -> None:
-        """Build anew although the patch's structure is as it was."""
+        """Ask for a rebuild although the structure of the patch is the same."""
         self._rebuild = True
-        self.context.parameters.forget_learned()  # another value may be what the build has to be tried again with
+        self.context.parameters.forget_learned()  # the next value of any parameter may make the build succeed
         self.context.dirty.mark_structure(cause, source)
 
     def apply(self, change: Change, source: UpdateSource = "edit") -> None:
-        """Follow a change of the patch, now or when the job that is under way is done."""
+        """Follow a change of the patch, now or when the present job is done."""
         if isinstance(change, BlockTypesChanged):
             source = "block file"
         if self.preparing and not self._is_immediate(change):
@@ -105,9 +105,9 @@ class Updater:
             self.context.parameters.forget_learned()
 
     def run(self, frame: int, *, wait: bool) -> UpdateLevel:
-        """Bring the graph up to date, as far as that is possible without waiting, or wholly with `wait`.
+        """Bring the graph up to date, completely with `wait`, else as far as possible without waiting for a job.
 
-        Returns the highest level applied; each update above HOT leaves a record.
+        Return the highest level applied; each update above HOT leaves a record.
         """
         level = UpdateLevel.NONE
         while True:
@@ -117,15 +117,15 @@ class Updater:
                 level = max(level, self._finish(frame, wait))
                 continue
             level = max(level, self._update_parameters())
-            if not (wait and self.context.dirty.structure):  # a value that was refused makes it dirty again
+            if not (wait and self.context.dirty.structure):  # a refused value makes it dirty again
                 return level
 
     def catch_up(self, frame: int) -> UpdateLevel:
-        """Wait for the job under way, and follow the changes that waited for it; return the level that it applied."""
+        """Finish the job under way and follow the changes that waited for it; return the level that it applied."""
         return self._finish(frame, wait=True)
 
     def write_parameters(self) -> UpdateLevel:
-        """Tell the device of the live parameters that were written, which is all that most edits need."""
+        """Pass the live parameters that were written on to the device: all that most edits need."""
         compiled, parameters = self._running.compiled, self.context.parameters
         parameters.is_written = False
         count = compiled.live.refresh() if compiled is not None else 0
@@ -141,7 +141,7 @@ class Updater:
 
     def close(self) -> None:
         """Wait for the job under way and give the graph back."""
-        with ExitStack() as closing:  # the last first, and each whatever the others say
+        with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
             closing.callback(lambda: self._running.give_up().release())
             closing.callback(self._worker.close)
             if self.preparing:
@@ -221,7 +221,7 @@ class Updater:
         if prepared.same_graph is not None:
             return self._refresh(prepared)
         if prepared.compiled is None and prepared.adjustment is None:
-            self._rebuild |= rebuild or prepared.refused  # still to be done, once the patch can run
+            self._rebuild |= rebuild or prepared.refused  # the next update tries again
             return _NOTHING
         if prepared.compiled is not None:
             level, retired = UpdateLevel.COLD, self._running.replace(prepared)
@@ -229,13 +229,13 @@ class Updater:
         else:
             try:
                 level, (retired, given) = UpdateLevel.WARM, self._running.adjust(prepared)
-            except DeviceError:  # a device that can't be used any more refuses the rebuild as well
+            except DeviceError:  # a device that has failed will refuse the rebuild too
                 prepared.abandon(self.context.services)
                 self.rebuild(f"{cause}, which the device does not take in place")
                 return _NOTHING
             self._set_parameters(given)
         found.launches, self.buffers = prepared.launch_warnings, prepared.buffers
-        self.facts = prepared.facts or self.facts  # which a graph keeps that was changed in place
+        self.facts = prepared.facts or self.facts  # None for a graph that was changed in place
         return level, retired
 
     def _refresh(self, prepared: Prepared) -> Applied:
@@ -243,7 +243,7 @@ class Updater:
         done = self._running.refresh(prepared.same_graph)
         if done.problems:
             self.found.blocks = [*self.found.blocks, *done.problems]
-            self._rebuild = True  # still to be done, once there is another array
+            self._rebuild = True  # once there is another array
         if done.rebuild:
             self.rebuild(done.rebuild)
         level = self._set_parameters(done.values)
@@ -252,7 +252,7 @@ class Updater:
     def _swap_code(self, prepared: PreparedCode, cause: str) -> Applied:
         self.found.stale = prepared.stale
         if self.found.blocks:
-            self.context.dirty.mark_structure(cause, "kernel file")  # a block that was left out may be ready now
+            self.context.dirty.mark_structure(cause, "kernel file")  # a block that was left out may run now
         if prepared.rebuild:
             self.rebuild(f"{cause} {prepared.rebuild}", "kernel file")
         if not prepared.kernels:
@@ -271,14 +271,14 @@ class Updater:
         if self.preparing:
             self._changed_since_job |= changed
         if changed and self._rebuild and not self.preparing and self._may_mend(changed):
-            self.context.dirty.mark_structure("another value")  # it may be the one that kept the graph from being built
+            self.context.dirty.mark_structure("another value")  # the old one may have kept the graph from being built
         level = self._set_parameters(changed)
         if self.compiled is not None and not self.preparing and not self._rebuild:
             parameters.learn(changed, self.compiled)
         return level
 
     def _may_mend(self, changed: Iterable[Place]) -> bool:
-        """True unless all of these are driven, as in every frame, and belong to blocks that nothing is wrong with."""
+        """True when a value was edited, or is driven at a block with an error: driven values change in every frame."""
         wrong = {owner(item.node) for item in self.found.blocks if item.node}
         return any(node in wrong or not self.context.parameters.is_driven(node, name) for node, name in changed)
 

@@ -1,4 +1,4 @@
-"""The worker: one thread beside the frames, for what prepares updates and for what they put out of use."""
+"""The worker: a thread that prepares updates beside the frames, and releases what they have replaced."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from engine.runtime.model.dirty_tracker import Cause
 from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.update.running_graph import Retired
 
-#: What an update has applied, and what it has put out of use.
+#: What an update has applied and replaced.
 Applied = tuple[UpdateLevel, Retired | None]
-#: What a job leaves to be done on the engine's thread, between two frames.
+#: The rest of a job, for the engine's thread to do between two frames.
 Finish = Callable[[], Applied]
-#: What the worker does: beside the frames, without touching what runs.
+#: What the worker does beside the frames. It must not touch what runs.
 Job = Callable[[], Finish]
 
 
 @dataclass(frozen=True)
 class Done:
-    """A job's result, why and when it began, how long the worker took, and all files that kernels depend on then."""
+    """A job's result, why and when it began, how long the worker took, and the files that kernels then depend on."""
 
     finish: Finish
     cause: Cause
@@ -43,16 +43,16 @@ class Worker:
 
     @property
     def is_busy(self) -> bool:
-        """True while a job is under way, or its result was not taken yet."""
+        """True from `begin` to `take`."""
         return self._job is not None
 
     @property
     def is_done(self) -> bool:
-        """True when there is a result to be taken."""
+        """True when there is a result to take."""
         return self._job is not None and self._job.done()
 
     def begin(self, cause: Cause, job: Job, *, wait: bool) -> None:
-        """Begin a job, which must not touch what runs; with `wait`, return when it is done."""
+        """Begin a job; with `wait`, return when it is done."""
         start_ns, modules = time.perf_counter_ns(), self._modules
 
         def timed() -> Done:
@@ -62,24 +62,24 @@ class Worker:
 
         self._job = self._thread.submit(timed)
         if wait:
-            self._job.exception()  # `take` raises what it raised
+            self._job.exception()  # which `take` raises
 
     def take(self) -> Done:
-        """Return the result of the job, waiting for it; raises what it raised."""
+        """Wait for the job and return its result, or raise what it raised."""
         assert self._job is not None
         job, self._job = self._job, None
         return job.result()
 
     def retire(self, retired: Retired | None, *, wait: bool) -> None:
-        """Give back what is used no more, if anything, beside the frames, or now with `wait`."""
+        """Release what was replaced, if anything: beside the frames, or now with `wait`."""
         before, self._retiring = self._retiring, None
         if before is not None:
-            before.result()  # it came before the job that is done; raises what it raised
+            before.result()  # done, since a later job is; raises what it raised
         if retired is not None and wait:
             retired.release()
         elif retired is not None:
             self._retiring = self._thread.submit(retired.release)
 
     def close(self) -> None:
-        """Wait for everything and end the thread."""
+        """Wait for all work and end the thread."""
         self._thread.shutdown()
