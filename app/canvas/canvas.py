@@ -11,18 +11,18 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.canvas.block_search import BlockSearch, Goal
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.gestures.slider_drag import SliderMove
-from app.canvas.graph_view import GraphView, Hit
+from app.canvas.graph_view import GraphView
 from app.canvas.items.scene import GraphScene
 from app.canvas.mirror import Mirror
 from app.canvas.notice import Notice
-from app.canvas.report_display import ReportDisplay, VisiblePart
+from app.canvas.report_display import ReportDisplay
 from app.canvas.selection_edits import SelectionEdits
 from app.edits import nodes as node_edits
 from app.edits import regions
 from app.edits.regions import NodeDrop
 from app.qt.safe_overrides import safe_overrides
 from app.view_models.connection_preview import Costing
-from app.view_models.tooltips import connection_tooltip, node_tooltip, port_tooltip
+from app.view_models.tooltips import Hit, tooltip
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
@@ -56,7 +56,7 @@ class Canvas(QWidget):
         self._view.setAccessibleName("Patch")
         self.edits = SelectionEdits(self._scene, self._view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
-        self._display = ReportDisplay(self._scene, self._visible_part, self)
+        self._display = ReportDisplay(self._scene, self._view)
         self._nudges = 0
         self._notice = Notice(self)
         self._search = BlockSearch(self)
@@ -170,9 +170,6 @@ class Canvas(QWidget):
                 kind = "canvas"
         self.menu_requested.emit(kind, position)
 
-    def _visible_part(self) -> VisiblePart:
-        return VisiblePart(self._view.seen(), self._view.zoom, self._view.paint_s)
-
     def _move(self, drop: NodeDrop) -> None:
         assert self._patch is not None
         try:
@@ -244,16 +241,7 @@ class Canvas(QWidget):
     # Events
 
     def _tooltip(self, hit: Hit) -> str:
-        if self._patch is None:
-            return ""
-        report = self._display.report
-        match hit:
-            case PortRef():
-                return port_tooltip(self._patch, hit, report)
-            case Connection():
-                return connection_tooltip(self._patch, hit, report)
-            case _:
-                return node_tooltip(self._patch, hit, report)
+        return tooltip(self._patch, hit, self._display.report) if self._patch is not None else ""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Edit by keyboard; shortcuts of the window come before these."""

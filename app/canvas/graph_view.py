@@ -31,11 +31,9 @@ from app.canvas.items.scene import GraphScene
 from app.edits.regions import NodeDrop
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
+from app.view_models.tooltips import Hit
 from app.widgets.tooltip import as_html
-from engine.patch.changes import Connection, PortRef
-
-#: What is under the pointer: a port, a connection, or a node's id.
-Hit = PortRef | Connection | str
+from engine.patch.changes import Connection
 
 
 @safe_overrides

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from PySide6.QtCore import QObject, QRectF
+from PySide6.QtCore import QObject
 
 from app.canvas.drawing.node_painter import NEAR
+from app.canvas.graph_view import GraphView
 from app.canvas.items.scene import GraphScene
 from app.qt.throttle import Throttle
 from app.view_models.tooltips import time_text
@@ -19,22 +17,13 @@ _VALUE_SHARE = 0.1  # of the UI's time may go into painting values, down to the 
 _SLOWEST_VALUES_MS = 500
 
 
-@dataclass(frozen=True)
-class VisiblePart:
-    """The part of the scene in view, the zoom, and how long the view took to paint last, in seconds."""
-
-    area: QRectF
-    zoom: float
-    paint_s: float
-
-
 class ReportDisplay(QObject):
-    """Takes every report and keeps the newest as `report`; `visible_part` returns what can be seen of the scene."""
+    """Takes every report and keeps the newest as `report`."""
 
-    def __init__(self, scene: GraphScene, visible_part: Callable[[], VisiblePart], parent: QObject) -> None:
-        super().__init__(parent)
+    def __init__(self, scene: GraphScene, view: GraphView) -> None:
+        super().__init__(view)
         self._scene = scene
-        self._visible_part = visible_part
+        self._view = view
         self.report: FrameReport | None = None
         self._badges = Throttle(self._show_badges, _BADGE_INTERVAL_MS, self)
         self._values = Throttle(self._show_values, _VALUE_INTERVAL_MS, self)
@@ -63,7 +52,7 @@ class ReportDisplay(QObject):
 
     def _show_badges(self) -> None:
         assert self.report is not None
-        seen = self._visible_part().zoom >= NEAR
+        seen = self._view.zoom >= NEAR
         for node_id, view in self._scene.nodes.items():
             found = self.report.nodes.get(node_id)
             badge = time_text(found.time_ns) if found and found.time_ns is not None else ""
@@ -75,9 +64,8 @@ class ReportDisplay(QObject):
         assert self.report is not None
         self._scene.values.clear()
         self._scene.values.update(self.report.values)
-        visible = self._visible_part()
-        due_ms = round(visible.paint_s * 1000 / _VALUE_SHARE)
+        due_ms = round(self._view.paint_s * 1000 / _VALUE_SHARE)
         self._values.slow_to(min(max(due_ms, _VALUE_INTERVAL_MS), _SLOWEST_VALUES_MS))
-        if visible.zoom >= NEAR and self._scene.values:
-            for view in self._scene.live_nodes(visible.area):
+        if self._view.zoom >= NEAR and self._scene.values:
+            for view in self._scene.live_nodes(self._view.seen()):
                 view.refresh_values()

@@ -16,6 +16,9 @@ from engine.patch.document import Patch
 from engine.patch.regions import branch_of, region_of
 from engine.protocol.messages import BufferReport, FrameReport, NodeState
 
+#: What is under the pointer: a port, a connection, or a node's id.
+Hit = PortRef | Connection | str
+
 
 def output_lines(spec: ValueSpec, ref: PortRef, report: FrameReport | None) -> list[str]:
     """Return a value output's name, type and help, and its last value."""
@@ -75,6 +78,17 @@ _STATES = {
     NodeState.ERROR: "error",
     NodeState.IDLE: "idle",
 }
+
+
+def tooltip(patch: Patch, hit: Hit, report: FrameReport | None) -> str:
+    """Return what is said of a port, a connection or a node; the first line is its title."""
+    match hit:
+        case PortRef():
+            return port_tooltip(patch, hit, report)
+        case Connection():
+            return connection_tooltip(patch, hit, report)
+        case _:
+            return node_tooltip(patch, hit, report)
 
 
 def node_tooltip(patch: Patch, node_id: str, report: FrameReport | None) -> str:
