@@ -102,7 +102,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
                 f"wrap_{kind}",
                 text,
                 partial(canvas.edits.wrap, f"control.{kind}"),
-                help=f"Put the blocks into a new {kind_name}",
+                help=f"Put the selected blocks into a new {kind_name}",
             )
             for kind, (text, kind_name) in _WRAPS.items()
         ),
@@ -117,7 +117,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
         Command("play", "&Play or pause", lambda: session.set_running(not session.running), "pause", ("Space",)),
         Command("step", "&Step one frame", session.step, "step", (".",), "Pause, and run one frame"),
         Command(
-            "reset", "&Reset state", lambda: session.post(Reset()), "to_start", ("Ctrl+R",), "Begin again at frame 0"
+            "reset", "&Reset state", lambda: session.post(Reset()), "to_start", ("Ctrl+R",), "Start again at frame 0"
         ),
         Command(
             "save_outputs",
@@ -127,7 +127,7 @@ def make_commands(window: CommandWindow) -> list[Command]:
             ("Ctrl+E",),
             "Write the files of all save blocks",
         ),
-        Command("restart_engine", "Restart &engine", session.restart_engine, help="After the device failed"),
+        Command("restart_engine", "Restart &engine", session.restart_engine, help="After a device failure"),
         Command(
             "open_kernel",
             "Open &kernel source",

@@ -288,7 +288,7 @@ class Updates(EmptyState):
     def _make_level(self, level: UpdateLevel) -> QToolButton:
         button = QToolButton(checkable=True, checked=True, autoRaise=True)
         button.setObjectName("levelFilter")
-        button.setToolTip(f"{LEVELS[level][1]}.\nClick to hide or show them")
+        button.setToolTip(f"{LEVELS[level][1]}.\nClick to hide or show these updates")
         button.setAccessibleName(f"Show {LEVELS[level][0]} updates")
         button.toggled.connect(self._choose_levels)
         return button

@@ -81,7 +81,7 @@ class FileCommands(QObject):
         folder = folder_beside(path.resolve().parent) if path is not None else None
         if folder is None or not python_files(folder):
             where = path.resolve().parent / FOLDER_NAME if path is not None else "the folder blocks beside it"
-            self.noted.emit(f"No blocks lie beside this patch: save it, and put block files into {where}")
+            self.noted.emit(f"There are no blocks beside this patch; save it, and put block files into {where}")
             return
         is_trusted = self._ask_to_trust(folder)
         self._session.use_blocks(folder if is_trusted else None)

@@ -64,10 +64,10 @@ class ParameterDrives(QObject):
             return
         source = next(iter(known))
         if len(known) > 1 or None in sources:
-            row.show_driven("various", "The selected blocks are driven by different values", None)
+            row.show_driven("various", "Different values drive the selected blocks", None)
             return
         stored = value_text(patch.value(self._nodes[0], name))
-        tooltip = f"Driven by {source}: click to go there.\nDisconnected, it is {stored} again."
+        tooltip = f"Driven by {source}: click to go there.\nWithout the connection it is {stored}."
         live = LiveValue(f"{self._nodes[0]}.{name}", row.editor.spec.type)
         row.show_driven(drive.source_title(patch, source), tooltip, live)
         row.driven.show_values(self._values)

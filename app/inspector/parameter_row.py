@@ -35,7 +35,7 @@ class DrivenView(QWidget):
         self.value = QLabel()
         self.value.setObjectName("drivenValue")
         self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.value.setToolTip("The value at present; disconnect to set it by hand")
+        self.value.setToolTip("The current value; disconnect to set it by hand")
         self.value.setMinimumWidth(76)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

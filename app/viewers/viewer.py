@@ -75,7 +75,7 @@ class PictureSaver(QObject):
     def _give_up(self) -> None:
         self._want_whole(False)
         self._name = ""
-        self.failed.emit("picture must come from the engine in full size, got none; see whether the engine runs")
+        self.failed.emit("picture must come from the engine in full size, got none; check that the engine is running")
 
 
 _REFRESH_S = 0.25  # a person can't read figures that change faster

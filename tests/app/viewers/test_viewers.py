@@ -239,7 +239,7 @@ def test_saving_says_when_it_cannot_be_done(
     viewer._saver._patience.setInterval(10)
     with qtbot.waitSignal(viewer.failed) as failed:
         viewer.save_picture()
-    assert failed.args == ["picture must come from the engine in full size, got none; see whether the engine runs"]
+    assert failed.args == ["picture must come from the engine in full size, got none; check that the engine is running"]
     assert viewer.viewing == usual
     monkeypatch.setattr(QFileDialog, "getSaveFileName", choosing(tmp_path / "no folder" / "picture.png"))
     viewer.show_preview(Preview("v", 2, gradient(5, 5)))
