@@ -9,12 +9,8 @@ from engine.device.host.translate.accesses import stop_check
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
-from engine.device.host.translate.opcodes.table import OPCODES
-from engine.diagnostics import KernelError
+from engine.device.host.translate.opcodes.table import emit
 from engine.ptx.tree import Guard, Instruction, Symbol
-
-#: What reading operands or types raises where they are missing, too many or of another kind.
-_MISSHAPEN = (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
 class SuspensionWriter(Protocol):
@@ -95,29 +91,19 @@ def _instruction(body: Body, flow: ControlFlow, block: BasicBlock, instruction: 
         else:
             code.branch(condition(body, instruction.guard, instruction.line), wanted, label(block.index + 1))
         return
-    emit = OPCODES.get(opcode)
-    if emit is None and opcode != "brx":
-        raise KernelError(
-            f"PTX line {instruction.line}: {instruction.text} is not an instruction that the host device runs; "
-            "use plain CUDA C++ arithmetic, memory, atomic, barrier and shuffle operations instead",
-            line=instruction.line,
-        )
     after = ""
     if instruction.guard is not None:
         inside, after = code.name("do"), code.name("skip")
         code.branch(condition(body, instruction.guard, instruction.line), inside, after)
         code.label(inside)
-    if emit is None:
+    if opcode == "brx":
         stop_check(body, instruction.line)
-        labels = body.targets[instruction.operands[1].name]  # type: ignore[union-attr]  # flow has read it as a symbol
+        labels = body.targets[instruction.operands[1].name]  # type: ignore[union-attr]  # control_flow has read a symbol
         index = body.read(instruction.operands[0], "u32", instruction.line)
         names = [label(flow.labels[name]) for name in labels]
         cases = " ".join(f"i32 {value}, label %{name}" for value, name in enumerate(names))
         code.end(f"switch i32 {index}, label %{body.exit_label} [{cases}]")
     else:
-        try:
-            emit(body, instruction)
-        except _MISSHAPEN as reason:
-            raise unsupported(instruction, "use a form that the host device knows") from reason
+        emit(body, instruction)
     if after:
         code.label(after)

@@ -1,12 +1,18 @@
 """The errors of whoever wrote the PTX: each names the line and the remedy.
 
-What else is raised while PTX is translated, an AssertionError say, is a bug of the translator.
+What else is raised while PTX is translated, an AssertionError for example, is a bug of the translator.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from engine.diagnostics import KernelError
 from engine.ptx.tree import Instruction
+
+#: What unpacking an instruction's operands or types raises where they are missing, too many or of another kind.
+_MALFORMED = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
 def error_at(line: int, text: str) -> KernelError:
@@ -17,3 +23,12 @@ def error_at(line: int, text: str) -> KernelError:
 def unsupported(instruction: Instruction, instead: str) -> KernelError:
     """Return the error for a form of an instruction that the host does not run, with what to use instead."""
     return error_at(instruction.line, f"{instruction.text} must not be used on the host device; {instead}")
+
+
+@contextmanager
+def reading(instruction: Instruction) -> Iterator[None]:
+    """Blame the instruction when its operands or types are not those that are read inside."""
+    try:
+        yield
+    except _MALFORMED as reason:
+        raise unsupported(instruction, "use a form that the host device knows") from reason

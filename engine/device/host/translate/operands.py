@@ -256,7 +256,7 @@ def _copies(function: Function) -> dict[str, str]:
     written = writes(function)
     copies: dict[str, str] = {}
     for instruction in function.instructions:
-        if instruction.opcode == "mov" and instruction.guard is None:
+        if instruction.opcode == "mov" and instruction.guard is None and len(instruction.operands) == 2:
             target, source = instruction.operands
             if isinstance(target, Register) and isinstance(source, Register) and source.name.startswith("%"):
                 copies[target.name] = source.name

@@ -15,6 +15,7 @@ import pytest
 
 from engine.device.host.modules import native
 from engine.device.host.translate.module import translate_module
+from engine.device.host.translate.opcodes.table import OPCODES
 from engine.diagnostics import KernelError
 from engine.ptx import parse
 
@@ -131,3 +132,38 @@ def test_special_registers_of_other_shapes_load():
     forms = ["mov.pred %p0, %is_explicit_cluster;", "mov.v4.u32 {%r0, %r1, %r2, %r3}, %tid;", "mov.u16 %h0, %tid.x;"]
     forms += ["mov.v4.u32 {%r0, _, _, %r3}, %nctaid;", "cvt.u32.u16 %r0, %ctaid.x;", "mov.u32 %r0, %gridid;"]
     native.verified(_translate(forms))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "ld.const.u8 %h0;",
+        "mov.b32 ;",
+        "mbarrier %r0, %x0;",
+        "st.shared.volatile.u32 %x1, %r0;",
+        "ld.volatile.shared.u32 %r0, %r1;",
+        "cp.async.ca.shared.global [sh], [gv];",
+        "shfl.sync.b32 %r0, %r1;",
+        "mma.sync.aligned %r0, %r1, %r2, %r3;",
+        "add.s32 %r0, %r1;",
+        "add %r0, %r1, %r2;",
+        "fma.rn.f32 [%x0], %r1, %r2, %r3;",
+    ],
+)
+def test_operands_that_are_missing_or_of_another_kind_are_refused(form):
+    """The message has the line and the opcode, whichever part of the translator finds it."""
+    with pytest.raises(KernelError) as caught:
+        _translate([form])
+    assert caught.value.line == _LINE
+    assert form.split()[0].rstrip(";") in str(caught.value) or "destination must be a register" in str(caught.value)
+
+
+def test_a_broken_assertion_is_not_blamed_on_the_kernel(monkeypatch):
+    """What an emitter asserts is its own affair: the error stays what it is."""
+
+    def broken(_body, _instruction):
+        raise AssertionError("two and two")
+
+    monkeypatch.setitem(OPCODES, "add", broken)
+    with pytest.raises(AssertionError, match="two and two"):
+        _translate(["add.s32 %r0, %r1, %r2;"])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.device.host.translate.abi import COUNT, MEMBERS, NUMBER
 from engine.device.host.translate.analysis import matrix_fragments
-from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate.errors import reading, unsupported
 from engine.device.host.translate.runtime.matrix_collectives import permute, product
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
@@ -77,7 +77,8 @@ def is_suspension_point(instruction: Instruction) -> bool:
 
 def suspension_point(instruction: Instruction) -> SuspensionPoint:
     """Return what a waiting instruction exchanges; KernelError for forms that the host does not run."""
-    return _POINTS[instruction.opcode](instruction)
+    with reading(instruction):
+        return _POINTS[instruction.opcode](instruction)
 
 
 def _wl(instruction: Instruction) -> SuspensionPoint:

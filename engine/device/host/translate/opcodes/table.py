@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import error_at, reading
 from engine.ptx.tree import Instruction
 
 Emit = Callable[[Body, Instruction], None]
@@ -21,3 +22,16 @@ def opcode(*names: str) -> Callable[[Emit], Emit]:
         return emit
 
     return enter
+
+
+def emit(body: Body, instruction: Instruction) -> None:
+    """Write an instruction, whose guard has been written already."""
+    function = OPCODES.get(instruction.opcode)
+    if function is None:
+        raise error_at(
+            instruction.line,
+            f"{instruction.text} is not an instruction that the host device runs; "
+            "use plain CUDA C++ arithmetic, memory, atomic, barrier and shuffle operations instead",
+        )
+    with reading(instruction):
+        function(body, instruction)

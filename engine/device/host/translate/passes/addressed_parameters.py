@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.device.host.translate import abi
+from engine.device.host.translate.errors import error_at
 from engine.ptx.tree import Address, Function, Instruction, Label, Register, Statement, Symbol, Variable
 
 _TAKERS = ("mov", "cvta")
@@ -24,6 +26,13 @@ def with_own_parameters(function: Function) -> Function:
     }
     if not taken or function.is_entry:
         return function
+    size_bytes = sum(variable.size_bytes for variable in taken.values())
+    if size_bytes > abi.MAX_LOCAL_BYTES:
+        raise error_at(
+            function.line,
+            f"parameters of {function.name} whose addresses are taken must have at most {abi.MAX_LOCAL_BYTES} bytes, "
+            f"got {size_bytes}; pass a pointer",
+        )
     own = tuple(replace(variable, name=_own(name), space="local") for name, variable in taken.items())
     registers = dict(function.registers) | {f"{_own('')}{size}": f"b{8 * size}" for size in (1, 2, 4, 8)}
     copies = [step for variable in taken.values() for step in _copy(variable, function.line)]

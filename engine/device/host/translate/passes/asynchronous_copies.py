@@ -141,7 +141,8 @@ def _block(
 
 def _pointer(rewriter: Rewriter, address: Operand) -> tuple[Register, int]:
     """Return a register of its own that holds an address, and the offset to it."""
-    assert isinstance(address, Address)
+    if not isinstance(address, Address):
+        raise TypeError("address expected")
     at = rewriter.register("b64")
     rewriter.emit("mov.b64", at, address.base)
     return at, address.offset

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 
+from engine.device.host.translate.errors import error_at, reading
 from engine.device.host.translate.passes.addressed_parameters import with_own_parameters
 from engine.device.host.translate.passes.spin_loops import racy_functions, with_yields
 from engine.device.host.translate.passes.warp_synchronous import generic_functions, in_lockstep
-from engine.diagnostics import KernelError
 from engine.ptx.tree import (
     Address,
     Function,
@@ -103,15 +103,23 @@ def lowers(*opcodes: str) -> Callable[[Lower], Lower]:
 
 def moved(address: Operand, offset: int) -> Address:
     """Return an address some bytes further on."""
-    assert isinstance(address, Address)
+    if not isinstance(address, Address):
+        raise TypeError("address expected")
     return Address(address.base, address.offset + offset, address.coordinates)
 
 
-# Rewriting of whole functions.
+#: How many operands the analyses read of an instruction, whether they are there or not.
+_LEAST_OPERANDS = {"mov": 2, "ld": 2, "ldu": 2, "st": 2, "atom": 3, "selp": 4}
 
 
 def lowered(functions: Mapping[str, Function]) -> dict[str, Function]:
     """Return functions in which nothing is left that a table of this package rewrites, and spin loops yield."""
+    for item in (item for function in functions.values() for item in function.instructions):
+        if len(item.operands) < _LEAST_OPERANDS.get(item.opcode, 0):
+            raise error_at(
+                item.line,
+                f"{item.text} must have {_LEAST_OPERANDS[item.opcode]} operands or more, got {len(item.operands)}",
+            )
     racy, generic = racy_functions(functions), generic_functions(functions)
     return {name: _lowered(function, racy, generic=name in generic) for name, function in functions.items()}
 
@@ -120,10 +128,10 @@ def _lowered(function: Function, racy: Set[str], *, generic: bool) -> Function:
     if function.body is None:
         return function
     if max(function.directives.get("reqnctapercluster", ()), default=1) > 1:
-        raise KernelError(
-            f"PTX line {function.line}: kernel {function.name} must run in clusters of one thread block on the host "
-            "device; use global memory between thread blocks",
-            line=function.line,
+        raise error_at(
+            function.line,
+            f"kernel {function.name} must run in clusters of one thread block on the host device; "
+            "use global memory between thread blocks",
         )
     function = with_own_parameters(function)
     rewriter = Rewriter(dict(function.registers))
@@ -136,7 +144,8 @@ def _lowered(function: Function, racy: Set[str], *, generic: bool) -> Function:
         after = rewriter.label("after")
         if item.guard is not None:
             rewriter.jump(after, Guard(item.guard.register, not item.guard.negated))
-        lower(rewriter, replace(item, guard=None))
+        with reading(item):
+            lower(rewriter, replace(item, guard=None))
         if item.guard is not None:
             rewriter.place(after)
     rewritten = replace(

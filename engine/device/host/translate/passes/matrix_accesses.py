@@ -78,7 +78,8 @@ def _fragment(rewriter: Rewriter, instruction: Instruction, *, stores: bool) -> 
         raise unsupported(instruction, "use f16, bf16, tf32, f32, f64, integer or single-bit elements")
     operands = instruction.operands
     address, held = (operands[0], operands[1]) if stores else (operands[1], operands[0])
-    assert isinstance(address, Address)
+    if not isinstance(address, Address):
+        raise TypeError("address expected")
     registers = registers_of(held)
     found = lines(instruction, role, kind, len(registers))
     is_run = ("col" if role == "b" else "row") in modifiers

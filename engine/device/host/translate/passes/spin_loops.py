@@ -155,7 +155,7 @@ def _is_racy(instruction: Instruction, racy: Set[str]) -> bool:
     if instruction.opcode == "atom":
         return True
     if instruction.opcode == "mbarrier":
-        return instruction.modifiers[0] in ("test_wait", "try_wait")
+        return not {"test_wait", "try_wait"}.isdisjoint(instruction.modifiers)
     if instruction.opcode == "call":
         return any(isinstance(item, Symbol) and item.name in racy for item in instruction.operands[:2])
     return is_ordered(instruction)

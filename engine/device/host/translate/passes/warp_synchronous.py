@@ -69,7 +69,9 @@ def _accesses(function: Function, *, generic: bool) -> dict[int, Access]:
         space = next((word.split("::")[0] for word in item.modifiers if word.split("::")[0] in _SPACES), "")
         if space != "shared" and (space or not generic):
             continue
-        address = next(operand for operand in item.operands if isinstance(operand, Address))
+        address = next((operand for operand in item.operands if isinstance(operand, Address)), None)
+        if address is None:
+            continue
         is_fixed = not isinstance(address.base, Register) or written.get(address.base.name) == 1
         found[id(item)] = (item.opcode, address if is_fixed else id(item))
     return found

@@ -15,7 +15,7 @@ from engine.device.host.translate.analysis.phase_values import Restored
 from engine.device.host.translate.analysis.rematerialise import rematerialisable
 from engine.device.host.translate.analysis.uniformity import Uniform
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.opcodes.table import OPCODES
+from engine.device.host.translate.opcodes.table import emit
 from engine.device.host.translate.operands import width
 from engine.ptx.tree import Function
 
@@ -133,7 +133,7 @@ class Spills:
                 pending += [item for item in used(self._rematerialised[name]) if item in self._rematerialised]
         for name, instruction in self._rematerialised.items():
             if name in needed:
-                OPCODES[instruction.opcode](body, instruction)
+                emit(body, instruction)
 
 
 def element(body: Body, offset: int, kind: str) -> str:
