@@ -104,7 +104,7 @@ class Accesses:
         if space == "param":
             yield self._parameter(instruction, operand, size)
             return
-        address = self._body.address(operand, instruction.line)
+        address = self._body.address(operand)
         if self._is_hoisted(instruction, operand, size, space):
             yield self._hoisted_pointer(operand, address, size, space)
             return
@@ -237,7 +237,7 @@ class Accesses:
                 return body.code.value(f"getelementptr i8, ptr {body.param_pointers[name]}, i64 {offset}")
             if name in body.local:
                 return body.code.value(f"getelementptr i8, ptr %local, i64 {body.local[name] + offset}")
-        address = body.address(operand, instruction.line)
+        address = body.address(operand)
         if not self._is_entry:
             return self._parameter_of_caller(instruction, address, size)
         if self._has_generic_parameters:  # NVRTC, after a compile with -G, writes `ld.param` of what cvta.param gives

@@ -8,7 +8,7 @@ from typing import Protocol
 from engine.device.host.translate.accesses import stop_check
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate.errors import reading, unsupported
 from engine.device.host.translate.opcodes.table import emit
 from engine.ptx.tree import Guard, Instruction, Symbol
 
@@ -58,9 +58,11 @@ def translate(
         body.accesses.block = index
         last = ends is not None and ended(block)
         for instruction in block.instructions[: -1 if last else None]:
-            _instruction(body, flow, block, instruction, return_label)
+            with reading(instruction):
+                _instruction(body, flow, block, instruction, return_label)
         if ends is not None and last:
-            ends.write(block)
+            with reading(block.instructions[-1]):
+                ends.write(block)
         elif not body.code.terminated:
             if index + 1 < len(flow.blocks):
                 body.code.jump(label(index + 1))
@@ -68,9 +70,9 @@ def translate(
                 body.code.jump(return_label)
 
 
-def condition(body: Body, guard: Guard, line: int) -> str:
+def condition(body: Body, guard: Guard) -> str:
     """Return a guard as i1."""
-    value = body.read(guard.register, "pred", line)
+    value = body.read(guard.register, "pred")
     return body.code.value(f"xor i1 {value}, true") if guard.negated else value
 
 
@@ -89,17 +91,17 @@ def _instruction(body: Body, flow: ControlFlow, block: BasicBlock, instruction: 
         if instruction.guard is None:
             code.jump(wanted)
         else:
-            code.branch(condition(body, instruction.guard, instruction.line), wanted, label(block.index + 1))
+            code.branch(condition(body, instruction.guard), wanted, label(block.index + 1))
         return
     after = ""
     if instruction.guard is not None:
         inside, after = code.name("do"), code.name("skip")
-        code.branch(condition(body, instruction.guard, instruction.line), inside, after)
+        code.branch(condition(body, instruction.guard), inside, after)
         code.label(inside)
     if opcode == "brx":
         stop_check(body, instruction.line)
         labels = body.targets[instruction.operands[1].name]  # type: ignore[union-attr]  # control_flow has read a symbol
-        index = body.read(instruction.operands[0], "u32", instruction.line)
+        index = body.read(instruction.operands[0], "u32")
         names = [label(flow.labels[name]) for name in labels]
         cases = " ".join(f"i32 {value}, label %{name}" for value, name in enumerate(names))
         code.end(f"switch i32 {index}, label %{body.exit_label} [{cases}]")

@@ -15,6 +15,10 @@ from engine.ptx.tree import Instruction
 _MALFORMED = (AttributeError, LookupError, StopIteration, TypeError, ValueError)
 
 
+class OperandError(ValueError):
+    """What is wrong with an operand; `reading` adds the line and the instruction."""
+
+
 def error_at(line: int, text: str) -> KernelError:
     """Return the error for a line of PTX."""
     return KernelError(f"PTX line {line}: {text}", line=line)
@@ -30,5 +34,7 @@ def reading(instruction: Instruction) -> Iterator[None]:
     """Blame the instruction when its operands or types are not those that are read inside."""
     try:
         yield
+    except OperandError as reason:
+        raise error_at(instruction.line, f"{instruction.text}: {reason}") from reason
     except _MALFORMED as reason:
         raise unsupported(instruction, "use a form that the host device knows") from reason

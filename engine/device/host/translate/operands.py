@@ -6,7 +6,7 @@ from engine.device.host.translate import abi
 from engine.device.host.translate.analysis import canonical_floats
 from engine.device.host.translate.analysis.control_flow import fact, registers, writes
 from engine.device.host.translate.code import Code, quoted
-from engine.device.host.translate.errors import error_at
+from engine.device.host.translate.errors import OperandError
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.special_registers import SPECIAL, SPECIAL_WIDE
 from engine.device.host.translate.types import bits, float_constant, is_float, llvm_type
@@ -66,12 +66,12 @@ class Operands:
         ptx_type = self.function.registers[name]
         return self._floats.get(name) or llvm_type(ptx_type)
 
-    def register_slot(self, name: str, line: int) -> tuple[str, str]:
+    def register_slot(self, name: str) -> tuple[str, str]:
         """Return a register's stack slot and LLVM type; KernelError for an undeclared name."""
         found = self._registers.get(name)
         if found is None:
             if name not in self.function.registers:
-                raise error_at(line, f"register {name} must be declared or be a supported special register")
+                raise OperandError(f"register {name} must be declared or be a supported special register")
             kind = self.register_type(name)
             found = (self.code.slot(kind, "reg"), kind)
             self._registers[name] = found
@@ -84,45 +84,45 @@ class Operands:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def read(self, operand: Operand, ptx_type: str, line: int = 0) -> str:
+    def read(self, operand: Operand, ptx_type: str) -> str:
         """Return an operand's value in the LLVM type of `ptx_type`, canonicalised."""
         if isinstance(operand, Register):
             if operand.name in self.noncanonical:
-                value = self.read_noncanonical(operand, "f32", line)
+                value = self.read_noncanonical(operand, "f32")
                 value = canonical_floats.canonicalised(self.code, value, flush=self.layout.flushes)
                 return self.convert(value, "float", llvm_type(ptx_type))
-            return self._read_register(operand.name, ptx_type, line)
+            return self._read_register(operand.name, ptx_type)
         if isinstance(operand, Integer):
             return integer_constant(operand.value, ptx_type)
         if isinstance(operand, Float):
-            return self._float(operand, ptx_type, line)
+            return self._float(operand, ptx_type)
         if isinstance(operand, Symbol):
-            return self.convert(self.symbol_address(operand, line), "i64", llvm_type(ptx_type))
+            return self.convert(self.symbol_address(operand), "i64", llvm_type(ptx_type))
         if isinstance(operand, Negated):
-            value = self._read_register(operand.register.name, "pred", line)
+            value = self._read_register(operand.register.name, "pred")
             return self.code.value(f"xor i1 {value}, true")
-        raise error_at(line, f"operand must be a value, got {type(operand).__name__}")
+        raise OperandError(f"operand must be a value, got {type(operand).__name__}")
 
-    def read_noncanonical(self, operand: Operand, ptx_type: str, line: int = 0) -> str:
+    def read_noncanonical(self, operand: Operand, ptx_type: str) -> str:
         """Return the value of an operand of arithmetic, which may be non-canonical."""
         if isinstance(operand, Register) and operand.name in self.noncanonical:
-            return self._read_register(operand.name, ptx_type, line)
-        return self.read(operand, ptx_type, line)
+            return self._read_register(operand.name, ptx_type)
+        return self.read(operand, ptx_type)
 
-    def _float(self, operand: Float, ptx_type: str, line: int) -> str:
+    def _float(self, operand: Float, ptx_type: str) -> str:
         width = bits(ptx_type)
         value = operand.bits
         if width == 32 and operand.width == 64:
             value = abi.narrow(operand.bits)
         elif width != operand.width:
-            raise error_at(line, f"constant must have {width} bits, got {operand.width}")
+            raise OperandError(f"constant must have {width} bits, got {operand.width}")
         return float_constant(value, ptx_type) if is_float(ptx_type) else str(value)
 
-    def _read_register(self, name: str, ptx_type: str, line: int) -> str:
+    def _read_register(self, name: str, ptx_type: str) -> str:
         for table, kind in ((SPECIAL, "i32"), (SPECIAL_WIDE, "i64")):
             if name in table and name not in self.function.registers:
                 return self.convert(table[name](self.code, self.layout), kind, llvm_type(ptx_type))
-        slot, kind = self.register_slot(name, line)
+        slot, kind = self.register_slot(name)
         return self.convert(self.code.value(f"load {kind}, ptr {slot}"), kind, llvm_type(ptx_type))
 
     def convert(self, value: str, kind: str, wanted: str) -> str:
@@ -141,15 +141,15 @@ class Operands:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
-    def write(self, operand: Operand, ptx_type: str, value: str, line: int = 0) -> None:
+    def write(self, operand: Operand, ptx_type: str, value: str) -> None:
         """Write a value of `ptx_type` to a destination; a wider register is sign- or zero-extended."""
         if isinstance(operand, Pair):
             operand = operand.first
         if isinstance(operand, Sink):
             return
         if not isinstance(operand, Register):
-            raise error_at(line, "destination must be a register")
-        slot, kind = self.register_slot(operand.name, line)
+            raise OperandError("destination must be a register")
+        slot, kind = self.register_slot(operand.name)
         have = llvm_type(ptx_type)
         if ptx_type[0] == "s" and width(kind) > width(have):
             value = self.code.value(f"sext {have} {value} to i{width(kind)}")
@@ -158,7 +158,7 @@ class Operands:
 
     # -- addresses -------------------------------------------------------------------------------------------------
 
-    def symbol_address(self, symbol: Symbol, line: int) -> str:
+    def symbol_address(self, symbol: Symbol) -> str:
         """Return the 64-bit address a symbol stands for, in the space it was declared in."""
         name = symbol.name
         if name in self.local:
@@ -178,22 +178,22 @@ class Operands:
             return self.code.value(f"add i64 {base}, {symbol.offset}") if symbol.offset else base
         if name in self.layout.functions:
             return str(self.layout.functions[name])
-        raise error_at(line, f"symbol {name} must be declared")
+        raise OperandError(f"symbol {name} must be declared")
 
-    def address(self, operand: Operand, line: int) -> str:
+    def address(self, operand: Operand) -> str:
         """Return the 64-bit value of a memory operand, in its own space."""
         if not isinstance(operand, Address):
-            raise error_at(line, "operand must be an address in brackets")
+            raise OperandError("operand must be an address in brackets")
         base = operand.base
         if isinstance(base, Symbol):
-            return self.symbol_address(Symbol(base.name, base.offset + operand.offset), line)
+            return self.symbol_address(Symbol(base.name, base.offset + operand.offset))
         if isinstance(base, Integer):
             return str(base.value + operand.offset)
-        value = self.read(base, "b64", line)
+        value = self.read(base, "b64")
         if not operand.offset:
             return value
         if self._is_narrow(base.name):  # addresses of 32 bits wrap: NVRTC writes [%r+252] with %r = -4
-            narrow = self.code.value(f"add i32 {self.read(base, 'b32', line)}, {operand.offset & 0xFFFFFFFF}")
+            narrow = self.code.value(f"add i32 {self.read(base, 'b32')}, {operand.offset & 0xFFFFFFFF}")
             return self.code.value(f"zext i32 {narrow} to i64")
         return self.code.value(f"add i64 {value}, {operand.offset}")
 

@@ -21,7 +21,7 @@ _OPERATIONS = (*_SIMPLE, "add", "min", "max", "cas")
 
 @opcode("atom", "red")
 def _atomic(body: Body, instruction: Instruction) -> None:
-    modifiers, kind, line = instruction.modifiers, type_of(instruction), instruction.line
+    modifiers, kind = instruction.modifiers, type_of(instruction)
     name = next((item for item in _OPERATIONS if item in modifiers), "")
     if not name or bits(kind) < 16 or (name in ("inc", "dec") and kind != "u32"):
         raise unsupported(instruction, "use a type and an operation that PTX defines for one thread block")
@@ -32,7 +32,7 @@ def _atomic(body: Body, instruction: Instruction) -> None:
     given = [_elements(operand) for operand in operands[1 : 3 if name == "cas" else 2]]
     size, count = bits(kind) // 8, len(given[0])
     # Each element is an access of its own: only they are atomic, and vectors need not be aligned as a whole here.
-    values = [[body.read(element, kind, line) for element in elements] for elements in given]
+    values = [[body.read(element, kind) for element in elements] for elements in given]
     with body.accesses.at(instruction, operands[0], size * count) as pointer:
         old = []
         for index in range(count):
@@ -40,7 +40,7 @@ def _atomic(body: Body, instruction: Instruction) -> None:
             old.append(_modify(body, instruction, name, kind, place, [item[index] for item in values]))
         if target is not None and not isinstance(target, Sink):
             for element, value in zip(_elements(target), old, strict=True):
-                body.write(element, kind, value, line)
+                body.write(element, kind, value)
 
 
 def _elements(operand: Operand) -> tuple[Operand, ...]:

@@ -12,7 +12,7 @@ from engine.ptx.tree import Instruction, Integer, Operand, Pair
 def _logic(name: str) -> Emit:
     def emit(body: Body, instruction: Instruction) -> None:
         kind = type_of(instruction)
-        a, b = (body.read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
+        a, b = (body.read(operand, kind) for operand in instruction.operands[1:3])
         body.write(instruction.operands[0], kind, body.code.value(f"{name} {llvm_type(kind)} {a}, {b}"))
 
     return emit
@@ -25,14 +25,14 @@ for _name in ("and", "or", "xor"):
 @opcode("not")
 def _not(body: Body, instruction: Instruction) -> None:
     kind = type_of(instruction)
-    a = body.read(instruction.operands[1], kind, instruction.line)
+    a = body.read(instruction.operands[1], kind)
     body.write(instruction.operands[0], kind, body.code.value(f"xor {llvm_type(kind)} {a}, -1"))
 
 
 @opcode("cnot")
 def _cnot(body: Body, instruction: Instruction) -> None:
     kind = type_of(instruction)
-    a = body.read(instruction.operands[1], kind, instruction.line)
+    a = body.read(instruction.operands[1], kind)
     zero = body.code.value(f"icmp eq {llvm_type(kind)} {a}, 0")
     body.write(instruction.operands[0], kind, body.code.value(f"zext i1 {zero} to {llvm_type(kind)}"))
 
@@ -42,8 +42,8 @@ def _shift(body: Body, instruction: Instruction) -> None:
     """Shift; an amount past the width counts as the width."""
     kind, code = type_of(instruction), body.code
     llvm, size = llvm_type(kind), bits(kind)
-    a = body.read(instruction.operands[1], kind, instruction.line)
-    amount = body.read(instruction.operands[2], "u32", instruction.line)
+    a = body.read(instruction.operands[1], kind)
+    amount = body.read(instruction.operands[2], "u32")
     arithmetic = instruction.opcode == "shr" and is_signed(kind)
     limit = size - 1 if arithmetic else size
     clamped = code.value(f"call i32 @llvm.umin.i32(i32 {amount}, i32 {limit})")
@@ -55,13 +55,13 @@ def _shift(body: Body, instruction: Instruction) -> None:
         step = code.value(f"select i1 {inside}, {llvm} {step}, {llvm} 0")
         shifted = code.value(f"{'shl' if instruction.opcode == 'shl' else 'lshr'} {llvm} {a}, {step}")
         value = code.value(f"select i1 {inside}, {llvm} {shifted}, {llvm} 0")
-    body.write(instruction.operands[0], kind, value, instruction.line)
+    body.write(instruction.operands[0], kind, value)
 
 
 @opcode("shf")
 def _funnel(body: Body, instruction: Instruction) -> None:
     code = body.code
-    low, high, amount = (body.read(operand, "b32", instruction.line) for operand in instruction.operands[1:4])
+    low, high, amount = (body.read(operand, "b32") for operand in instruction.operands[1:4])
     pair = code.value(f"shl i64 {code.value(f'zext i32 {high} to i64')}, 32")
     pair = code.value(f"or i64 {pair}, {code.value(f'zext i32 {low} to i64')}")
     if "wrap" in instruction.modifiers:
@@ -73,16 +73,16 @@ def _funnel(body: Body, instruction: Instruction) -> None:
         shifted = code.value(f"lshr i64 {code.value(f'shl i64 {pair}, {step}')}, 32")
     else:
         shifted = code.value(f"lshr i64 {pair}, {step}")
-    body.write(instruction.operands[0], "b32", code.value(f"trunc i64 {shifted} to i32"), instruction.line)
+    body.write(instruction.operands[0], "b32", code.value(f"trunc i64 {shifted} to i32"))
 
 
 @opcode("lop3")
 def _lookup3(body: Body, instruction: Instruction) -> None:
     """Look every bit up in a table of eight; with .and or .or also combine "any bit set" with a predicate."""
-    code, line, target = body.code, instruction.line, instruction.operands[0]
+    code, target = body.code, instruction.operands[0]
     if not isinstance(instruction.operands[4], Integer):
         raise unsupported(instruction, "give the table as a constant")
-    a, b, c = (body.read(operand, "b32", instruction.line) for operand in instruction.operands[1:4])
+    a, b, c = (body.read(operand, "b32") for operand in instruction.operands[1:4])
     table, terms = instruction.operands[4].value & 255, []
     inverse = {value: code.value(f"xor i32 {value}, -1") for value in (a, b, c)}
     for index in range(8):
@@ -92,12 +92,12 @@ def _lookup3(body: Body, instruction: Instruction) -> None:
     result = "0"
     for term in terms:
         result = code.value(f"or i32 {result}, {term}")
-    body.write(target, "b32", result, line)
+    body.write(target, "b32", result)
     if isinstance(target, Pair):
         name = "or" if "or" in instruction.modifiers else "and"
         some = code.value(f"icmp ne i32 {result}, 0")
-        other = body.read(instruction.operands[5], "pred", line)
-        body.write(target.second, "pred", code.value(f"{name} i1 {some}, {other}"), line)
+        other = body.read(instruction.operands[5], "pred")
+        body.write(target.second, "pred", code.value(f"{name} i1 {some}, {other}"))
 
 
 def _unsigned_count(body: Body, operand_value: str, kind: str) -> str:
@@ -108,7 +108,7 @@ def _unsigned_count(body: Body, operand_value: str, kind: str) -> str:
 def _bits(body: Body, instruction: Instruction) -> None:
     kind, code = type_of(instruction), body.code
     llvm = llvm_type(kind)
-    a = body.read(instruction.operands[1], kind, instruction.line)
+    a = body.read(instruction.operands[1], kind)
     if instruction.opcode == "brev":
         body.write(instruction.operands[0], kind, code.value(f"call {llvm} @llvm.bitreverse.{llvm}({llvm} {a})"))
         return
@@ -116,7 +116,7 @@ def _bits(body: Body, instruction: Instruction) -> None:
         value = code.value(f"call {llvm} @llvm.ctpop.{llvm}({llvm} {a})")
     else:
         value = code.value(f"call {llvm} @llvm.ctlz.{llvm}({llvm} {a}, i1 false)")
-    body.write(instruction.operands[0], "u32", _unsigned_count(body, value, kind), instruction.line)
+    body.write(instruction.operands[0], "u32", _unsigned_count(body, value, kind))
 
 
 @opcode("bfind")
@@ -124,7 +124,7 @@ def _find_leading(body: Body, instruction: Instruction) -> None:
     """The position of the highest bit that differs from the sign, all ones when there is none."""
     kind, code = type_of(instruction), body.code
     llvm, size = llvm_type(kind), bits(kind)
-    a = body.read(instruction.operands[1], kind, instruction.line)
+    a = body.read(instruction.operands[1], kind)
     if is_signed(kind):
         a = code.value(f"xor {llvm} {a}, {code.value(f'ashr {llvm} {a}, {size - 1}')}")
     zeros = code.value(f"call {llvm} @llvm.ctlz.{llvm}({llvm} {a}, i1 false)")
@@ -141,7 +141,7 @@ def _find_leading(body: Body, instruction: Instruction) -> None:
 @opcode("bmsk")
 def _mask(body: Body, instruction: Instruction) -> None:
     code = body.code
-    position, count = (body.read(operand, "b32", instruction.line) for operand in instruction.operands[1:3])
+    position, count = (body.read(operand, "b32") for operand in instruction.operands[1:3])
     if "wrap" in instruction.modifiers:
         position, count = (code.value(f"and i32 {value}, 31") for value in (position, count))
     else:
@@ -149,12 +149,12 @@ def _mask(body: Body, instruction: Instruction) -> None:
     wide_position, wide_count = (code.value(f"zext i32 {value} to i64") for value in (position, count))
     ones = code.value(f"sub i64 {code.value(f'shl i64 1, {wide_count}')}, 1")
     mask = code.value(f"trunc i64 {code.value(f'shl i64 {ones}, {wide_position}')} to i32")
-    body.write(instruction.operands[0], "b32", mask, instruction.line)
+    body.write(instruction.operands[0], "b32", mask)
 
 
-def _field_number(body: Body, operand: Operand, size: int, line: int) -> str:
+def _field_number(body: Body, operand: Operand, size: int) -> str:
     """Return a field's position or length: an H200 takes 8 bits of it for 32-bit fields, all of it for 64-bit ones."""
-    number = body.read(operand, "u32", line)
+    number = body.read(operand, "u32")
     return body.code.value(f"and i32 {number}, 255") if size == 32 else number
 
 
@@ -164,8 +164,8 @@ def _extract(body: Body, instruction: Instruction) -> None:
     kind, code = type_of(instruction), body.code
     llvm, size = llvm_type(kind), bits(kind)
     wide = f"i{2 * size}"
-    a = body.read(instruction.operands[1], kind, instruction.line)
-    position, count = (_field_number(body, operand, size, instruction.line) for operand in instruction.operands[2:4])
+    a = body.read(instruction.operands[1], kind)
+    position, count = (_field_number(body, operand, size) for operand in instruction.operands[2:4])
     signed = is_signed(kind)
     extended = code.value(f"{'sext' if signed else 'zext'} {llvm} {a} to {wide}")
     start = code.value(f"call i32 @llvm.umin.i32(i32 {position}, i32 {size})")
@@ -186,8 +186,8 @@ def _insert(body: Body, instruction: Instruction) -> None:
     kind, code = type_of(instruction), body.code
     llvm, size = llvm_type(kind), bits(kind)
     wide = f"i{2 * size}"
-    field, base = (body.read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
-    position, count = (_field_number(body, operand, size, instruction.line) for operand in instruction.operands[3:5])
+    field, base = (body.read(operand, kind) for operand in instruction.operands[1:3])
+    position, count = (_field_number(body, operand, size) for operand in instruction.operands[3:5])
     start = body.convert(code.value(f"call i32 @llvm.umin.i32(i32 {position}, i32 {size})"), "i32", wide)
     length = body.convert(code.value(f"call i32 @llvm.umin.i32(i32 {count}, i32 {size})"), "i32", wide)
     ones = code.value(f"sub {wide} {code.value(f'shl {wide} 1, {length}')}, 1")
@@ -195,14 +195,14 @@ def _insert(body: Body, instruction: Instruction) -> None:
     moved = code.value(f"shl {wide} {code.value(f'zext {llvm} {field} to {wide}')}, {start}")
     moved = code.value(f"and {llvm} {code.value(f'trunc {wide} {moved} to {llvm}')}, {mask}")
     kept = code.value(f"and {llvm} {base}, {code.value(f'xor {llvm} {mask}, -1')}")
-    body.write(instruction.operands[0], kind, code.value(f"or {llvm} {kept}, {moved}"), instruction.line)
+    body.write(instruction.operands[0], kind, code.value(f"or {llvm} {kept}, {moved}"))
 
 
 @opcode("szext")
 def _extend(body: Body, instruction: Instruction) -> None:
     """Extend the lower bits of a word; no bits give 0, and with .clamp 32 bits or more the word itself."""
-    kind, code, line = type_of(instruction), body.code, instruction.line
-    value, count = (body.read(operand, "b32", line) for operand in instruction.operands[1:3])
+    kind, code = type_of(instruction), body.code
+    value, count = (body.read(operand, "b32") for operand in instruction.operands[1:3])
     size = code.value(f"and i32 {count}, 31")
     step = code.value(f"and i32 {code.value(f'sub i32 32, {size}')}, 31")
     moved = code.value(f"shl i32 {value}, {step}")
@@ -212,7 +212,7 @@ def _extend(body: Body, instruction: Instruction) -> None:
     if "clamp" in instruction.modifiers:
         whole = code.value(f"icmp ugt i32 {count}, 31")
         result = code.value(f"select i1 {whole}, i32 {value}, i32 {result}")
-    body.write(instruction.operands[0], kind, result, line)
+    body.write(instruction.operands[0], kind, result)
 
 
 @opcode("fns")
@@ -221,8 +221,8 @@ def _find_nth_set(body: Body, instruction: Instruction) -> None:
 
     Downwards is upwards in the reversed word. Of the bits at and above the position, the lowest n - 1 are dropped.
     """
-    code, line = body.code, instruction.line
-    word, base, offset = (body.read(operand, "b32", line) for operand in instruction.operands[1:4])
+    code = body.code
+    word, base, offset = (body.read(operand, "b32") for operand in instruction.operands[1:4])
     base = code.value(f"and i32 {base}, 31")
     down = code.value(f"icmp slt i32 {offset}, 0")
     reversed_word = code.value(f"call i32 @llvm.bitreverse.i32(i32 {word})")
@@ -241,7 +241,7 @@ def _find_nth_set(body: Body, instruction: Instruction) -> None:
     none = code.value(f"or i1 {beyond}, {code.value(f'icmp eq i32 {rest}, 0')}")
     position = code.value(f"call i32 @llvm.cttz.i32(i32 {rest}, i1 false)")
     position = code.value(f"xor i32 {position}, {code.value(f'select i1 {down}, i32 31, i32 0')}")
-    body.write(instruction.operands[0], "b32", code.value(f"select i1 {none}, i32 -1, i32 {position}"), line)
+    body.write(instruction.operands[0], "b32", code.value(f"select i1 {none}, i32 -1, i32 {position}"))
 
 
 # prmt's modes: for each value of the selector's lower two bits, the source bytes, the lowest first.
@@ -259,7 +259,7 @@ _MODES = {
 def _permute(body: Body, instruction: Instruction) -> None:
     """Pick four bytes of eight; without a mode a selector's top bit asks for the byte's sign in all its bits."""
     code = body.code
-    a, b, selector = (body.read(operand, "b32", instruction.line) for operand in instruction.operands[1:4])
+    a, b, selector = (body.read(operand, "b32") for operand in instruction.operands[1:4])
     mode = next((item for item in instruction.modifiers if item in _MODES), "")
     if mode:
         selector = _mode_selector(body, mode, selector)
@@ -275,7 +275,7 @@ def _permute(body: Body, instruction: Instruction) -> None:
         byte = code.value(f"select i1 {replicate}, i8 {sign}, i8 {byte}")
         placed = code.value(f"shl i32 {code.value(f'zext i8 {byte} to i32')}, {8 * index}")
         result = code.value(f"or i32 {result}, {placed}")
-    body.write(instruction.operands[0], "b32", result, instruction.line)
+    body.write(instruction.operands[0], "b32", result)
 
 
 def _mode_selector(body: Body, mode: str, selector: str) -> str:

@@ -7,11 +7,10 @@ from engine.device.host.translate.accesses import report
 from engine.device.host.translate.analysis.call_graph import fitting
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
-from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate.errors import OperandError, unsupported
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.special_registers import launch_field, linear_thread
 from engine.device.host.translate.types import bits, llvm_type
-from engine.diagnostics import KernelError
 from engine.ptx.tree import Instruction, Operand, OperandList, Register, Symbol, Variable, Vector
 
 # Functions that every kernel may call without their being in its module: printf, assert, malloc and free.
@@ -31,7 +30,7 @@ def call_service(
     if name in ("__assertfail", "__assert_fail"):
         place = code.slot("[4 x i64]", "assertion", 8)
         for index, operand in enumerate(given[:4]):
-            value = _argument(body, operand, "u32" if index == 2 else "u64", line)
+            value = _argument(body, operand, "u32" if index == 2 else "u64")
             value = body.convert(value, "i32", "i64") if index == 2 else value
             code.do(f"store i64 {value}, ptr {code.value(f'getelementptr i64, ptr {place}, i64 {index}')}")
         _serve(body, abi.FAILED_ASSERTION, code.value(f"ptrtoint ptr {place} to i64"), "0")
@@ -39,7 +38,7 @@ def call_service(
         code.jump(body.exit_label)
         code.label(code.name("never"))
         return
-    values = [_argument(body, operand, "u64", line) for operand in given]
+    values = [_argument(body, operand, "u64") for operand in given]
     wanted = {"vprintf": abi.PRINT, "malloc": abi.MALLOC, "free": abi.FREE}[name]
     answer = _serve(body, wanted, values[0], values[1] if len(values) > 1 else "0")
     for operand in results:
@@ -49,7 +48,7 @@ def call_service(
         if place:
             code.do(f"store {llvm_type(kind)} {value}, ptr {place}")
         else:
-            body.write(operand, kind, value, line)
+            body.write(operand, kind, value)
 
 
 def variable_pointer(body: Body, operand: Operand) -> str:
@@ -64,9 +63,9 @@ def variable_pointer(body: Body, operand: Operand) -> str:
     return body.param_pointers.get(operand.name, "")
 
 
-def _argument(body: Body, operand: Operand, kind: str, line: int) -> str:
+def _argument(body: Body, operand: Operand, kind: str) -> str:
     place = variable_pointer(body, operand)
-    return body.code.value(f"load {llvm_type(kind)}, ptr {place}") if place else body.read(operand, kind, line)
+    return body.code.value(f"load {llvm_type(kind)}, ptr {place}") if place else body.read(operand, kind)
 
 
 def _serve(body: Body, wanted: int, a: str, b: str) -> str:
@@ -135,9 +134,7 @@ def _pass(
     after: list[tuple[Operand, str, str]] = []
     given, formal = (*results.elements, *arguments.elements), (*result_variables, *parameters)
     if len(given) != len(formal):
-        raise KernelError(
-            f"PTX line {instruction.line}: call must pass {len(formal)} values, got {len(given)}", line=instruction.line
-        )
+        raise OperandError(f"call must pass {len(formal)} values, got {len(given)}")
     for index, (operand, variable) in enumerate(zip(given, formal, strict=True)):
         place = variable_pointer(body, operand)
         if place:
@@ -148,7 +145,7 @@ def _pass(
             after.append((operand, variable.ptx_type, slot))
         else:
             for place, element in _places(body, slot, operand, variable.ptx_type):
-                value = body.read(element, variable.ptx_type, instruction.line)
+                value = body.read(element, variable.ptx_type)
                 body.code.do(f"store {llvm_type(variable.ptx_type)} {value}, ptr {place}")
         pointers.append(slot)
     return pointers, after
@@ -167,7 +164,7 @@ def _receive(body: Body, after: list[tuple[Operand, str, str]], instruction: Ins
     for operand, ptx_type, slot in after:
         for place, element in _places(body, slot, operand, ptx_type):
             value = body.code.value(f"load {llvm_type(ptx_type)}, ptr {place}")
-            body.write(element, ptx_type, value, instruction.line)
+            body.write(element, ptx_type, value)
 
 
 def _places(body: Body, slot: str, operand: Operand, ptx_type: str) -> list[tuple[str, Operand]]:
@@ -198,7 +195,7 @@ def _indirect(
         raise unsupported(instruction, "give a .callprototype")
     shape = prototype or body.callees[(listed or ("",))[0]]
     pointers, after = _pass(body, instruction, results, arguments, shape.results, shape.parameters)
-    number = body.read(target, "b64", instruction.line)
+    number = body.read(target, "b64")
     done, unknown = code.name("called"), code.name("unknown")
     names = fitting(shape.results, shape.parameters, body.callees.values())
     numbers = [(body.layout.functions[name], name) for name in names]

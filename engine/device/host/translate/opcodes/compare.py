@@ -49,22 +49,22 @@ def _combine(body: Body, instruction: Instruction, result: str) -> str:
     name = next((item for item in instruction.modifiers if item in ("and", "or", "xor")), None)
     if name is None:
         return result
-    other = body.read(instruction.operands[3], "pred", instruction.line)
+    other = body.read(instruction.operands[3], "pred")
     return body.code.value(f"{name} i1 {result}, {other}")
 
 
 @opcode("setp")
 def _setp(body: Body, instruction: Instruction) -> None:
     """Compare into one predicate or two: the second is the opposite, or the upper element's of packed types."""
-    kind, target, line = type_of(instruction), instruction.operands[0], instruction.line
+    kind, target = type_of(instruction), instruction.operands[0]
     results = _comparisons(body, instruction, kind)
     if isinstance(target, Pair):
         opposite = results[1] if len(results) > 1 else body.code.value(f"xor i1 {results[0]}, true")
         combined = [_combine(body, instruction, item) for item in (results[0], opposite)]
-        body.write(target.first, "pred", combined[0], line)
-        body.write(target.second, "pred", combined[1], line)
+        body.write(target.first, "pred", combined[0])
+        body.write(target.second, "pred", combined[1])
         return
-    body.write(target, "pred", _combine(body, instruction, results[0]), line)
+    body.write(target, "pred", _combine(body, instruction, results[0]))
 
 
 @opcode("set")
@@ -86,7 +86,7 @@ def _set(body: Body, instruction: Instruction) -> None:
             value = body.code.value(f"uitofp i1 {result} to {llvm_type(wide(element))}")
             values.append(value if element == wide(element) else shrink(body, value, element))
     value = join(body, values, kind) if kind in PACKED else values[0]
-    body.write(instruction.operands[0], result_kind, value, instruction.line)
+    body.write(instruction.operands[0], result_kind, value)
 
 
 @opcode("selp")
@@ -95,22 +95,22 @@ def _selp(body: Body, instruction: Instruction) -> None:
     llvm = llvm_type(kind)
     target = instruction.operands[0]
     read = body.read_noncanonical if isinstance(target, Register) and target.name in body.noncanonical else body.read
-    a, b = (read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
-    condition = body.read(instruction.operands[3], "pred", instruction.line)
+    a, b = (read(operand, kind) for operand in instruction.operands[1:3])
+    condition = body.read(instruction.operands[3], "pred")
     value = body.code.value(f"select i1 {condition}, {llvm} {a}, {llvm} {b}")
-    body.write(target, kind, value, instruction.line)
+    body.write(target, kind, value)
 
 
 @opcode("slct")
 def _slct(body: Body, instruction: Instruction) -> None:
     kind, test_kind = types_of(instruction)[:2]
     llvm = llvm_type(kind)
-    a, b = (body.read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
-    c = body.read(instruction.operands[3], test_kind, instruction.line)
+    a, b = (body.read(operand, kind) for operand in instruction.operands[1:3])
+    c = body.read(instruction.operands[3], test_kind)
     if test_kind == "f32":
         c = flush(body, c) if "ftz" in instruction.modifiers else c
         condition = body.code.value(f"fcmp oge float {c}, 0.0")
     else:
         condition = body.code.value(f"icmp sge i32 {c}, 0")
     value = body.code.value(f"select i1 {condition}, {llvm} {a}, {llvm} {b}")
-    body.write(instruction.operands[0], kind, value, instruction.line)
+    body.write(instruction.operands[0], kind, value)

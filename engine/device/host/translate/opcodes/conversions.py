@@ -77,8 +77,8 @@ def convert_small(body: Body, instruction: Instruction) -> None:
         raise unsupported(instruction, "name the type of the result and of the source")
     wanted, have = kinds
     if wanted == "tf32":
-        value = body.read(instruction.operands[1], "f32", instruction.line)
-        body.write(instruction.operands[0], "b32", _tf32(body, instruction, value), instruction.line)
+        value = body.read(instruction.operands[1], "f32")
+        body.write(instruction.operands[0], "b32", _tf32(body, instruction, value))
     elif wanted in _NAMES:
         _pack(body, instruction, wanted, have)
     elif wanted in _PAIRS:
@@ -101,13 +101,12 @@ def _tf32(body: Body, instruction: Instruction, value: str) -> str:
 
 
 def _pack(body: Body, instruction: Instruction, wanted: str, have: str) -> None:
-    line = instruction.line
     if have in _PAIRS:
-        packed = body.read(instruction.operands[1], have, line)
+        packed = body.read(instruction.operands[1], have)
         values = [widen(body, item, _PAIRS[have]) for item in split(body, packed, have)]
     elif have == "f32":
         # The first source goes to the upper half.
-        values = [body.read(operand, have, line) for operand in (instruction.operands[2], instruction.operands[1])]
+        values = [body.read(operand, have) for operand in (instruction.operands[2], instruction.operands[1])]
     else:
         raise unsupported(instruction, "convert from .f32, .f16x2 or .bf16x2")
     if "relu" in instruction.modifiers:
@@ -120,7 +119,7 @@ def _pack(body: Body, instruction: Instruction, wanted: str, have: str) -> None:
         slot, elements = form.slot, [_encode(body, form, value) for value in values]
     result = code.value(f"or i32 {elements[0]}, {code.value(f'shl i32 {elements[1]}, {slot}')}")
     kind = f"b{2 * slot}"
-    body.write(instruction.operands[0], kind, code.value(f"trunc i32 {result} to {llvm_type(kind)}"), line)
+    body.write(instruction.operands[0], kind, code.value(f"trunc i32 {result} to {llvm_type(kind)}"))
 
 
 def _encode(body: Body, form: SmallFloat, value: str) -> str:
@@ -168,13 +167,13 @@ def _unpack(body: Body, instruction: Instruction, wanted: str, have: str) -> Non
     code, target = body.code, _PAIRS[wanted]
     slot = 8 if have == "ue8m0x2" else FORMATS[have].slot
     whole = f"b{2 * slot}"
-    packed = code.value(f"zext {llvm_type(whole)} {body.read(instruction.operands[1], whole, instruction.line)} to i32")
+    packed = code.value(f"zext {llvm_type(whole)} {body.read(instruction.operands[1], whole)} to i32")
     values = []
     for first in (0, slot):
         element = code.value(f"and i32 {code.value(f'lshr i32 {packed}, {first}')}, {(1 << slot) - 1}")
         value = _power(body, element) if have == "ue8m0x2" else _decode(body, FORMATS[have], element)
         values.append(shrink(body, relu(body, value, "f32") if "relu" in instruction.modifiers else value, target))
-    body.write(instruction.operands[0], wanted, join(body, values, wanted), instruction.line)
+    body.write(instruction.operands[0], wanted, join(body, values, wanted))
 
 
 def _decode(body: Body, form: SmallFloat, element: str) -> str:
@@ -210,7 +209,7 @@ _INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 
 @opcode("cvt")
 def _convert(body: Body, instruction: Instruction) -> None:
-    kinds, line = types_of(instruction), instruction.line
+    kinds = types_of(instruction)
     if "rs" in instruction.modifiers:
         raise unsupported(instruction, "use .rn or .rz")
     if "pack" in instruction.modifiers:
@@ -224,11 +223,11 @@ def _convert(body: Body, instruction: Instruction) -> None:
     wanted, have = kinds
     if wanted in ("f16x2", "bf16x2"):
         # The first source goes to the upper half.
-        high, low = (_read(body, operand, have, wanted, line) for operand in instruction.operands[1:3])
+        high, low = (_read(body, operand, have, wanted) for operand in instruction.operands[1:3])
         halves = [_from_float(body, instruction, value, have, wanted[:-2]) for value in (low, high)]
-        body.write(instruction.operands[0], wanted, join(body, halves, wanted), line)
+        body.write(instruction.operands[0], wanted, join(body, halves, wanted))
         return
-    value = _read(body, instruction.operands[1], have, wanted, line)
+    value = _read(body, instruction.operands[1], have, wanted)
     if is_float(have):
         value = _from_float(body, instruction, value, have, wanted)
     elif is_float(wanted):
@@ -238,13 +237,13 @@ def _convert(body: Body, instruction: Instruction) -> None:
     if is_arithmetic(instruction):
         put(body, instruction, wanted, value)
     else:
-        body.write(instruction.operands[0], wanted, value, line)
+        body.write(instruction.operands[0], wanted, value)
 
 
-def _read(body: Body, operand: Operand, have: str, wanted: str, line: int) -> str:
+def _read(body: Body, operand: Operand, have: str, wanted: str) -> str:
     """Return a source; it may be non-canonical where the bits of NaNs and subnormals make no difference."""
     bits_matter = have != "f32" or wanted in ("f64", "bf16", "bf16x2")
-    return body.read(operand, have, line) if bits_matter else body.read_noncanonical(operand, have, line)
+    return body.read(operand, have) if bits_matter else body.read_noncanonical(operand, have)
 
 
 def _from_float(body: Body, instruction: Instruction, value: str, have: str, wanted: str) -> str:
@@ -355,17 +354,17 @@ def limit(body: Body, value: str, have: str, low: int, high: int) -> str:
 
 def _pack_small(body: Body, instruction: Instruction) -> None:
     """cvt.pack.sat: two integers limited to a narrow type, side by side, below the upper bits of a third."""
-    code, modifiers, line = body.code, instruction.modifiers, instruction.line
+    code, modifiers = body.code, instruction.modifiers
     narrow_type = modifiers[modifiers.index("pack") + 2]
     have = modifiers[modifiers.index("pack") + 3]
     size, signed = int(narrow_type[1:]), narrow_type[0] == "s"
     low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
     first, second = (
-        code.value(f"and i32 {limit(body, body.read(operand, have, line), have, low, high)}, {(1 << size) - 1}")
+        code.value(f"and i32 {limit(body, body.read(operand, have), have, low, high)}, {(1 << size) - 1}")
         for operand in instruction.operands[1:3]
     )
     result = code.value(f"or i32 {second}, {code.value(f'shl i32 {first}, {size}')}")
     if len(instruction.operands) == 4:
-        above = body.read(instruction.operands[3], "b32", line)
+        above = body.read(instruction.operands[3], "b32")
         result = code.value(f"or i32 {result}, {code.value(f'shl i32 {above}, {2 * size}')}")
-    body.write(instruction.operands[0], "b32", result, line)
+    body.write(instruction.operands[0], "b32", result)

@@ -84,11 +84,11 @@ opcode("rsqrt")(elementwise(1, _reciprocal_root))
 @opcode("copysign")
 def _copy_sign(body: Body, instruction: Instruction) -> None:
     """The magnitude of the second source with the sign of the first."""
-    kind, line = type_of(instruction), instruction.line
+    kind = type_of(instruction)
     llvm = llvm_type(kind)
-    sign, magnitude = (body.read(operand, kind, line) for operand in instruction.operands[1:3])
+    sign, magnitude = (body.read(operand, kind) for operand in instruction.operands[1:3])
     value = body.code.value(f"call {llvm} @llvm.copysign.{kind}({llvm} {magnitude}, {llvm} {sign})")
-    body.write(instruction.operands[0], kind, value, line)
+    body.write(instruction.operands[0], kind, value)
 
 
 # Classes of floats as LLVM numbers them; the manual counts zeros among the normal numbers.
@@ -98,13 +98,13 @@ _CLASSES = {"finite": 504, "infinite": 516, "number": 1020, "notanumber": 3, "no
 @opcode("testp")
 def _test_property(body: Body, instruction: Instruction) -> None:
     kind = type_of(instruction)
-    value = body.read(instruction.operands[1], kind, instruction.line)
+    value = body.read(instruction.operands[1], kind)
     name = next((item for item in instruction.modifiers if item in _CLASSES), "")
     if not name:
         raise unsupported(instruction, "name one of " + ", ".join(f".{item}" for item in _CLASSES))
     llvm = llvm_type(kind)
     result = body.code.value(f"call i1 @llvm.is.fpclass.{kind}({llvm} {value}, i32 {_CLASSES[name]})")
-    body.write(instruction.operands[0], "pred", result, instruction.line)
+    body.write(instruction.operands[0], "pred", result)
 
 
 # ex2, lg2, sin, cos and tanh as polynomials in plain arithmetic, so that loops over threads can be vectorised.
@@ -243,7 +243,7 @@ def _approximate(body: Body, instruction: Instruction) -> None:
     if kind != "f32":
         raise unsupported(instruction, "use the .f32 form")
     # A tiny tanh is its argument, bit by bit.
-    x = (body.read if name == "tanh" else body.read_noncanonical)(instruction.operands[1], kind, instruction.line)
+    x = (body.read if name == "tanh" else body.read_noncanonical)(instruction.operands[1], kind)
     if name == "lg2" and "ftz" in instruction.modifiers:
         x = flush(body, x)  # the others give the same for a subnormal as for zero once their result is flushed
     value = sine(body, x, shifted=name == "cos") if name in ("sin", "cos") else _FUNCTIONS[name](body, x)

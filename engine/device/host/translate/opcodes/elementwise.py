@@ -31,7 +31,7 @@ def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Ope
         flushes = False
     columns = []
     for operand in operands:
-        value = (body.read_noncanonical if kind == "f32" else body.read)(operand, kind, instruction.line)
+        value = (body.read_noncanonical if kind == "f32" else body.read)(operand, kind)
         values = split(body, value, kind) if packed else [value]
         if flushes and not (isinstance(operand, Register) and operand.name in body.flushed):
             values = [flush(body, item) if element == "f32" else flush_half(body, item) for item in values]
@@ -51,7 +51,7 @@ def put(body: Body, instruction: Instruction, kind: str, value: str) -> None:
     target = instruction.operands[0]
     if kind == "f32" and not (isinstance(target, Register) and target.name in body.noncanonical):
         value = canonicalised(body.code, value, flush=body.layout.flushes and "ftz" in instruction.modifiers)
-    body.write(target, kind, value, instruction.line)
+    body.write(target, kind, value)
 
 
 def limited(body: Body, instruction: Instruction, kind: str, value: str) -> str:

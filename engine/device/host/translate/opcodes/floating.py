@@ -65,8 +65,8 @@ def _mixed(body: Body, instruction: Instruction, compute: Callable[[list[str], s
     kinds, operands = types_of(instruction), instruction.operands[1:]
     if kinds[0] != "f32" or kinds[1] not in HALVES:
         raise unsupported(instruction, "use .f32.f16 or .f32.bf16")
-    values = [widen(body, body.read(item, kinds[1], instruction.line), kinds[1]) for item in operands[:-1]]
-    values.append(body.read_noncanonical(operands[-1], "f32", instruction.line))
+    values = [widen(body, body.read(item, kinds[1]), kinds[1]) for item in operands[:-1]]
+    values.append(body.read_noncanonical(operands[-1], "f32"))
     finish(body, instruction, "f32", compute(values, rounding(instruction)))
 
 

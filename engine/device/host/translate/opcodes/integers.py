@@ -17,7 +17,7 @@ Compute = Callable[[str, list[str]], str]
 
 def _two(body: Body, instruction: Instruction) -> tuple[str, str, str, str]:
     kind = type_of(instruction)
-    a, b = (body.read(operand, kind, instruction.line) for operand in instruction.operands[1:3])
+    a, b = (body.read(operand, kind) for operand in instruction.operands[1:3])
     return kind, llvm_type(kind), a, b
 
 
@@ -27,11 +27,11 @@ def _elementwise(body: Body, instruction: Instruction, count: int, compute: Comp
     element = PACKED.get(kind, kind)
     columns = []
     for operand in instruction.operands[1 : 1 + count]:
-        value = body.read(operand, kind, instruction.line)
+        value = body.read(operand, kind)
         columns.append(split(body, value, kind) if kind in PACKED else [value])
     results = [compute(element, list(row)) for row in zip(*columns, strict=True)]
     value = join(body, results, kind) if kind in PACKED else results[0]
-    body.write(instruction.operands[0], kind, value, instruction.line)
+    body.write(instruction.operands[0], kind, value)
 
 
 def _binary(name: str) -> Emit:
@@ -71,7 +71,7 @@ def product(body: Body, instruction: Instruction) -> tuple[str, str]:
 
 def _multiply(body: Body, instruction: Instruction) -> None:
     value, kind = product(body, instruction)
-    body.write(instruction.operands[0], kind, value, instruction.line)
+    body.write(instruction.operands[0], kind, value)
 
 
 def mad(body: Body, instruction: Instruction) -> None:
@@ -81,14 +81,14 @@ def mad(body: Body, instruction: Instruction) -> None:
         return
     value, kind = product(body, instruction)
     llvm = llvm_type(kind)
-    addend = body.read(instruction.operands[3], kind, instruction.line)
+    addend = body.read(instruction.operands[3], kind)
     if "sat" in instruction.modifiers:
         value = body.code.value(f"call {llvm} @llvm.sadd.sat.{llvm}({llvm} {value}, {llvm} {addend})")
     else:
         # The launcher refuses grids whose thread numbers leave 31 bits, so a thread's own number never wraps.
         flags = " nuw nsw" if _is_thread_number(body, instruction) else ""
         value = body.code.value(f"add{flags} {llvm} {value}, {addend}")
-    body.write(instruction.operands[0], kind, value, instruction.line)
+    body.write(instruction.operands[0], kind, value)
 
 
 def _is_thread_number(body: Body, instruction: Instruction) -> bool:
@@ -118,13 +118,13 @@ def divide(code_body: Body, kind: str, a: str, b: str, remainder: bool) -> str:
 
 def _divide(body: Body, instruction: Instruction) -> None:
     kind, _, a, b = _two(body, instruction)
-    body.write(instruction.operands[0], kind, divide(body, kind, a, b, False), instruction.line)
+    body.write(instruction.operands[0], kind, divide(body, kind, a, b, False))
 
 
 @opcode("rem")
 def _remainder(body: Body, instruction: Instruction) -> None:
     kind, _, a, b = _two(body, instruction)
-    body.write(instruction.operands[0], kind, divide(body, kind, a, b, True), instruction.line)
+    body.write(instruction.operands[0], kind, divide(body, kind, a, b, True))
 
 
 def _negate(body: Body, instruction: Instruction) -> None:
@@ -163,9 +163,9 @@ def _sum_of_difference(body: Body, instruction: Instruction) -> None:
     kind, llvm, a, b = _two(body, instruction)
     code = body.code
     high, low = (extreme(body, name, kind, a, b) for name in ("max", "min"))
-    addend = body.read(instruction.operands[3], kind, instruction.line)
+    addend = body.read(instruction.operands[3], kind)
     value = code.value(f"add {llvm} {code.value(f'sub {llvm} {high}, {low}')}, {addend}")
-    body.write(instruction.operands[0], kind, value, instruction.line)
+    body.write(instruction.operands[0], kind, value)
 
 
 FORMS: dict[str, Emit] = {
@@ -194,9 +194,9 @@ def with_carry(body: Body, instruction: Instruction) -> None:
         body.carry = code.slot("i1", "carry")
     if instruction.opcode.startswith("mad"):
         a, kind = product(body, instruction)
-        b = body.read(operands[3], kind, instruction.line)
+        b = body.read(operands[3], kind)
     else:
-        a, b = (body.read(operand, kind, instruction.line) for operand in operands[1:3])
+        a, b = (body.read(operand, kind) for operand in operands[1:3])
     llvm, size = llvm_type(kind), bits(kind)
     wide = f"i{size + 2}"
     a, b = (code.value(f"zext {llvm} {value} to {wide}") for value in (a, b))
@@ -212,7 +212,7 @@ def with_carry(body: Body, instruction: Instruction) -> None:
     if "cc" in instruction.modifiers:
         above = code.value(f"lshr {wide} {total}, {size}")
         code.do(f"store i1 {code.value(f'trunc {wide} {above} to i1')}, ptr {body.carry}")
-    body.write(operands[0], kind, code.value(f"trunc {wide} {total} to {llvm}"), instruction.line)
+    body.write(operands[0], kind, code.value(f"trunc {wide} {total} to {llvm}"))
 
 
 # mul24, mad24 and the dot products of bytes and half words, dp4a and dp2a.
@@ -232,32 +232,32 @@ def field(body: Body, value: str, first: int, size: int, signed: bool, wide: str
 @opcode("mul24", "mad24")
 def _short_product(body: Body, instruction: Instruction) -> None:
     """Multiply the lower 24 bits: .lo takes the lower 32 bits of the product and .hi the upper 32 of its 48."""
-    code, kind, line = body.code, type_of(instruction), instruction.line
+    code, kind = body.code, type_of(instruction)
     values = []
     for operand in instruction.operands[1:3]:
-        short = code.value(f"trunc i32 {body.read(operand, kind, line)} to i24")
+        short = code.value(f"trunc i32 {body.read(operand, kind)} to i24")
         values.append(code.value(f"{'sext' if is_signed(kind) else 'zext'} i24 {short} to i64"))
     value = code.value(f"mul i64 {values[0]}, {values[1]}")
     if "hi" in instruction.modifiers:
         value = code.value(f"lshr i64 {value}, 16")
     value = code.value(f"trunc i64 {value} to i32")
     if instruction.opcode == "mad24":
-        addend = body.read(instruction.operands[3], kind, line)
+        addend = body.read(instruction.operands[3], kind)
         if "sat" in instruction.modifiers:
             value = code.value(f"call i32 @llvm.sadd.sat.i32(i32 {value}, i32 {addend})")
         else:
             value = code.value(f"add i32 {value}, {addend}")
-    body.write(instruction.operands[0], kind, value, line)
+    body.write(instruction.operands[0], kind, value)
 
 
 @opcode("dp4a", "dp2a")
 def _dot_product(body: Body, instruction: Instruction) -> None:
     """Add the products of four bytes, or of two half words and the lower or upper two bytes, to a sum that wraps."""
-    code, line = body.code, instruction.line
+    code = body.code
     kinds = types_of(instruction)
     if len(kinds) != 2:
         raise unsupported(instruction, "name the types of both sources")
-    a, b, total = (body.read(operand, "b32", line) for operand in instruction.operands[1:4])
+    a, b, total = (body.read(operand, "b32") for operand in instruction.operands[1:4])
     wide = instruction.opcode == "dp2a"
     start = 16 if wide and "hi" in instruction.modifiers else 0
     size = 16 if wide else 8
@@ -265,4 +265,4 @@ def _dot_product(body: Body, instruction: Instruction) -> None:
         left = field(body, a, size * index, size, is_signed(kinds[0]))
         right = field(body, b, start + 8 * index, 8, is_signed(kinds[1]))
         total = code.value(f"add i32 {total}, {code.value(f'mul i32 {left}, {right}')}")
-    body.write(instruction.operands[0], "b32", total, line)
+    body.write(instruction.operands[0], "b32", total)

@@ -75,7 +75,7 @@ def _load(body: Body, instruction: Instruction) -> None:
                 suffix = _suffix(body, instruction, space)
                 values.append(code.value(f"load {llvm}, ptr {place}, align {alignment}{suffix}"))
         for element, value in zip(elements, values, strict=True):
-            body.write(element, kind, value, instruction.line)
+            body.write(element, kind, value)
 
 
 @opcode("st")
@@ -85,7 +85,7 @@ def _store(body: Body, instruction: Instruction) -> None:
     elements, order = _elements(instruction.operands[1]), _ordering(instruction)
     # Shared memory is read back by arithmetic, and stored to in the hottest loops: NaNs stay there as they are.
     read = body.read_noncanonical if space_of(instruction) == "shared" and not body.layout.flushes else body.read
-    values = [read(element, kind, instruction.line) for element in elements]
+    values = [read(element, kind) for element in elements]
     with body.accesses.at(instruction, instruction.operands[0], size * len(elements)) as pointer:
         group = _group(body, instruction, size, len(elements))
         if group > 1:
@@ -114,7 +114,7 @@ def _prefetch(body: Body, instruction: Instruction) -> None:
 @opcode("createpolicy")
 def _policy(body: Body, instruction: Instruction) -> None:
     """A policy is only ever handed on to hints."""
-    body.write(instruction.operands[0], "b64", "0", instruction.line)
+    body.write(instruction.operands[0], "b64", "0")
 
 
 # cvta and isspacep: addresses of one space as addresses of another.
@@ -132,11 +132,11 @@ def window(body: Body, space: str) -> str:
 @opcode("cvta")
 def _convert_address(body: Body, instruction: Instruction) -> None:
     kind = types_of(instruction)[-1]
-    value = body.read(instruction.operands[1], "b64", instruction.line)
+    value = body.read(instruction.operands[1], "b64")
     base = window(body, space_of(instruction))
     if base != "0":
         value = body.code.value(f"{'sub' if 'to' in instruction.modifiers else 'add'} i64 {value}, {base}")
-    body.write(instruction.operands[0], "b64", value, instruction.line)
+    body.write(instruction.operands[0], "b64", value)
     if bits(kind) != 64:
         raise unsupported(instruction, "use 64-bit addresses")
 
@@ -145,7 +145,7 @@ def _convert_address(body: Body, instruction: Instruction) -> None:
 def _is_in_space(body: Body, instruction: Instruction) -> None:
     """Kernel parameters lie in the window of global memory, and so does whatever lies in no other window."""
     code, space = body.code, space_of(instruction)
-    value = body.read(instruction.operands[1], "b64", instruction.line)
+    value = body.read(instruction.operands[1], "b64")
     if space == "param":
         result = _within(body, value, "%params", str(body.layout.parameter_bytes))
     elif space == "const":
@@ -156,7 +156,7 @@ def _is_in_space(body: Body, instruction: Instruction) -> None:
         result = code.value(f"xor i1 {elsewhere}, true")
     else:
         result = _is_own(body, value, space)
-    body.write(instruction.operands[0], "pred", result, instruction.line)
+    body.write(instruction.operands[0], "pred", result)
 
 
 def _within(body: Body, value: str, pointer: str, size: str) -> str:
@@ -195,40 +195,40 @@ def _is_constant(body: Body, value: str) -> str:
 
 @opcode("mov")
 def _move(body: Body, instruction: Instruction) -> None:
-    kind, line = type_of(instruction), instruction.line
+    kind = type_of(instruction)
     target, source = instruction.operands
     if isinstance(target, Vector) and isinstance(source, Vector) and {"v2", "v4"} & set(instruction.modifiers):
-        values = [body.read(element, kind, line) for element in source.elements]
+        values = [body.read(element, kind) for element in source.elements]
         for element, value in zip(target.elements, values, strict=True):
-            body.write(element, kind, value, line)
+            body.write(element, kind, value)
         return
     if isinstance(source, Vector):
-        value, kind = _packed(body, source, kind, line), f"b{bits(kind)}"
+        value, kind = _packed(body, source, kind), f"b{bits(kind)}"
     elif isinstance(target, Vector):
         kind = f"b{bits(kind)}"
-        value = body.read(source, kind, line)
+        value = body.read(source, kind)
     elif isinstance(target, Register) and target.name in body.noncanonical:
-        value = body.read_noncanonical(source, kind, line)
+        value = body.read_noncanonical(source, kind)
     else:
-        value = body.read(source, kind, line)
+        value = body.read(source, kind)
     if isinstance(target, Vector):
-        _unpack(body, target, kind, value, line)
+        _unpack(body, target, kind, value)
     else:
-        body.write(target, kind, value, line)
+        body.write(target, kind, value)
 
 
-def _packed(body: Body, source: Vector, kind: str, line: int) -> str:
+def _packed(body: Body, source: Vector, kind: str) -> str:
     """Return the elements of a brace list beside each other, the first in the lowest bits."""
     total, size, value = bits(kind), bits(kind) // len(source.elements), "0"
     for index, element in enumerate(source.elements):
-        part = body.convert(body.read(element, f"b{size}", line), f"i{size}", f"i{total}")
+        part = body.convert(body.read(element, f"b{size}"), f"i{size}", f"i{total}")
         placed = body.code.value(f"shl i{total} {part}, {index * size}")
         value = body.code.value(f"or i{total} {value}, {placed}")
     return value
 
 
-def _unpack(body: Body, target: Vector, kind: str, value: str, line: int) -> None:
+def _unpack(body: Body, target: Vector, kind: str, value: str) -> None:
     whole, size = f"i{bits(kind)}", bits(kind) // len(target.elements)
     for index, element in enumerate(target.elements):
         part = body.code.value(f"lshr {whole} {value}, {index * size}")
-        body.write(element, f"b{size}", body.convert(part, whole, f"i{size}"), line)
+        body.write(element, f"b{size}", body.convert(part, whole, f"i{size}"))

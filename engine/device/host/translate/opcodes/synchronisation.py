@@ -21,8 +21,8 @@ _FIELD = (1 << 20) - 1
 def _mbarrier(body: Body, instruction: Instruction) -> None:
     operation = instruction.modifiers[0]
     if operation == "pending_count":
-        value = body.read(instruction.operands[1], "b64", instruction.line)
-        body.write(instruction.operands[0], "b64", body.code.value(f"and i64 {value}, {_FIELD}"), instruction.line)
+        value = body.read(instruction.operands[1], "b64")
+        body.write(instruction.operands[0], "b64", body.code.value(f"and i64 {value}, {_FIELD}"))
         return
     if operation not in _OPERATIONS:
         raise unsupported(instruction, "use init, arrive, arrive_drop, expect_tx, test_wait or try_wait")
@@ -37,14 +37,14 @@ def _mbarrier(body: Body, instruction: Instruction) -> None:
         if new != word:
             body.code.do(f"store i64 {new}, ptr {pointer}")
         if target is not None:
-            body.write(target, kind, answer, instruction.line)
+            body.write(target, kind, answer)
 
 
 def _number(body: Body, operand: Operand, instruction: Instruction) -> str:
     """Return a count, a state or a parity as i64."""
     if isinstance(operand, Integer):
         return str(operand.value)
-    return body.read(operand, "b64", instruction.line)
+    return body.read(operand, "b64")
 
 
 def _step(body: Body, word: str, arrivals: str, drops: str, change: str) -> str:
@@ -117,8 +117,8 @@ def _arrive_at_barrier(body: Body, instruction: Instruction) -> None:
     """Count this thread at a barrier where it does not wait; all other forms are waits."""
     if not any(is_suspension_point(item) for item in body.function.instructions):
         return  # nobody waits
-    code, line = body.code, instruction.line
-    number, count = (body.read(operand, "b32", line) for operand in instruction.operands[:2])
+    code = body.code
+    number, count = (body.read(operand, "b32") for operand in instruction.operands[:2])
     index = code.value(f"and i32 {number}, 15")
     counters = code.value(f"getelementptr i8, ptr %scratch, i64 {abi.ARRIVED}")
     place = code.value(f"getelementptr i32, ptr {counters}, i32 {index}")

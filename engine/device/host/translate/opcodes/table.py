@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.errors import error_at, reading
+from engine.device.host.translate.errors import error_at
 from engine.ptx.tree import Instruction
 
 Emit = Callable[[Body, Instruction], None]
@@ -25,7 +25,7 @@ def opcode(*names: str) -> Callable[[Emit], Emit]:
 
 
 def emit(body: Body, instruction: Instruction) -> None:
-    """Write an instruction, whose guard has been written already."""
+    """Write an instruction, whose guard has been written already; to be called while `errors.reading` it."""
     function = OPCODES.get(instruction.opcode)
     if function is None:
         raise error_at(
@@ -33,5 +33,4 @@ def emit(body: Body, instruction: Instruction) -> None:
             f"{instruction.text} is not an instruction that the host device runs; "
             "use plain CUDA C++ arithmetic, memory, atomic, barrier and shuffle operations instead",
         )
-    with reading(instruction):
-        function(body, instruction)
+    function(body, instruction)

@@ -33,7 +33,7 @@ def _source(body: Body, instruction: Instruction, index: int, kind: str) -> str:
     first, size = _span(operand)
     if first + size > 32 or (isinstance(operand, Part) and len(operand.selector) > 2):
         raise unsupported(instruction, "select one byte (.b0 to .b3) or half word (.h0, .h1)")
-    value = body.read(operand.register if isinstance(operand, Part) else operand, "b32", instruction.line)
+    value = body.read(operand.register if isinstance(operand, Part) else operand, "b32")
     return field(body, value, first, size, is_signed(kind), "i64")
 
 
@@ -100,7 +100,7 @@ def _finish(body: Body, instruction: Instruction, wanted: str, value: str) -> No
     if "sat" in modifiers:
         value = saturated(body, value, size, is_signed(wanted))
     second = next((item for item in modifiers if item in _SECOND), "")
-    given = body.read(instruction.operands[3], "b32", instruction.line) if len(instruction.operands) > 3 else ""
+    given = body.read(instruction.operands[3], "b32") if len(instruction.operands) > 3 else ""
     if second:
         extended = code.value(f"{'sext' if is_signed(wanted) else 'zext'} i32 {given} to i64")
         value = operation(body, second, value, extended)
@@ -111,7 +111,7 @@ def _finish(body: Body, instruction: Instruction, wanted: str, value: str) -> No
         mask = ((1 << size) - 1) << first
         placed = code.value(f"and i32 {code.value(f'shl i32 {result}, {first}')}, {mask}")
         result = code.value(f"or i32 {placed}, {code.value(f'and i32 {given}, {~mask}')}")
-    body.write(target.register if isinstance(target, Part) else target, wanted, result, instruction.line)
+    body.write(target.register if isinstance(target, Part) else target, wanted, result)
 
 
 @opcode("vmad")
@@ -125,7 +125,7 @@ def _multiply_add(body: Body, instruction: Instruction) -> None:
     minus_product = negative[0] != negative[1]
     signed = any(is_signed(kind) for kind in kinds) or minus_product or negative[2]
     last = operands[3].register if isinstance(operands[3], Part) else operands[3]
-    c = body.read(last, "b32", instruction.line)
+    c = body.read(last, "b32")
     c = code.value(f"{'sext' if signed else 'zext'} i32 {c} to i128")
     if "po" in modifiers:
         product = code.value(f"add i128 {product}, 1")
@@ -141,7 +141,7 @@ def _multiply_add(body: Body, instruction: Instruction) -> None:
         low, high = (-(1 << 31), (1 << 31) - 1) if signed else (0, (1 << 32) - 1)
         total = code.value(f"call i128 @llvm.smax.i128(i128 {total}, i128 {low})")
         total = code.value(f"call i128 @llvm.smin.i128(i128 {total}, i128 {high})")
-    body.write(operands[0], wanted, code.value(f"trunc i128 {total} to i32"), instruction.line)
+    body.write(operands[0], wanted, code.value(f"trunc i128 {total} to i32"))
 
 
 # Video instructions on two half words or four bytes at once: vadd2, vadd4 and their kin.
@@ -155,11 +155,11 @@ _NAMES = ("add", "sub", "avrg", "absdiff", "min", "max", "set")
 
 @opcode(*(f"v{name}{count}" for name in _NAMES for count in (2, 4)))
 def _lanes(body: Body, instruction: Instruction) -> None:
-    code, modifiers, operands, line = body.code, instruction.modifiers, instruction.operands, instruction.line
+    code, modifiers, operands = body.code, instruction.modifiers, instruction.operands
     name, count = instruction.opcode[1:-1], int(instruction.opcode[-1])
     size, kinds = 32 // count, types_of(instruction)
     wanted = "u32" if name == "set" else kinds.pop(0)
-    words = [body.read(_register(operand), "b32", line) for operand in operands[1:4]]
+    words = [body.read(_register(operand), "b32") for operand in operands[1:4]]
     selected = [
         _selection(body, instruction, operand, count, default)
         for operand, default in zip(operands[1:3], (0, count), strict=True)
@@ -185,7 +185,7 @@ def _lanes(body: Body, instruction: Instruction) -> None:
         else:
             value = code.value(f"and i32 {value}, {(1 << size) - 1}")
             result = code.value(f"or i32 {result}, {code.value(f'shl i32 {value}, {size * lane}')}")
-    body.write(_register(operands[0]), wanted, result, line)
+    body.write(_register(operands[0]), wanted, result)
 
 
 def _register(operand: Operand) -> Operand:

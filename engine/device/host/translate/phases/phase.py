@@ -21,6 +21,7 @@ from engine.device.host.translate.analysis.suspension_points import (
 from engine.device.host.translate.analysis.uniformity import PURE, Uniform
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
+from engine.device.host.translate.errors import reading
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.phases.phase_ends import PhaseEnds, PhaseEndWriter
 from engine.device.host.translate.phases.spills import element
@@ -80,7 +81,8 @@ class Phase:
         body = shared.body(branch_free=is_parallel)
         lines, restored = shared.spills.restore(body, self._restored)
         if self._point is not None:
-            _take(body, self._point)
+            with reading(shared.waiting[self._number - 1].instructions[-1]):
+                _take(body, self._point)
         ranges, guards = None, None
         if is_hoisted:
             values = phase_values(shared.kernel, shared.flow, ends.pieces, self._start, restored)

@@ -108,7 +108,7 @@ class PhaseEndWriter:
         body, code = self._body, self._body.code
         targets = self._ends.points(block)
         for target in targets:
-            self._give(self._points[target.index], target.instructions[-1].line)
+            self._give(self._points[target.index])
         for name in self._ends.spilled(block):
             if self._ends.is_single and self._spills.is_uniform(name):
                 self.after += self._spills.spill_once(body, name)
@@ -118,7 +118,7 @@ class PhaseEndWriter:
             state = str(self._numbers[targets[0].index])
             branch = self._ends.branch(block)
             if branch is not None and branch.guard is not None:
-                chosen = blocks.condition(body, branch.guard, branch.line)
+                chosen = blocks.condition(body, branch.guard)
                 state = code.value(f"select i1 {chosen}, i32 {state}, i32 {self._numbers[targets[1].index]}")
             code.do(f"store i32 {state}, ptr %state.at{body.accesses.suffix}")
         code.jump("thread.done")
@@ -133,7 +133,7 @@ class PhaseEndWriter:
             return f"  %common.now = add i32 {targets[0]}, 0\n"
         branch = self._ends.branch(site)
         assert branch is not None and branch.guard is not None
-        slot, _ = self._body.register_slot(branch.guard.register.name, branch.line)
+        slot, _ = self._body.register_slot(branch.guard.register.name)
         first, second = reversed(targets) if branch.guard.negated else targets
         return (
             f"  %common.taken = load i1, ptr {slot}\n"
@@ -145,10 +145,10 @@ class PhaseEndWriter:
         first, second = (self._numbers[target.index] for target in self._ends.points(site))
         return f"  %common.now = select i1 {always}, i32 {first}, i32 {second}\n"
 
-    def _give(self, point: SuspensionPoint, line: int) -> None:
+    def _give(self, point: SuspensionPoint) -> None:
         body, code, suffix = self._body, self._body.code, self._body.accesses.suffix
         for index, operand, kind in () if point.is_plain_barrier else point.given:
-            value = body.read(operand, kind, line)
+            value = body.read(operand, kind)
             if kind == "pred":
                 value = code.value(f"zext i1 {value} to i32")
             if kind == "b64":

@@ -15,6 +15,7 @@ from engine.device.host.translate.analysis.phase_values import Restored
 from engine.device.host.translate.analysis.rematerialise import rematerialisable
 from engine.device.host.translate.analysis.uniformity import Uniform
 from engine.device.host.translate.body import Body
+from engine.device.host.translate.errors import reading
 from engine.device.host.translate.opcodes.table import emit
 from engine.device.host.translate.operands import width
 from engine.ptx.tree import Function
@@ -79,11 +80,11 @@ class Spills:
 
     def _part(self, body: Body, name: str) -> str:
         code = body.code
-        slot, kind = body.register_slot(name, 0)
+        slot, kind = body.register_slot(name)
         value = code.value(f"load {kind}, ptr {slot}")
         base = self._base(name)
         if base:
-            start, _ = body.register_slot(base, 0)
+            start, _ = body.register_slot(base)
             value = code.value(f"sub {kind} {value}, {code.value(f'load {kind}, ptr {start}')}")
         return code.value(f"zext i1 {value} to i8") if kind == "i1" else value
 
@@ -95,7 +96,7 @@ class Spills:
         restored: dict[str, Restored] = {}
         for index, name in enumerate(names):
             offset, stored = self.array(body, name)
-            slot, kind = body.register_slot(name, 0)
+            slot, kind = body.register_slot(name)
             if name not in self._kinds:
                 value = body.code.value(f"load {stored}, ptr {element(body, offset, stored)}{body.accesses.suffix}")
                 if kind == "i1":
@@ -114,7 +115,7 @@ class Spills:
                 if kind in ("i32", "i64"):
                     restored[name] = Restored(self._base(name), value + (".wide" if kind == "i32" else ""))
                 if self._base(name):
-                    start, _ = body.register_slot(self._base(name), 0)
+                    start, _ = body.register_slot(self._base(name))
                     value = body.code.value(f"add {kind} {body.code.value(f'load {kind}, ptr {start}')}, {value}")
             body.code.do(f"store {kind} {value}, ptr {slot}")
         return lines, restored
@@ -133,7 +134,8 @@ class Spills:
                 pending += [item for item in used(self._rematerialised[name]) if item in self._rematerialised]
         for name, instruction in self._rematerialised.items():
             if name in needed:
-                emit(body, instruction)
+                with reading(instruction):
+                    emit(body, instruction)
 
 
 def element(body: Body, offset: int, kind: str) -> str:
