@@ -105,7 +105,8 @@ class CompiledSource:
 
 
 @cache
-def _nvrtc() -> Any:
+def nvrtc_library() -> Any:
+    """Return the NVRTC bindings with the shared library loaded; KernelError when it is not installed."""
     try:
         library = importlib.import_module("cuda.bindings.nvrtc")
         library.nvrtcVersion()  # the first call is what loads the shared library
@@ -119,14 +120,14 @@ def _nvrtc() -> Any:
 
 def nvrtc_version() -> tuple[int, int]:
     """Return NVRTC's version, such as (13, 5); KernelError when it is not installed."""
-    _, major, minor = _nvrtc().nvrtcVersion()
+    _, major, minor = nvrtc_library().nvrtcVersion()
     return major, minor
 
 
 @cache
 def toolkit_folders() -> tuple[Path, ...]:
     """Return the folders of the toolkit headers that belong to this NVRTC."""
-    return toolkit_include_folders(_nvrtc(), nvrtc_version())
+    return toolkit_include_folders(nvrtc_library(), nvrtc_version())
 
 
 def compile_cuda(source: str, path: Path, architecture: str, include_folders: Sequence[Path]) -> CompiledSource:
@@ -135,7 +136,7 @@ def compile_cuda(source: str, path: Path, architecture: str, include_folders: Se
     `path` names the source in messages and line information; it need not exist. Raises KernelError with the
     compiler's errors and the file and line of the first.
     """
-    nvrtc = _nvrtc()
+    nvrtc = nvrtc_library()
     options = [f"--gpu-architecture={architecture}", *OPTIONS, *(f"-I{folder}" for folder in include_folders)]
     names, texts = ([item.encode() for item in items] for items in (HEADERS, HEADERS.values()))
     created, program = nvrtc.nvrtcCreateProgram(source.encode(), os.fsencode(path), len(names), texts, names)

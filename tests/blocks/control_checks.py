@@ -80,7 +80,7 @@ def check_nested(device: Device | str) -> None:
 
 
 def check_append(device: Device | str) -> None:
-    """Those that are found are those that numpy finds, as many as the count says, and they alone are drawn."""
+    """The selection is numpy's, the count is its size, and only these particles are drawn."""
     patch = example("append", emitter={"count": 20_000}, select={"low": 1.0})
     for draw in ("all", "high"):
         patch.set(draw, width=320, height=180)

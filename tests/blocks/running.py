@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def run(patch: Patch, *ports: PortRef, frames: int = 1, device: Device | str = "host") -> list[Array]:
-    """Return what the ports hold after some frames, none of which may have anything to say."""
+    """Return the contents of ports after some frames, and fail on any diagnostic."""
     with Engine(patch, device=device) as engine:
         for _ in range(frames):
             report = engine.step()
@@ -32,7 +32,7 @@ def apply(block: str, inputs: dict[str, Array], *, port: str = "out", **paramete
 
 
 def problems(patch: Patch, frames: int = 1) -> list[tuple[str | None, str | None, str]]:
-    """Return node, port and text of what the last of some frames has to say."""
+    """Return node, port and text of the diagnostics after some frames."""
     with Engine(patch, device="host") as engine:
         for _ in range(frames):
             report = engine.step()

@@ -24,7 +24,7 @@ def _fountain(**select: Any) -> tuple[Patch, Any, Any]:
 
 
 def _wanted(particles: Any, by: str, low: float, high: float) -> Any:
-    """The particles that it holds for, by numpy in f64."""
+    """The particles in the range, selected by numpy in f64."""
     values = {
         "speed": np.linalg.norm(particles["velocity"].astype(np.float64), axis=1),
         "height": particles["position"][:, 1].astype(np.float64),
@@ -59,7 +59,7 @@ def test_the_selection_is_numpys(by: str, low: float, high: float) -> None:
 
 
 def test_more_than_there_is_room_for() -> None:
-    """The buffer is full of right ones, none of them twice; the count stays at the capacity, and a warning says so."""
+    """The buffer is full of matching particles, none twice; the count is the capacity, and a warning says so."""
     patch, move, node = _fountain(by="age", low=0.0, high=2.0, capacity=100)
     with Engine(patch, device="host") as engine:
         for _ in range(15):
@@ -74,7 +74,7 @@ def test_more_than_there_is_room_for() -> None:
 
 
 def test_only_as_many_are_drawn_as_were_found() -> None:
-    """A buffer that held more in an earlier frame is drawn up to its count: the picture is that of those alone."""
+    """A buffer that held more in an earlier frame is only drawn up to its count."""
     patch, _, node = _fountain(by="age", low=0.0, high=2.0, capacity=3000)
     draw = patch.add("particles.render_points", width=160, height=96, background=0.0, glow=0.0, spin=0.0)
     patch.connect(node["selected"], draw["particles"])

@@ -33,7 +33,7 @@ def _add_in_place(patch: Patch, total: NodeRef, amount: NodeRef, port: str, regi
 
 
 def _choice(condition: Any, element: int = 0) -> Any:
-    """What a block inside an If gives: 6, or its default when it did not run."""
+    """A block inside an If outputs 6, or its default when it did not run."""
     patch = Patch()
     region = patch.add("control.if", element=element)
     inside = patch.add("math.scale_offset", scale=2.0, region=region)
@@ -46,7 +46,7 @@ def _choice(condition: Any, element: int = 0) -> Any:
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_if_runs_unless_its_element_is_zero(dtype: str) -> None:
-    """For conditions of every type; what did not run leaves zeros."""
+    """For conditions of every type; a branch that did not run leaves zeros."""
     assert _choice(np.array([0, 1, 0]).astype(dtype), 1) == 6
     assert _choice(np.array([1, 0, 1]).astype(dtype), 1) == 0
 
@@ -65,7 +65,7 @@ def test_high_bytes_count() -> None:
 
 @pytest.mark.parametrize("block", ["control.if", "control.if_else", "control.while"])
 def test_an_element_beyond_the_condition_is_refused(block: str) -> None:
-    """It would be read from whatever lies behind."""
+    """It would read memory behind the buffer."""
     patch = Patch()
     region = patch.add(block, element=3)
     patch.connect(_array(patch, 1, 1, 1)["out"], region["condition"])
@@ -126,7 +126,7 @@ def _countdown(start: float, **parameters: Any) -> tuple[Patch, NodeRef, NodeRef
 
 @pytest.mark.parametrize("start", [0, 1, 2, 37])
 def test_while_runs_until_its_condition_is_zero(start: int) -> None:
-    """As many turns as the number is large, in every frame again."""
+    """The loop has as many turns as the number, in every frame."""
     patch, loop, store = _countdown(start)
     turns, left = run(patch, loop["turns"], store["out"], frames=3)
     assert (turns.tolist(), left.tolist()) == ([start], [0])
@@ -284,7 +284,7 @@ def test_a_shape_that_is_none_is_refused(shape: str) -> None:
 
 
 def test_a_frame_delay_is_one_frame_behind() -> None:
-    """In a round: the value of frame n is 1 more than that of frame n - 1, from `initial` on."""
+    """In a cycle: the value of frame n is 1 more than that of frame n - 1, starting from `initial`."""
     patch = Patch()
     like, one = _array(patch, 0), _array(patch, 1)
     delay, add = patch.add("buffer.frame_delay", initial=5.0), patch.add("math.add")
@@ -300,7 +300,7 @@ def test_a_frame_delay_is_one_frame_behind() -> None:
 
 
 def test_two_delays_are_two_frames_behind() -> None:
-    """Without a round no `like` is needed."""
+    """Without a cycle, `like` is not needed."""
     patch = Patch()
     counter = patch.add("control.every", period=4)
     first, second = patch.add("buffer.frame_delay"), patch.add("buffer.frame_delay")

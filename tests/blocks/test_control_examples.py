@@ -29,7 +29,7 @@ def test_example_is_what_the_editor_saves(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_example_shows_a_picture(name: str) -> None:
-    """A viewer is connected, the picture is not of one colour, and nothing is wrong, as the gallery opens it."""
+    """A viewer is connected, its picture is not of one colour, and there are no diagnostics."""
     patch = load_patch(EXAMPLES / f"{name}.loom")
     assert patch.extra["title"] and patch.extra["description"].endswith(".")
     (shown,) = patch.connections_of("viewer")

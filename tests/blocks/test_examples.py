@@ -24,7 +24,7 @@ def test_example_is_what_the_editor_saves(name: str) -> None:
 
 
 def test_fountain_fills_with_light() -> None:
-    """After a second there is much to see, and frames differ."""
+    """After a second many pixels are lit, and frames differ."""
     patch = load_patch(EXAMPLES / "particles.loom")
     with Engine(patch, device="host") as engine:
         for _ in range(60):
@@ -39,7 +39,7 @@ def test_fountain_fills_with_light() -> None:
 
 
 def test_values_lead_the_particles() -> None:
-    """What drives a parameter is what its closed form says, and the mouse blows the particles to its side."""
+    """Driven parameters have the values of their closed forms, and the mouse blows the particles to its side."""
     patch = load_patch(EXAMPLES / "values.loom")
     patch.set("emitter", count=3000, rate=1500.0)
     middles = []

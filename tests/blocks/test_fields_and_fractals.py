@@ -121,7 +121,7 @@ def test_drops_fall_in_other_places_each_time() -> None:
 @pytest.mark.parametrize(("width", "height"), [(16, 16), (33, 17)])
 @pytest.mark.parametrize("steps", [1, 7])
 def test_mandelbrot_steps_are_numpys(width: int, height: int, steps: int) -> None:
-    """Points, counts and how many go on, to the last bit, after one step and with a small limit."""
+    """Points, counts and the number of active points, to the last bit, after one step and with a small limit."""
     patch = Patch()
     points = patch.add("fractal.points", width=width, height=height)
     step = patch.add("fractal.mandelbrot_step", steps=steps, most=5)

@@ -13,7 +13,7 @@ from engine import Engine, Patch, UpdateLevel
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 37), (40, 33)])
 def test_light_is_added_around_what_is_bright(apply_to_image: Any, shape: tuple[int, int]) -> None:
-    """The image plus so much of its blurred copy; alpha stays."""
+    """The image plus a share of its blurred copy; alpha is unchanged."""
     image = np.random.default_rng(3).random((*shape, 4), np.float32)
     out = apply_to_image("image.glow", image, sigma=2.5, amount=0.25)
     light = [ndimage.gaussian_filter(image[..., c].astype(np.float64), 2.5, mode="nearest") for c in range(3)]

@@ -15,7 +15,7 @@ FILES = sorted(KERNELS_FOLDER.glob("*.cu"))
 @pytest.mark.parametrize("architecture", ["compute_75", "sm_90"])
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
 def test_kernel_file_compiles_without_warnings(path: Path, architecture: str) -> None:
-    """NVRTC has nothing to say about any file."""
+    """NVRTC has no warnings for any file."""
     compiled = compile_cuda(path.read_text(), path, architecture, [KERNELS_FOLDER])
     assert compiled.log == ""
     assert ".entry" in compiled.ptx

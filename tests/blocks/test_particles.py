@@ -45,7 +45,7 @@ def _alive(particles: Any) -> Any:
 
 @pytest.mark.parametrize(("rate", "frames"), [(90.0, 7), (3000.0, 5), (61.0, 120)])
 def test_as_many_are_born_as_the_rate_says(rate: float, frames: int) -> None:
-    """Numbers up to floor(time * rate) are born, in order, and none is left out."""
+    """Numbers up to floor(time * rate) are born, in order, without gaps."""
     particles = _run(frames, {"rate": rate, "life": 30.0})
     born = particles["life"] > 0
     assert abs(born.sum() - rate * frames * STEP) <= 1
@@ -165,7 +165,7 @@ def test_turbulence_stirs_but_does_not_gather() -> None:
 
 
 def test_particles_bounce_off_the_floor() -> None:
-    """Nothing is below the floor; a bounce turns the fall and takes its shares away."""
+    """Nothing is below the floor; a bounce reverses the fall and takes away its shares of the speed."""
     jet = {"rate": 60.0, "speed": 5.0, "spread": 0.0, "lean": 90.0, "height": 0.001, "radius": 0.0, "life": 30.0}
     particles = _alive(_run(60, jet, {"gravity": -10.0}, floor=0.0, bounce=0.5, friction=0.2))
     assert particles["position"][:, 1].min() >= 0

@@ -36,7 +36,7 @@ def test_tone_is_its_formula(
 
 
 def test_tone_without_saturation_is_grayscale(apply_to_image: Any) -> None:
-    """Both go by the same luminance."""
+    """Both use the same luminance."""
     image = _image()
     np.testing.assert_allclose(
         apply_to_image("image.tone", image, saturation=0.0), apply_to_image("image.grayscale", image), rtol=1e-6
@@ -62,7 +62,7 @@ BLENDS = {
 
 @pytest.mark.parametrize("mode", list(BLENDS))
 def test_mix_blends_a_smaller_image_with_its_border_extended(mode: str) -> None:
-    """`b` lies at the top left; beyond it, its last row and column go on."""
+    """`b` lies at the top left; its last row and column extend beyond it."""
     a, b = _image((6, 9)), _image((4, 11))[:, ::-1].copy()
     patch = Patch()
     below, above = patch.add("io.image_array", data=a), patch.add("io.image_array", data=b)

@@ -56,7 +56,7 @@ def test_a_copy_lays_any_type_out_anew(dtype: str) -> None:
 
 @pytest.mark.parametrize("shape", [(300_000, 2), (70_000, 1, 3), (1, 1, 5, 1), (3,)])
 def test_long_and_thin_buffers_copy(shape: tuple[int, ...]) -> None:
-    """Whatever the axes: more rows than a grid has along y and z."""
+    """With any axes, also with more rows than a grid may have along y and z."""
     data = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     np.testing.assert_array_equal(_seen(data), data)
     backwards = ("buffer.transpose", {"order": ", ".join(str(a) for a in reversed(range(len(shape))))})
@@ -64,7 +64,7 @@ def test_long_and_thin_buffers_copy(shape: tuple[int, ...]) -> None:
 
 
 def test_a_copy_of_five_axes_is_refused() -> None:
-    """The kernel goes over four."""
+    """The kernel loops over four axes."""
     patch = Patch()
     node = patch.add("buffer.copy")
     patch.connect(patch.add("io.array", data=np.zeros((2, 2, 1, 2, 2), np.float32))["out"], node["x"])
@@ -221,7 +221,7 @@ def test_booleans_and_bfloats_convert() -> None:
 
 
 def test_only_numbers_convert() -> None:
-    """Complex numbers have no order and no one value."""
+    """Complex numbers have no order and no single value."""
     patch = Patch()
     node = patch.add("buffer.convert")
     patch.connect(patch.add("io.array", data=np.ones(3, np.complex64))["out"], node["x"])

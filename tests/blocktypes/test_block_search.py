@@ -84,7 +84,7 @@ def test_a_user_finds_the_shipped_blocks_by_what_they_do() -> None:
 
 
 def test_unknown_types_suggest_near_ones(catalogue: Catalogue) -> None:
-    """A slip of the finger is met with the right name."""
+    """A typing error gets the right name suggested."""
     with pytest.raises(PatchError) as refused:
         catalogue.require("test_search.frst")
     assert "got 'test_search.frst'; did you mean test_search.first" in str(refused.value)

@@ -204,7 +204,7 @@ def test_a_block_says_what_it_is() -> None:
 
 
 def test_defining_a_block_again_in_its_module_replaces_it() -> None:
-    """Loading a module again brings its new class, without a quarrel about the id."""
+    """Loading a module again replaces the class; its id is not a duplicate."""
     define(x=X)
     second = define(x=X)
     assert block_types.get("test_def.sample") is second

@@ -102,7 +102,7 @@ def test_an_input_that_is_not_connected_has_no_shape_to_follow() -> None:
 
 
 def test_same_of_several_is_the_first_that_is_connected() -> None:
-    """What a missing input would have given, the next one gives; with none of them, the first one is asked for."""
+    """The next input replaces a missing one; when all are missing, the error names the first."""
     context = ShapeContext({"like": None, "x": (5,), "y": (6, 2)}, {}, {})
     assert parse_rule("same(like, x)").evaluate(context) == (5,)
     assert parse_rule("same(y, x)").evaluate(context) == (6, 2)
@@ -127,7 +127,7 @@ def test_an_extent_that_divides_by_zero_says_so() -> None:
 
 
 def test_a_rule_is_parsed_once() -> None:
-    """The second block with the same rule gets what the first one got."""
+    """Blocks with the same rule share the parsed rule."""
     assert parse_rule("[N, 16]") is parse_rule("[N, 16]")
     assert parse_rule("broadcast(a, b)").names == ("a", "b")
     assert set(parse_rule("[ceil(N / width), a.dim1]").names) == {"0", "width", "a"}

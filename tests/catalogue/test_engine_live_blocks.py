@@ -96,7 +96,7 @@ def test_code_that_asks_for_the_same_rebuilds_nothing(live: MakeLive) -> None:
 
 
 def test_the_newest_value_is_kept(live: MakeLive) -> None:
-    """Also one that went to the graph by the shortest way."""
+    """Also when it was written straight from the inbox."""
     one = live(block_text())
     one.step()
     for gain in (2.0, 3.0, 4.0):
@@ -111,7 +111,7 @@ def test_the_newest_value_is_kept(live: MakeLive) -> None:
 
 
 def test_a_value_set_after_a_new_default_is_kept(live: MakeLive) -> None:
-    """The new default went to the graph by the way that edits take."""
+    """The new default reached the graph like an edit."""
     one = live(block_text(gain="2.0"))
     one.step()
     one.save(block_text(gain="5.0"))
@@ -413,7 +413,7 @@ def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, monkeypatch: pytest
 
 
 def test_a_value_that_changed_while_the_type_was_gone_counts(live: MakeLive) -> None:
-    """The graph that ran meanwhile is told."""
+    """The graph that ran meanwhile gets the value."""
     one = live(block_text(), gain=2.0)
     one.step()
     one.save(block_text("live.other"))

@@ -91,7 +91,7 @@ def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> Non
 
 
 def compare(engine: Engine, patch: Patch) -> None:
-    """Hold a running engine against a fresh one."""
+    """Compare a running engine with a fresh one."""
     report = engine.step()
     with Engine(patch, device="host") as fresh:
         expected = fresh.step()

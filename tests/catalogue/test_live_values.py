@@ -52,7 +52,7 @@ class Driven:
         block_folders.reload([self.folder.write(name, text)]).result(30)
 
     def out(self) -> float:
-        """Do two frames, the second for what the first one's loading brought, and return the first number."""
+        """Run two frames, the second to apply what the first one loaded, and return the first number."""
         self.engine.step()
         self.report = self.engine.step()
         return float(self.engine.read(self.scale["out"])[0])
@@ -87,7 +87,7 @@ def test_a_value_block_that_fails_goes_on_as_it_was(driven: Driven) -> None:
 
 
 def test_a_driven_block_is_replaced_and_driven_on(driven: Driven) -> None:
-    """What the patch says of the parameter is kept for when the connection goes."""
+    """The parameter's value in the patch is kept for when the connection is removed."""
     assert driven.out() == 20
     driven.save("scale.py", block_text(factor="self.gain", extra='more: float = param(3.0, doc="More.")'))
     assert driven.out() == 20
@@ -133,7 +133,7 @@ def test_what_is_set_of_a_driven_parameter_lasts_over_new_versions(driven: Drive
 
 
 def test_a_driven_parameter_that_was_reset_has_the_default_of_a_new_version(driven: Driven) -> None:
-    """The patch says nothing of it any more."""
+    """The patch no longer sets it."""
     assert driven.out() == 20
     driven.patch.reset(driven.scale, "gain")
     driven.save("scale.py", block_text(gain="9.0, min=-100, max=100"))
@@ -143,7 +143,7 @@ def test_a_driven_parameter_that_was_reset_has_the_default_of_a_new_version(driv
 
 
 def test_a_driven_parameter_gets_back_what_a_version_between_did_not_take(driven: Driven) -> None:
-    """Bounds that were too narrow for it are told, and forgotten when they are wide again."""
+    """Bounds that are too narrow for it are reported, until they are wide enough again."""
     assert driven.out() == 20
     driven.save("scale.py", block_text(gain="1.0, min=-1, max=1"))
     assert driven.out() == 1
@@ -177,7 +177,7 @@ def test_a_drive_whose_end_is_gone_dangles(driven: Driven, end: str) -> None:
 
 
 def test_a_port_that_becomes_a_parameter_is_driven(driven: Driven) -> None:
-    """A connection is what the present types of its ends make of it."""
+    """The present types of its ends decide what kind of connection it is."""
     driven.save("count.py", block_text("live.count", source="rate", out="value"))
     driven.engine.step()
     driven.save("count.py", value_text("10.0 * self.rate"))

@@ -92,7 +92,7 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
 
 
 def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
-    """Dots in names mix up nothing; a file that a package of its name hides is told, since Python cannot see it."""
+    """Dots in names don't confuse modules; a file that a package of the same name hides is reported."""
     folder.write("a.b.py", block_text("live.dotted"))
     folder.write("a_b.py", block_text("live.underlined"))
     folder.write("c.py", block_text("live.hidden"))
@@ -110,7 +110,7 @@ def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
 
 
 def test_files_that_import_each_other(folder: BlockFolder) -> None:
-    """They load when Python can import them, and say what it says when it can't."""
+    """They load when Python can import them, and otherwise report Python's error."""
     folder.write("a.py", f"from . import b\n{block_text('live.a')}VALUE = 1\n")
     folder.write("b.py", f"from . import a\n{block_text('live.b')}")
     assert trust_blocks(folder.path) == []

@@ -45,7 +45,7 @@ def image_of(folder: Path, source: str, architecture: str = "compute_75", name: 
 
 
 def sizes(elements: tuple[PointerElement | None, ...]) -> list[tuple[int, bool] | None]:
-    """Return what is told of each element but its name."""
+    """Return each element without its name."""
     return [(item.size_bytes, item.is_struct) if item is not None else None for item in elements]
 
 
@@ -86,7 +86,7 @@ def test_structs_carry_their_names(tmp_path: Path) -> None:
 
 
 def test_nothing_is_compiled_where_names_tell_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel of plain arrays costs a search in its text, and each file is looked at once."""
+    """A kernel of plain arrays only costs a text search, and each file is searched once."""
     kernel = 'extern "C" __global__ void plain(float* x, __half* y, unsigned short* z, size_t n) {}'
     image = image_of(tmp_path, f"#include <cuda_fp16.h>\n{kernel}")
 
@@ -152,7 +152,7 @@ def test_a_declared_struct_has_the_size_that_the_block_has(fields: list[tuple[DT
 
 
 def test_a_manifest_tells_the_elements_of_ptx(tmp_path: Path) -> None:
-    """By Warploom's names or CUDA's; without a manifest nothing is told."""
+    """By Warploom's names or CUDA's; without a manifest nothing is known."""
     ptx = (
         ".version 7.8\n.target sm_75\n.address_size 64\n"
         ".visible .entry fill(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) { ret; }\n"

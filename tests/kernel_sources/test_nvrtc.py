@@ -109,7 +109,7 @@ def test_an_unknown_architecture_is_explained() -> None:
 
 def test_a_missing_compiler_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without NVRTC the message says what to install."""
-    nvrtc._nvrtc.cache_clear()
+    nvrtc.nvrtc_library.cache_clear()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
         with pytest.raises(KernelError, match="pip install cuda-python nvidia-cuda-nvrtc"):

@@ -110,7 +110,7 @@ def test_other_kinds_of_files_are_not_reported(saves: Saves) -> None:
 
 
 def test_files_saved_together_are_reported_together(saves: Saves) -> None:
-    """A checkout of many files calls back once, or a few times when the disk is slow: no file is told twice."""
+    """A checkout of many files calls back once, or a few times when the disk is slow; no file is reported twice."""
     paths = {saves.kernel.with_name(f"k{index}.cu") for index in range(20)}
     for path in paths:
         path.write_text("new")

@@ -133,7 +133,7 @@ def test_a_composite_describes_its_children() -> None:
 
 
 def test_live_values_leave_the_description_as_it_is_and_structural_ones_do_not() -> None:
-    """That is what makes the one HOT and the other not."""
+    """A live one is HOT, a structural one is not."""
     base = describe(Glow("g"))
     assert base.structural_equals(describe(Glow("g", {"strength": 1.0})))
     assert not base.structural_equals(describe(Glow("g", {"passes": 2})))
@@ -141,7 +141,7 @@ def test_live_values_leave_the_description_as_it_is_and_structural_ones_do_not()
 
 
 def test_shapes_and_types_of_outputs_are_told_in_terms_of_the_inputs() -> None:
-    """A rule that only the inside can tell is shown as "data"; a constant one as it is."""
+    """A rule that depends on the inside is shown as "data"; a constant one as it is."""
 
     class Chain(Composite, id="test_composite.chain"):
         """Two pass-throughs in a row."""

@@ -151,7 +151,7 @@ def test_half_a_surrogate_pair_survives(tmp_path: Path) -> None:
 
 
 def test_a_save_that_fails_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the disk gives up in the middle, the old file is untouched and no part of the new one is left."""
+    """When the disk fails halfway, the old file is untouched and no part of the new one is left."""
     patch = Patch()
     patch.add("io.array")
     path = tmp_path / "patch.loom"

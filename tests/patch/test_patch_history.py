@@ -209,7 +209,7 @@ def test_one_gesture_may_move_several_nodes() -> None:
 
 
 def test_after_undo_and_after_saving_a_gesture_begins_a_new_step() -> None:
-    """The saved moment and the undone moment can be come back to, although the drag goes on."""
+    """Undo returns to the saved state and to the undone state, although the drag continues."""
     patch = Patch()
     saxpy = patch.add("math.saxpy", a=1.0)
     patch.set(saxpy, gesture=1, a=2.0)
@@ -321,7 +321,7 @@ CHANGES: list[Change] = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda c: type(c).__name__)
 def test_the_inverse_of_an_inverse_is_the_change(change: Change) -> None:
-    """Every change can be turned round twice."""
+    """The inverse of an inverse is the change itself."""
     assert inverse(change) != change
     assert inverse(inverse(change)) == change
 

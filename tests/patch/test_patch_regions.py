@@ -85,7 +85,7 @@ def test_a_placeholder_may_be_a_region(patch: Patch) -> None:
 
 
 def test_no_region_lies_inside_itself(patch: Patch) -> None:
-    """Neither directly nor by way of others; the message tells the way."""
+    """Neither directly nor through others; the message names the path."""
     for region in ("loop", "choice", "choice.else"):
         with pytest.raises(RegionRefused, match=r"region must not lie inside itself, got (loop|choice) in "):
             patch.move_into("loop", region)
@@ -130,7 +130,7 @@ def test_a_region_block_takes_along_what_lies_in_it(patch: Patch) -> None:
 
 
 def test_removing_a_region_leaves_what_lay_in_it(patch: Patch) -> None:
-    """The box goes and its contents stay, in the region around; undo puts everything back."""
+    """The box is removed and its contents move to the region around it; undo restores everything."""
     patch.move_into("a", "choice")
     patch.move_into("b", "choice.else")
     link(patch, "a.out choice.condition", "b.out c.x")
@@ -207,7 +207,7 @@ def test_a_delayed_input_closes_no_cycle(patch: Patch) -> None:
 
 
 def test_one_branch_may_read_what_the_other_did_a_frame_ago(patch: Patch) -> None:
-    """By way of a delay in its own branch, and a node named twice moves once."""
+    """Through a delay in its own branch; a node named twice moves once."""
     patch.add("test_region.delay", node_id="delay", region="choice.else")
     patch.move_into(["a", "a"], "choice")
     link(patch, "a.out delay.x")
@@ -359,7 +359,7 @@ def test_lifting_finds_the_ends_in_the_innermost_common_scope(scope_of: dict[str
 
 @given(nested())
 def test_a_chain_leads_from_the_outside_in(scope_of: dict[str, str]) -> None:
-    """It is the way outwards, turned round."""
+    """It is the path outwards, reversed."""
     scopes = Scopes(scope_of)
     for node in scope_of:
         assert list(scopes.chain(scope_of[node])) == around(scope_of, node)[:0:-1]
@@ -380,7 +380,7 @@ def test_a_scope_is_a_region_and_a_branch(scope: str) -> None:
 
 @given(st.integers(2, 8), st.integers(0, 16), st.integers(0, 10_000))
 def test_a_cycle_is_found_exactly_when_there_is_no_order(nodes: int, edges: int, seed: int) -> None:
-    """What is found is a way round along the pairs; when nothing is found the pairs can be sorted."""
+    """A result is a cycle along the pairs; without a result the pairs can be sorted topologically."""
     choose = random.Random(seed)
     pairs = [(f"n{choose.randrange(nodes)}", f"n{choose.randrange(nodes)}") for _ in range(edges)]
     cycle = find_cycle(pairs)

@@ -89,7 +89,7 @@ def test_ports_must_exist(patch: Patch) -> None:
 
 
 def test_a_cycle_is_refused_and_its_way_named(patch: Patch) -> None:
-    """The message names every node on the way round."""
+    """The message names every node of the cycle."""
     patch.connect(patch["pass"]["out"], patch["b"]["x"])
     patch.connect(patch["b"]["out"], patch["c"]["x"])
     problem = refuse(patch, "c.out", "pass.x")
@@ -99,7 +99,7 @@ def test_a_cycle_is_refused_and_its_way_named(patch: Patch) -> None:
 
 
 def test_a_connection_that_replaces_the_one_which_closes_the_cycle_is_allowed(patch: Patch) -> None:
-    """What is about to be replaced does not count: two nodes can be swapped."""
+    """The connection that is replaced does not count: two nodes can be swapped."""
     patch.connect(patch["pass"]["out"], patch["b"]["x"])
     patch.add("io.array", node_id="array")
     patch.disconnect(patch["b"]["x"])
