@@ -39,15 +39,15 @@ class GraphBackend(Protocol):
         ...
 
     def make(self, node: GraphNode, record: NodeRecord) -> None:
-        """Make the device's nodes for one that was just added to the tree; the nodes it waits for are made."""
+        """Make the device's nodes for a node of the tree; those of the nodes in `record.after` exist already."""
         ...
 
     def unmake(self, first: GraphNode) -> None:
-        """Undo `make` for the nodes from `first` on, some of which may not be made; the tree still has them."""
+        """Undo `make` for the nodes from `first` on, as far as they were made; the tree still has them."""
         ...
 
     def remove(self, works: Mapping[GraphNode, Work]) -> None:
-        """Remove a node and, where it is a child graph, the nodes in it, which did these things."""
+        """Remove the device's nodes for a node and for the nodes in it, whose works are given; the node comes first."""
         ...
 
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
@@ -65,7 +65,7 @@ class GraphBackend(Protocol):
     def instantiate(self) -> Executable: ...
 
     def destroy(self) -> None:
-        """Release what the graph alone holds; executables keep what they need."""
+        """Release what only the graph uses; executables keep what they need."""
         ...
 
 
@@ -162,7 +162,7 @@ class Graph:
         self._backend.remove(self._tree.remove(self._number, node))
 
     def set_after(self, node: GraphNode, after: Sequence[GraphNode]) -> None:
-        """Let a node wait for these nodes instead of those before; they may have been added after it."""
+        """Let a node wait for exactly these nodes, which may have been added after it."""
         self._check_live()
         self._backend.change_order(node, *self._tree.set_after(self._number, node, after))
 
@@ -204,7 +204,7 @@ class Graph:
         return node
 
     def _make(self, first: GraphNode) -> None:
-        """Have the backend make the tree's nodes from `first` on; when that fails, none of them stays."""
+        """Let the backend make the tree's nodes from `first` on; when that fails, all of them are dropped."""
         tree, backend = self._tree, self._backend
         late: list[tuple[GraphNode, list[GraphNode]]] = []
         try:

@@ -28,7 +28,7 @@ _NO_WORK = NoWork()
 
 
 class GraphTree:
-    """Nodes in the order in which they were added; graph 0 is the whole graph, bodies and child graphs follow."""
+    """Nodes in the order in which they were added. Graph 0 is the whole graph; bodies and child graphs follow."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeRecord] = []
@@ -47,7 +47,7 @@ class GraphTree:
         self._has_gaps = False  # nodes that were removed
 
     def add(self, graph: int, work: Work, after: Sequence[GraphNode]) -> GraphNode:
-        """Add a node; DeviceError when it must not be there."""
+        """Add a node; DeviceError when it is not allowed there."""
         if self._is_body[graph] and isinstance(work, EventWork):
             raise DeviceError(
                 "event record must be outside of conditional nodes, got one in a body, where CUDA allows none; "
@@ -62,7 +62,7 @@ class GraphTree:
         return node
 
     def add_child(self, graph: int, child: GraphTree, after: Sequence[GraphNode]) -> GraphNode:
-        """Add a node for a child graph and, after it, the nodes of that graph."""
+        """Add a node for a child graph, followed by copies of that graph's nodes."""
         if child is self:
             raise DeviceError("child graph must be another graph, got the one that it is added to")
         if child._conditions:
@@ -96,7 +96,7 @@ class GraphTree:
     ) -> tuple[GraphNode, range]:
         """Add a conditional node and return it with the numbers of its bodies."""
         if condition not in self._conditions or self._conditions[condition] not in self._line(graph):
-            raise DeviceError("condition must be made in this graph, or in one that this is a body of, got another")
+            raise DeviceError("condition must be made in this graph or in one around it, got one of another graph")
         if condition in self._used:
             raise DeviceError(
                 f"condition must be that of one conditional node, got it for node {self._used[condition]}"
@@ -200,7 +200,7 @@ class GraphTree:
         return self.nodes[node]
 
     def _check_order(self) -> None:
-        """DeviceError when nodes wait for each other in a circle."""
+        """Raise DeviceError when nodes wait for each other in a circle."""
         if self._is_reordered:
             execution_order(self.nodes)
 
@@ -261,7 +261,7 @@ class GraphTree:
         self._is_body.append(is_body or self._is_body[parent])
 
     def _line(self, graph: int) -> set[int]:
-        """Return a graph of the tree with all that it lies in."""
+        """Return the numbers of a graph and of all graphs around it."""
         found = {graph}
         while (owner := self.owners[graph]) is not None:
             graph = self.nodes[owner].graph

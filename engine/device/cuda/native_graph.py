@@ -14,7 +14,7 @@ from engine.device.nodes import ChildWork, NoWork
 from engine.device.protocol import GraphNode
 from engine.device.tree import ROOT, GraphTree
 
-#: The longest chain of clones, each of which looks its nodes up by way of the one before.
+#: The longest chain of clones that look their nodes up in the graph they were cloned from.
 _MOST_ORIGINS = 8
 
 
