@@ -112,9 +112,9 @@ class InputEvents(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Look at an event without consuming it."""
-        look = _LOOKS.get(event.type())
-        if look is not None:
-            look(self, watched, event)
+        handle = _HANDLERS.get(event.type())
+        if handle is not None:
+            handle(self, watched, event)
         return False
 
     # Keys
@@ -201,7 +201,7 @@ def _is_typing() -> bool:
     return is_field or QApplication.activePopupWidget() is not None or QApplication.activeModalWidget() is not None
 
 
-_LOOKS: dict[QEvent.Type, Callable[..., None]] = {
+_HANDLERS: dict[QEvent.Type, Callable[..., None]] = {
     QEvent.Type.ShortcutOverride: InputEvents._press_key,
     QEvent.Type.KeyPress: InputEvents._press_key,
     QEvent.Type.KeyRelease: InputEvents._release_key,
