@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.device.host.translate import abi, blocks, parallel
+from engine.device.host.translate.analysis.call_graph import target_of
 from engine.device.host.translate.analysis.canonical_floats import flushing_entry
 from engine.device.host.translate.analysis.control_flow import ControlFlow, control_flow
 from engine.device.host.translate.analysis.guards import Guards
@@ -24,7 +25,7 @@ from engine.device.host.translate.phases.phase import translate_waiting
 from engine.device.host.translate.runtime.thread_loops import RUN, block_loop, memory_prologue, share, thread_loop
 from engine.diagnostics import KernelError
 from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
-from engine.ptx.tree import Function, Instruction, KernelSignature, PtxModule, Register
+from engine.ptx.tree import Function, KernelSignature, PtxModule
 
 __all__ = ["TranslatedKernel", "translate_kernel"]
 
@@ -187,7 +188,7 @@ def _frame(function: Function, size: int, callees: dict[str, Function]) -> tuple
     A function that may call itself, directly or not, also looks how deep the stack is.
     """
     is_recursive = any(entry.opcode == "call" for entry in function.instructions) and (
-        any(_is_indirect(entry) for item in callees.values() for entry in item.instructions)
+        any(target_of(entry) for item in callees.values() for entry in item.instructions)
         or function.name in _called(function, callees)
     )
     if not size and not is_recursive:
@@ -219,10 +220,6 @@ frame.begin:
   store i64 %local.next, ptr %local.top
 """
     return begin, end
-
-
-def _is_indirect(instruction: Instruction) -> bool:
-    return instruction.opcode == "call" and any(isinstance(item, Register) for item in instruction.operands[:2])
 
 
 def _called(function: Function, callees: dict[str, Function]) -> set[str]:

@@ -12,11 +12,11 @@ from engine.device.host.translate import special_registers
 from engine.device.host.translate.analysis import canonical_floats
 from engine.device.host.translate.analysis.control_flow import used
 from engine.device.host.translate.code import quoted
+from engine.device.host.translate.errors import error_at
 from engine.device.host.translate.kernel import translate_kernel
 from engine.device.host.translate.opcodes import half, rounding
 from engine.device.host.translate.passes.lowering import lowered
 from engine.device.host.translate.runtime import library
-from engine.diagnostics import KernelError
 from engine.ptx.tree import Float, InitialValue, PtxModule, SymbolValue, Variable, type_size
 
 FIRST_FUNCTION = 0x10000
@@ -110,15 +110,12 @@ def _metadata(features: str) -> str:
 def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: Mapping[str, int]) -> tuple[str, str]:
     """Return a variable's definition, and what stands for it in text that is linked with that definition."""
     if variable.linkage == "extern":
-        raise KernelError(
-            f"PTX line {variable.line}: variable {variable.name} must be defined in this module, got .extern",
-            line=variable.line,
-        )
+        raise error_at(variable.line, f"variable {variable.name} must be defined in this module, got .extern")
     if variable.size_bytes > MAX_VARIABLE_BYTES:
-        raise KernelError(
-            f"PTX line {variable.line}: variable {variable.name} must have at most {MAX_VARIABLE_BYTES} bytes, "
+        raise error_at(
+            variable.line,
+            f"variable {variable.name} must have at most {MAX_VARIABLE_BYTES} bytes, "
             f"got {variable.size_bytes}; pass a buffer instead",
-            line=variable.line,
         )
     element = type_size(variable.ptx_type)
     fields: list[tuple[str, str]] = []
@@ -138,10 +135,7 @@ def _variable(variable: Variable, variables: Mapping[str, Variable], addresses: 
             if value.width == 64 and element == 4:
                 bits = int(np.float32(struct.unpack("<d", bits.to_bytes(8, "little"))[0]).view(np.uint32))
             if bits >> (8 * element):
-                raise KernelError(
-                    f"PTX line {variable.line}: initial values of {variable.name} must have {8 * element} bits",
-                    line=variable.line,
-                )
+                raise error_at(variable.line, f"initial values of {variable.name} must have {8 * element} bits")
             plain += bits.to_bytes(element, "little")
         else:
             plain += (value.value & ((1 << (8 * element)) - 1)).to_bytes(element, "little")
@@ -169,10 +163,10 @@ def _whole_addresses(variable: Variable) -> list[InitialValue]:
         if isinstance(first, SymbolValue) and first.mask:
             wanted = [replace(first, mask=0xFF << (8 * index)) for index in range(8)]
             if values[:8] != wanted or type_size(variable.ptx_type) != 1:
-                raise KernelError(
-                    f"PTX line {variable.line}: initial values of {variable.name} must be all eight bytes of an "
+                raise error_at(
+                    variable.line,
+                    f"initial values of {variable.name} must be all eight bytes of an "
                     "address, lowest first; use a .u64 with the address",
-                    line=variable.line,
                 )
             found.append(replace(first, mask=0))
             del values[:8]
@@ -189,7 +183,4 @@ def _address(
         return f"add (i64 {base}, i64 {value.offset})" if value.offset else base
     if value.name in addresses:
         return str(addresses[value.name] + value.offset)
-    raise KernelError(
-        f"PTX line {variable.line}: initial value {value.name} must be a variable or function of this module",
-        line=variable.line,
-    )
+    raise error_at(variable.line, f"initial value {value.name} must be a variable or function of this module")

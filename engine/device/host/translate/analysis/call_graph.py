@@ -1,4 +1,4 @@
-"""Calls through function pointers: which functions one may reach."""
+"""Calls: the function that one names, or those that a call through a pointer may reach."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ def target_of(call: Instruction) -> Register | None:
     if call.opcode != "call":
         return None
     return next((operand for operand in call.operands[:2] if isinstance(operand, Register)), None)
+
+
+def callee_of(call: Instruction) -> str | None:
+    """Return the name of the function that a direct call names; None for an indirect call and everything else."""
+    if call.opcode != "call":
+        return None
+    return next((operand.name for operand in call.operands[:2] if isinstance(operand, Symbol)), None)
 
 
 def candidates(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from engine.diagnostics import KernelError
+from engine.device.host.translate.errors import error_at
 from engine.ptx.tree import (
     Address,
     Function,
@@ -50,6 +50,11 @@ def registers(operand: Operand) -> Iterator[str]:
         yield from registers(operand.second)
 
 
+def elements_of(operand: Operand) -> tuple[Operand, ...]:
+    """Return the elements of a vector; any other operand is its own single element."""
+    return operand.elements if isinstance(operand, Vector) else (operand,)
+
+
 def has_result(instruction: Instruction) -> bool:
     """Whether the first operand is written."""
     if instruction.opcode in ("bar", "barrier"):
@@ -91,25 +96,6 @@ class ControlFlow:
     blocks: list[BasicBlock]
     labels: dict[str, int]
 
-    @property
-    def has_loop(self) -> bool:
-        """Whether any branch goes back to its own block or an earlier one that leads to it."""
-        state: dict[int, int] = {}
-        stack = [(0, iter(self.blocks[0].successors))]
-        state[0] = 1
-        while stack:
-            index, rest = stack[-1]
-            following = next(rest, None)
-            if following is None:
-                state[index] = 2
-                stack.pop()
-            elif state.get(following) == 1:
-                return True
-            elif following not in state:
-                state[following] = 1
-                stack.append((following, iter(self.blocks[following].successors)))
-        return False
-
 
 def control_flow(
     function: Function, suspends: Callable[[Instruction], bool] = lambda _instruction: False
@@ -144,7 +130,7 @@ def _successors(block: BasicBlock, labels: dict[str, int], function: Function, c
         return following
     last = block.instructions[-1]
     if len(last.operands) < {"bra": 1, "brx": 2}.get(last.opcode, 0):
-        raise KernelError(f"PTX line {last.line}: {last.text} must name where to go", line=last.line)
+        raise error_at(last.line, f"{last.text} must name where to go")
     if last.opcode == "bra" and isinstance(last.operands[0], Symbol):
         target = [_target(labels, last.operands[0].name, last)]
         return target if last.guard is None else target + following
@@ -158,9 +144,7 @@ def _successors(block: BasicBlock, labels: dict[str, int], function: Function, c
 
 def _target(labels: dict[str, int], name: str, instruction: Instruction) -> int:
     if name not in labels:
-        raise KernelError(
-            f"PTX line {instruction.line}: branch must go to a label of its function, got {name}", line=instruction.line
-        )
+        raise error_at(instruction.line, f"branch must go to a label of its function, got {name}")
     return labels[name]
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from engine.device.host.translate.abi import ARRAY_BYTES
+from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.errors import unsupported
-from engine.ptx.tree import Instruction, Operand, Vector
+from engine.ptx.tree import Instruction
 
 #: Bits of an element of a matrix.
 ELEMENT_BITS = {
@@ -188,18 +189,13 @@ def _options(instruction: Instruction) -> _Options:
     }
 
 
-def registers_of(operand: Operand) -> tuple[Operand, ...]:
-    """Return the registers of a fragment operand; a single one may stand without braces."""
-    return operand.elements if isinstance(operand, Vector) else (operand,)
-
-
 def mma(instruction: Instruction) -> Product:
     """Return the product that a `mma.sync` computes."""
     modifiers, kinds = instruction.modifiers, _kinds(instruction)
     rows, columns, depth = _shape(instruction)
     if len(kinds) != 4 or "sp" in modifiers or any(item.startswith(("sp:", "kind", "block")) for item in modifiers):
         raise unsupported(instruction, _DENSE)
-    counts = [len(registers_of(operand)) for operand in instruction.operands[:4]]
+    counts = [len(elements_of(operand)) for operand in instruction.operands[:4]]
     d, a, b, c = kinds
     try:
         if (rows, columns, depth, a) == (8, 8, 4, "f16"):
@@ -281,7 +277,7 @@ def wmma_kinds(instruction: Instruction) -> tuple[str, str, str, str]:
 
 def wmma(instruction: Instruction) -> Product:
     """Return the product that a `wmma.mma` computes."""
-    operands = [registers_of(operand) for operand in instruction.operands[:4]]
+    operands = [elements_of(operand) for operand in instruction.operands[:4]]
     kinds = wmma_kinds(instruction)
     made = {}
     for role, kind, held in zip("dabc", kinds, operands, strict=True):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from engine.device.host.translate.abi import COUNT, MEMBERS, NUMBER
 from engine.device.host.translate.analysis import matrix_fragments
+from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.errors import reading, unsupported
 from engine.device.host.translate.runtime.matrix_collectives import permute, product
 from engine.device.host.translate.types import TYPES
@@ -86,7 +87,7 @@ def _wl(instruction: Instruction) -> SuspensionPoint:
         return SuspensionPoint(YIELD if instruction.modifiers[0] == "yield" else LOCKSTEP, (), (), "")
     _, mode, count, *rest = instruction.modifiers
     words = matrix_fragments.permutation(mode, int(count[1:]), transposed="trans" in rest)
-    target, source = (matrix_fragments.registers_of(operand) for operand in instruction.operands)
+    target, source = (elements_of(operand) for operand in instruction.operands)
     return _matrices(
         instruction,
         [(item, "b32") for item in source],
@@ -97,7 +98,7 @@ def _wl(instruction: Instruction) -> SuspensionPoint:
 
 def _product(instruction: Instruction) -> SuspensionPoint:
     item = matrix_fragments.mma(instruction) if instruction.opcode == "mma" else matrix_fragments.wmma(instruction)
-    target, *sources = (matrix_fragments.registers_of(operand) for operand in instruction.operands[:4])
+    target, *sources = (elements_of(operand) for operand in instruction.operands[:4])
     kinds = ["b64" if matrix.kind == "f64" else "b32" for matrix in (item.a, item.b, item.c)]
     given = [(operand, kind) for held, kind in zip(sources, kinds, strict=True) for operand in held]
     kind = "b64" if item.d.kind == "f64" else "b32"
@@ -115,7 +116,7 @@ def _matrices(
     results: list[tuple[Operand, str]],
     definition: Callable[[str], str],
 ) -> SuspensionPoint:
-    counts = "x".join(str(len(matrix_fragments.registers_of(operand))) for operand in instruction.operands)
+    counts = "x".join(str(len(elements_of(operand))) for operand in instruction.operands)
     return SuspensionPoint(
         WARP,
         (*_numbered(given), (MEMBERS, _EVERYONE, "b32")),

@@ -6,6 +6,7 @@ Shared memory belongs to one thread block, whose threads take turns, so there a 
 from __future__ import annotations
 
 from engine.device.host.translate.accesses import space_of
+from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.floating import extreme
@@ -13,7 +14,7 @@ from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, 
 from engine.device.host.translate.opcodes.rounding import flush
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import PACKED, bits, is_float, is_signed, llvm_type, type_of
-from engine.ptx.tree import Instruction, Operand, Sink, Vector
+from engine.ptx.tree import Instruction, Operand, Sink
 
 _SIMPLE = {"exch": "xchg", "and": "and", "or": "or", "xor": "xor", "inc": "uinc_wrap", "dec": "udec_wrap"}
 _OPERATIONS = (*_SIMPLE, "add", "min", "max", "cas")
@@ -29,7 +30,7 @@ def _atomic(body: Body, instruction: Instruction) -> None:
     target = None
     if instruction.opcode == "atom":
         target, operands = operands[0], operands[1:]
-    given = [_elements(operand) for operand in operands[1 : 3 if name == "cas" else 2]]
+    given = [elements_of(operand) for operand in operands[1 : 3 if name == "cas" else 2]]
     size, count = bits(kind) // 8, len(given[0])
     # Each element is an access of its own: only they are atomic, and vectors need not be aligned as a whole here.
     values = [[body.read(element, kind) for element in elements] for elements in given]
@@ -39,12 +40,8 @@ def _atomic(body: Body, instruction: Instruction) -> None:
             place = body.code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
             old.append(_modify(body, instruction, name, kind, place, [item[index] for item in values]))
         if target is not None and not isinstance(target, Sink):
-            for element, value in zip(_elements(target), old, strict=True):
+            for element, value in zip(elements_of(target), old, strict=True):
                 body.write(element, kind, value)
-
-
-def _elements(operand: Operand) -> tuple[Operand, ...]:
-    return operand.elements if isinstance(operand, Vector) else (operand,)
 
 
 def _modify(body: Body, instruction: Instruction, name: str, kind: str, pointer: str, values: list[str]) -> str:

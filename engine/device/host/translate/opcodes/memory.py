@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import space_of
+from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import bits, llvm_type, type_of, types_of
-from engine.ptx.tree import Address, Instruction, Operand, Register, Symbol, Vector
-
-
-def _elements(operand: Operand) -> tuple[Operand, ...]:
-    return operand.elements if isinstance(operand, Vector) else (operand,)
+from engine.ptx.tree import Address, Instruction, Register, Symbol, Vector
 
 
 def _ordering(instruction: Instruction) -> str:
@@ -52,7 +49,7 @@ def _group(body: Body, instruction: Instruction, size: int, count: int) -> int:
 def _load(body: Body, instruction: Instruction) -> None:
     kind, code, space = type_of(instruction), body.code, space_of(instruction)
     llvm, size = llvm_type(kind), max(bits(kind) // 8, 1)
-    elements, order = _elements(instruction.operands[0]), _ordering(instruction)
+    elements, order = elements_of(instruction.operands[0]), _ordering(instruction)
     # A scalar may be written in braces, and a vector access is aligned to its whole size only on the device.
     with body.accesses.at(instruction, instruction.operands[1], size * len(elements)) as pointer:
         values = []
@@ -82,7 +79,7 @@ def _load(body: Body, instruction: Instruction) -> None:
 def _store(body: Body, instruction: Instruction) -> None:
     kind, code = type_of(instruction), body.code
     llvm, size = llvm_type(kind), max(bits(kind) // 8, 1)
-    elements, order = _elements(instruction.operands[1]), _ordering(instruction)
+    elements, order = elements_of(instruction.operands[1]), _ordering(instruction)
     # Shared memory is read back by arithmetic, and stored to in the hottest loops: NaNs stay there as they are.
     read = body.read_noncanonical if space_of(instruction) == "shared" and not body.layout.flushes else body.read
     values = [read(element, kind) for element in elements]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.device.host.translate.analysis.call_graph import candidates, target_of
+from engine.device.host.translate.analysis.call_graph import callee_of, candidates, target_of
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
+from engine.device.host.translate.errors import error_at
 from engine.diagnostics import KernelError
 from engine.ptx.tree import (
     Address,
@@ -54,21 +55,12 @@ def _waiting(functions: Mapping[str, Function]) -> set[str]:
 
 def _reaches(call: Instruction, caller: Function, functions: Mapping[str, Function], found: set[str]) -> bool:
     if target_of(call) is None:
-        return _callee(call) in found
+        return callee_of(call) in found
     return not found.isdisjoint(candidates(call, caller.prototypes, caller.targets, functions))
 
 
 def _waits(instruction: Instruction) -> bool:
     return is_suspension_point(instruction) or instruction.opcode in ("bar", "barrier")  # also those that only arrive
-
-
-def _callee(instruction: Instruction) -> str | None:
-    if instruction.opcode != "call":
-        return None
-    for operand in instruction.operands[:2]:
-        if isinstance(operand, Symbol):
-            return operand.name
-    return None
 
 
 class _Inliner:
@@ -118,7 +110,7 @@ class _Inliner:
     def _inlined(self, call: Instruction) -> list[str]:
         """Return the functions that may wait and that a call may reach."""
         if target_of(call) is None:
-            name = _callee(call)
+            name = callee_of(call)
             return [name] if name in self._waiting and name is not None else []
         reached = candidates(call, self._prototypes, self._targets, self._functions)
         return [name for name in reached if name in self._waiting]
@@ -161,9 +153,7 @@ class _Inliner:
         given = [operand for group in groups for operand in group.elements]
         formal = [*callee.results, *callee.parameters]
         if len(given) != len(formal):
-            raise KernelError(
-                f"PTX line {call.line}: call of {name} must pass {len(formal)} values, got {len(given)}", line=call.line
-            )
+            raise error_at(call.line, f"call of {name} must pass {len(formal)} values, got {len(given)}")
         suffix = self._fresh(name)
         before, after = self._pass_registers(call, given, formal, len(callee.results), suffix)
         names = {variable.name: str(operand.name) for variable, operand in zip(formal, given, strict=True)}  # type: ignore[union-attr]  # all are symbols
@@ -209,10 +199,7 @@ class _Inliner:
 
 
 def _recursive(call: Instruction, name: str) -> KernelError:
-    return KernelError(
-        f"PTX line {call.line}: function {name} must not call itself, because it waits for other threads; use a loop",
-        line=call.line,
-    )
+    return error_at(call.line, f"function {name} must not call itself, because it waits for other threads; use a loop")
 
 
 def _renamed(item: Statement, names: dict[str, str], registers: dict[str, str], suffix: str, end: str) -> Statement:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.device.host.translate.analysis.matrix_fragments import ELEMENT_BITS, lines, registers_of
+from engine.device.host.translate.analysis.control_flow import elements_of
+from engine.device.host.translate.analysis.matrix_fragments import ELEMENT_BITS, lines
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.passes.lowering import Rewriter, lowers, moved
 from engine.ptx.tree import Address, Guard, Instruction, Integer, Operand, Register, Sink, Symbol, Vector
@@ -38,7 +39,7 @@ def _load(rewriter: Rewriter, instruction: Instruction) -> None:
     rewriter.emit("bar.warp.sync", 0)
     rewriter.emit(f"ld{_space(instruction)}.v4.b32", Vector(tuple(row)), address, guard=guard)
     text = f"wl.permute.load.x{count}" + (".trans" if trans else "")
-    rewriter.emit(text, Vector(registers_of(target)), Vector(tuple(row)))
+    rewriter.emit(text, Vector(elements_of(target)), Vector(tuple(row)))
 
 
 @lowers("stmatrix")
@@ -48,7 +49,7 @@ def _store(rewriter: Rewriter, instruction: Instruction) -> None:
     guard = _rows(rewriter, count)
     row = Vector(tuple(rewriter.register("b32") for _ in range(4)))
     text = f"wl.permute.store.x{count}" + (".trans" if trans else "")
-    rewriter.emit(text, row, Vector(registers_of(source)))
+    rewriter.emit(text, row, Vector(elements_of(source)))
     rewriter.emit(f"st{_space(instruction)}.v4.b32", address, row, guard=guard)
     rewriter.emit("bar.warp.sync", 0)
 
@@ -80,7 +81,7 @@ def _fragment(rewriter: Rewriter, instruction: Instruction, *, stores: bool) -> 
     address, held = (operands[0], operands[1]) if stores else (operands[1], operands[0])
     if not isinstance(address, Address):
         raise TypeError("address expected")
-    registers = registers_of(held)
+    registers = elements_of(held)
     found = lines(instruction, role, kind, len(registers))
     is_run = ("col" if role == "b" else "row") in modifiers
     bits = ELEMENT_BITS[kind]
