@@ -67,6 +67,24 @@ def test_kernels_of_another_device_are_refused(host, module):
             call()
 
 
+def test_events_of_another_device_are_refused(host):
+    """In graphs, which stay as they were, and by streams."""
+
+    class Foreign:
+        pass
+
+    graph, event = host.create_graph(), host.create_event()
+    for call in (
+        lambda: graph.add_event_record(Foreign(), []),
+        lambda: host.create_stream().record(Foreign()),
+        lambda: host.create_stream().wait(Foreign()),
+        lambda: event.elapsed_ns(Foreign()),
+    ):
+        with pytest.raises(DeviceError, match="event must be the host device's, got Foreign"):
+            call()
+    assert graph.add_event_record(event, []) == 0
+
+
 def test_kernel_updates_change_arguments_launch_and_function(host, module):
     """A written argument block, a new launch and another function each show at the next launch."""
     x = host.upload(np.ones(64, np.float32))
