@@ -46,7 +46,7 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
         found += _check_kernels(block)
     plan = None
     try:
-        # What depends on a block that can't be described has no error of its own.
+        # Blocks that depend on one that can't be described have no errors of their own.
         plan = make_plan(description.without(description.dependents(described.undescribed - values.keys())))
         found += plan.warnings
         if not has_errors(found):

@@ -1,4 +1,4 @@
-"""Launch checks: kernels that don't follow the count they are launched with, and launches that leave a GPU idle."""
+"""Launch checks: kernels that ignore the count they are launched with, and launches that leave a GPU idle."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error, warning
 from engine.runtime.check.requirements import ImageOf
 
-#: Launches that let a multiprocessor run a smaller share of its threads than this are told of.
+#: Launches with a lower occupancy than this get a warning.
 LOW_OCCUPANCY = 0.25
-#: What a launch needs to be worth spreading over more multiprocessors: so many threads for each of them.
+#: A launch with so many threads for each multiprocessor is worth spreading over all of them.
 WORTH_SPREADING = 128
-#: Thread block sizes that are tried for a remedy.
+#: Thread block sizes that are tried as a remedy.
 _SIZES = (32, 64, 96, 128, 192, 256, 384, 512)
 
 
 def count_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
-    """Return an error for each launch that follows a count with a kernel that does not loop over its grid.
+    """Return an error for each launch with a count whose kernel doesn't loop over its grid.
 
-    It would leave out what lies beyond the first round. With `only`, some operations are looked at, by index.
+    Such a kernel would skip elements beyond its grid. With `only`, check these operations, by index.
     """
     by_id = plan.description.by_id
     loops = cache(lambda kernel, folders: _reads_grid(image_of(kernel, folders).ptx, kernel.entry))
@@ -50,7 +50,7 @@ def count_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None =
 
 
 def _reads_grid(ptx: str, entry: str) -> bool:
-    """True when an entry point, or a function that it may call, reads the number of thread blocks."""
+    """True when an entry point, or a function that it may call, reads the size of the grid."""
     start = re.search(rf"\.entry\s+{re.escape(entry)}\b", ptx)
     end = ptx.find("\n}", start.end()) if start else -1
     body = ptx[start.end() : end] if start and end >= 0 else ptx
@@ -58,9 +58,9 @@ def _reads_grid(ptx: str, entry: str) -> bool:
 
 
 def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Diagnostic]:
-    """Return a warning for each launch that fills a GPU and lets few threads run at once, or leaves most of it idle.
+    """Return a warning for each launch that fills a GPU at low occupancy, or leaves most of it idle.
 
-    There are none on the host, and none for launches too small to gain from more.
+    There are none on the host, and none for launches that are too small to gain anything.
     """
     if info.limits is None:
         return []
@@ -68,7 +68,7 @@ def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Dia
     found: dict[Diagnostic, None] = {}
     for node in kernels:
         kernel, config = node.kernel.kernel, node.config
-        key = id(kernel), id(config)  # which most nodes of one type share
+        key = id(kernel), id(config)  # most nodes of a type share both
         if key not in told:
             told[key] = None
             if kernel.resources is not None:
@@ -81,7 +81,7 @@ def launch_warnings(kernels: Iterable[KernelNode], info: DeviceInfo) -> list[Dia
 def launch_advice(
     name: str, resources: KernelResources, config: LaunchConfig, limits: MultiprocessorLimits, cores: int
 ) -> tuple[str, str] | None:
-    """Return what is to be said of a launch on a GPU with so many multiprocessors, and the remedy; None if nothing."""
+    """Return a warning about a launch on a GPU with so many multiprocessors and its remedy, or None."""
     blocks = config.grid[0] * config.grid[1] * config.grid[2]
     threads = config.thread_block[0] * config.thread_block[1] * config.thread_block[2]
     if 2 * blocks < cores and blocks * threads >= WORTH_SPREADING * cores:

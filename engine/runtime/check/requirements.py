@@ -1,4 +1,4 @@
-"""Requirements: what a plan asks of kernels and of the device, checked before anything is allocated."""
+"""Requirements: whether kernels and the device suit a plan, checked before anything is allocated."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class MemoryRefused(GraphValidationError):
 
 
 def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
-    """Return an error for each buffer whose elements are not of the size of the struct that a kernel takes them for.
+    """Return an error for each buffer whose elements have another size than the struct that a kernel declares.
 
-    With `only`, some operations are looked at, by index.
+    With `only`, check these operations, by index.
     """
     by_id, layouts = plan.description.by_id, plan.layouts
     mismatches = cache(lambda kernel, folders, types: _mismatches(image_of(kernel, folders), kernel, types))
@@ -53,7 +53,7 @@ def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None
 
 
 def _mismatches(image: KernelImage, kernel: Kernel, types: tuple[tuple[str, DType] | None, ...]) -> list[Diagnostic]:
-    """Return what is wrong with a kernel's buffers, at no node yet."""
+    """Return what is wrong with a kernel's buffers, without a node."""
     found = check_elements(types, pointer_elements(image, kernel.entry), f"{kernel.file}:{kernel.entry}")
     return [error(m.message, port=m.port, expected=m.expected, found=m.found, remedy=m.remedy) for m in found]
 
@@ -63,7 +63,7 @@ def require_memory(
 ) -> None:
     """Raise MemoryRefused at the largest buffer when the plan needs more memory than there is.
 
-    `kept` are the buffers that are there already; with `has_arena` so is what the others share.
+    `kept` are the buffers that exist already; with `has_arena`, so does the memory that the others share.
     """
     allocations, shared = plan.buffers.allocations, plan.placement.offsets
     wanted = [

@@ -51,7 +51,7 @@ _NO_RECORDS: tuple[UpdateRecord, ...] = ()
 
 
 class CudaEngine:
-    """Owns the context and the running graph of one device. All methods but `post` belong to one thread at a time.
+    """Owns the context and the running graph of one device. Its methods belong to one thread at a time.
 
     `fault` is the failure that ended the engine. `frames_left` counts down while the engine plays a number of frames.
     """
@@ -69,6 +69,7 @@ class CudaEngine:
         self.device = device
         self.context = CudaContext(device, catalogue, folder)
         self.updates = Updater(self.context, profiling)
+        #: Messages for the next frame; any thread may append one.
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
         self.previews = Previews(device, self.context.services.pool, self.outbox)
@@ -100,10 +101,6 @@ class CudaEngine:
     def has_work(self) -> bool:
         """True when there is a reason for a frame: the engine plays, something changed, or a picture is under way."""
         return self.running or bool(self.inbox) or self.updates.pending or self.previews.has_work
-
-    def post(self, message: Message) -> None:
-        """Leave a message for the next frame; never waits."""
-        self.inbox.append(message)
 
     def frame(self, *, free_running: bool = False, real_time: bool = False) -> FrameReport:
         """Do one frame and return its report.

@@ -1,4 +1,4 @@
-"""The kernel that makes a picture small on the device, loaded beside the engine's thread."""
+"""The kernel that scales pictures down on the device, loaded beside the engine's thread."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from engine.kernel_sources.loader import find_kernel, load_image
 
 _FILE, _ENTRY = "snapshot.cu", "reduce_picture"
 _THREAD_BLOCK = (32, 8)
-#: Of thread blocks in a grid's second axis; the kernel goes on with the rows that remain.
+#: The most thread blocks on a grid's second axis; the kernel loops over further rows.
 _MOST_ROWS = (1 << 16) - 1
 
 
 class Downscaler:
-    """Loads the kernel when it is first wanted; meanwhile, and when that fails, `kernel` is None."""
+    """Loads the kernel on first use; until then, and when that fails, `kernel` is None."""
 
     def __init__(self, device: Device, beside: Executor) -> None:
         self._device, self._beside = device, beside
         self._loading: Future[None] | None = None
         self._module: Module | None = None
         self.kernel: LoadedKernel | None = None
-        #: Why there is no kernel; whoever tells it takes it away.
+        #: Why there is no kernel; cleared by whoever reports it.
         self.problem: Diagnostic | None = None
 
     def load(self, *, wait: bool) -> bool:
-        """Begin to load the kernel unless that was done; True when it is loaded, or can't be."""
+        """Begin to load the kernel, if that hasn't begun; return whether loading is over."""
         if self.kernel is not None:
             return True
         if self._loading is None:
@@ -46,10 +46,10 @@ class Downscaler:
         size: tuple[int, int],
         probe: tuple[int, int],
     ) -> None:
-        """Write a picture, made as small as `size`, and behind it the pixel at `probe`.
+        """Write a picture, scaled down to `size`, followed by the pixel at `probe`.
 
         Sizes are (width, height) and `probe` is (x, y); `strides` are the elements from row to row and from column to
-        column. Neither axis may have more than 2^29 pixels.
+        column. Each axis has at most 2^29 pixels.
         """
         assert self.kernel is not None
         (width, height), (row, column) = size, strides
@@ -59,7 +59,7 @@ class Downscaler:
         self._device.launch(self.kernel, grid, _THREAD_BLOCK, arguments, stream=stream)
 
     def close(self) -> None:
-        """Unload the kernel; what loads it must have come to its end."""
+        """Unload the kernel; loading must be over."""
         if self._module is not None:
             self._module.unload()
 

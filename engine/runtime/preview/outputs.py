@@ -1,4 +1,4 @@
-"""Outputs: reading buffers back, and saving what viewers, save blocks and unconnected outputs hold."""
+"""Outputs: reading buffers back, and saving those of viewers, save blocks and unconnected outputs."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from engine.types import uchar4
 def read_buffer(compiled: CompiledGraph, device: Device, port: PortRef) -> np.ndarray[Any, Any]:
     """Return a copy of a port's or internal buffer's contents; vectors get an axis of their own, last.
 
-    It must be one that keeps its memory to the end of a frame: a display or an output that feeds nothing.
+    The buffer must keep its memory until the end of a frame, as displays and unconnected outputs do.
     """
     return read_from(compiled.plan, compiled.memory, device, compiled.plan.inlined.output(port))
 
 
 def read_from(plan: Plan, memories: Mapping[PortRef, Memory], device: Device, port: PortRef) -> np.ndarray[Any, Any]:
-    """Return a copy of what lies where a port of a plain block does, with the memory of each buffer by owner."""
+    """Return a copy of the contents of a port of a plain block; `memories` are the buffers' by owner."""
     layout, place = plan.layouts[port], plan.buffers.places[port]
     memory = MemoryPart(memories[place.owner], place.offset, layout.span_bytes)
     if layout.strides is None:
@@ -56,13 +56,13 @@ def read_from(plan: Plan, memories: Mapping[PortRef, Memory], device: Device, po
 
 
 def displays(compiled: CompiledGraph, node: str | None = None) -> list[tuple[str, Display]]:
-    """Return what viewers and save blocks show, by node, in the order of node ids."""
+    """Return the displays of viewers and save blocks with their nodes, ordered by node id."""
     blocks = sorted(compiled.plan.description.nodes, key=lambda block: block.id)
     return [(b.id, d) for b in blocks if node in (None, b.id, owner(b.id)) for d in b.description.displays]
 
 
 def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
-    """Return the output ports of the patch's nodes that feed nothing."""
+    """Return the unconnected output ports of the patch's nodes."""
     description, inlined = compiled.plan.description, compiled.plan.inlined
     ports = [
         PortRef(block.id, spec.name)
@@ -78,7 +78,7 @@ def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
 
 @dataclass(frozen=True)
 class OutputContents:
-    """What a port held after a frame, and the file it is to go to; with no file nothing was read."""
+    """The contents of a port after a frame, and the file that they are for; without a file, nothing was read."""
 
     node: str
     port: str
@@ -88,7 +88,7 @@ class OutputContents:
     contents: np.ndarray[Any, Any] | None
 
     def save(self) -> Saved:
-        """Write the file; PatchError when that can't be done."""
+        """Write the file; PatchError when that fails."""
         if self.path is not None and self.contents is not None:
             _write(self.path, self.contents, self.node)
         return Saved(self.node, self.port, self.dtype, self.shape, str(self.path) if self.path else None)
@@ -99,8 +99,8 @@ def read_outputs(
 ) -> Iterator[OutputContents]:
     """Read outputs back, one by one.
 
-    With `folder`, viewers, save blocks and unconnected outputs all go there, under names of their own. Without it only
-    save blocks go to files, to their own paths, relative ones starting at `base`.
+    With `folder`, viewers, save blocks and unconnected outputs all go there, each under a name of its own. Without it,
+    only save blocks go to files: to their own paths, of which relative ones start at `base`.
     """
     taken: set[Path] = set()
     for node_id, display in displays(compiled, node):
@@ -110,7 +110,7 @@ def read_outputs(
         name = node_id.replace("/", ".")  # of a block inside a composite
         path = _target(name, display, suffix, folder, base)
         if folder is not None and path is not None:
-            if path in taken:  # two save blocks may have files of one name
+            if path in taken:  # two save blocks may have the same file name
                 path = folder / f"{name}.{display.buffer}{path.suffix}"
             taken.add(path)
         contents = read_buffer(compiled, device, port) if path is not None else None
@@ -147,18 +147,18 @@ def _write(path: Path, array: np.ndarray[Any, Any], node: str) -> None:
         ) from problem
 
 
-# Saving of outputs on request: read back between two frames, written to files beside the frames that follow.
-
-
 class Saver:
-    """Saves outputs and tells of each file, or why it could not be written, as an event."""
+    """Saves outputs on request: reads them back between two frames, and writes the files beside the next frames.
+
+    Each file, or the reason why it couldn't be written, is an event in the outbox.
+    """
 
     def __init__(self, device: Device, outbox: Outbox) -> None:
         self._device, self._outbox = device, outbox
-        self._writer = ThreadPoolExecutor(1, "warploom-save")  # its thread starts with the first file
+        self._writer = ThreadPoolExecutor(1, "warploom-save")  # starts its thread with the first file
 
     def save(self, compiled: CompiledGraph | None, node: str | None, base: Path, *, wait: bool) -> None:
-        """Save what save blocks hold now: those of one node, or all; with `wait` the files are there on return."""
+        """Save what the save blocks of one node, or all, hold now; with `wait`, return when the files are written."""
         if compiled is None:
             self._outbox.put_event(error("outputs must come from a running patch, got one not built yet", node=node))
             return
@@ -168,7 +168,7 @@ class Saver:
             writing.result()
 
     def close(self) -> None:
-        """Wait for what is being written."""
+        """Wait for the files that are being written."""
         self._writer.shutdown()
 
     def _write(self, outputs: Sequence[OutputContents], node: str | None) -> None:
@@ -179,9 +179,6 @@ class Saver:
                 self._outbox.put_event(error(str(problem), node=node or output.node))
 
 
-# Recomputing: what a frame had in a buffer that shares its memory and has been overwritten since.
-
-
 def read_port(
     compiled: CompiledGraph,
     services: DeviceServices,
@@ -189,9 +186,9 @@ def read_port(
     stream: Stream,
     port: PortRef,
 ) -> np.ndarray[Any, Any]:
-    """Return a copy of what a port held in the last frame; see `outputs.read_buffer`.
+    """Return a copy of what any port held in the last frame, as `read_buffer` does.
 
-    Where others have taken its memory since, the operations that it comes from run again, in memory of their own.
+    If its memory has been reused since, the operations that it depends on run again, in memory of their own.
     """
     plan = compiled.plan
     inner = plan.inlined.output(port)
@@ -227,6 +224,6 @@ def read_port(
 
 
 def _written(plan: Plan, indices: tuple[int, ...]) -> list[PortRef]:
-    """Return the buffers that some operations of the top scope write, a region's inside it too, each once."""
+    """Return the buffers that some operations of the top scope write, including those inside their regions."""
     assert all(isinstance(plan.operations[i].entry, RegionEntry) or not plan.operations[i].scope for i in indices)
     return sorted({o for i in indices for o in plan.operations[i].writes}, key=lambda o: (o.node, o.port))

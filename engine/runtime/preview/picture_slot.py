@@ -1,4 +1,4 @@
-"""Where one viewer's picture lies on its way from the device to whoever shows it."""
+"""Picture slots: where a viewer's picture is found in the graph's memory, and where it waits for its reader."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from engine.runtime.memory.buffer_pool import BufferPool, exact_bytes
 from engine.types import uchar4
 
 PIXEL_BYTES = 4
-#: How long closing waits for a reader who is just copying a picture.
+#: How long closing waits for a reader that is copying a picture.
 _PATIENCE_S = 1.0
 
 
 class PictureSlot:
-    """A pinned array for one picture, and device memory where that is needed; both stay for the pictures after it.
+    """A pinned array for one picture, and device memory where needed; both are reused for the next pictures.
 
-    The engine fills a slot while it is free and offers it to a reader, who copies it in his own time and frees it.
+    The engine fills a free slot and offers it to a reader, which copies the picture and frees the slot.
     """
 
     def __init__(self, device: Device, pool: BufferPool) -> None:
         self._device, self._pool = device, pool
         self._pinned: PinnedArray | None = None
         self._memory: Memory | None = None
-        #: Written by the engine before it fills the slot and by the reader when he has the picture.
+        #: Cleared by the engine before it fills the slot, set by the reader that has copied the picture.
         self.is_free = True
-        #: A size for which there was no memory, and why.
+        #: The size for which there was no memory, and why.
         self.refused: tuple[int, str] = (0, "")
         self._node, self._frame = "", 0
         self._size, self._whole = (0, 0), (0, 0)
@@ -43,26 +43,26 @@ class PictureSlot:
 
     @property
     def memory(self) -> Memory:
-        """Device memory of at least the size that was reserved."""
+        """Device memory of at least the reserved size."""
         assert self._memory is not None
         return self._memory
 
     @property
     def pinned(self) -> PinnedArray:
-        """The pinned array, of at least the size that was reserved."""
+        """The pinned array, of at least the reserved size."""
         assert self._pinned is not None
         return self._pinned
 
     def fits(self, size_bytes: int, *, on_device: bool) -> bool:
-        """True when there is room for a picture of this size, in device memory too where it goes through that."""
+        """True when there is room for a picture of this size, with `on_device` in device memory too."""
         if self._pinned is None or self._pinned.array.nbytes < size_bytes:
             return False
         return not on_device or (self._memory is not None and self._memory.size_bytes >= size_bytes)
 
     def reserve(self, size_bytes: int, *, on_device: bool) -> None:
-        """Make room for a picture, on any thread while the slot is not used; what is large enough stays.
+        """Make room for a picture, on any thread while the slot is not in use.
 
-        To lock pages takes some ms for a large picture. Where there is no memory, `refused` says so.
+        Locking the pages of a large picture takes some ms. When there is no memory, `refused` says so.
         """
         try:
             if self._pinned is None or self._pinned.array.nbytes < size_bytes:
@@ -81,7 +81,7 @@ class PictureSlot:
     def describe(
         self, node: str, frame: int, size: tuple[int, int], whole: tuple[int, int], probe: tuple[int, int] | None
     ) -> None:
-        """Say what the slot is filled with: sizes are (width, height); the value at `probe` comes after the picture."""
+        """Set what the slot is filled with: sizes are (width, height); the pixel at `probe` follows the picture."""
         self.is_free = False
         self._node, self._frame, self._size, self._whole, self._probe = node, frame, size, whole, probe
 
@@ -100,7 +100,7 @@ class PictureSlot:
             self.is_free = True
 
     def close(self) -> None:
-        """Give everything back, once a reader who is at it has finished; the device must be done with the slot."""
+        """Give everything back, after a reader that is copying; the device must be done with the slot."""
         deadline = time.monotonic() + _PATIENCE_S
         while not self.is_free and time.monotonic() < deadline:
             time.sleep(0.001)
@@ -111,12 +111,9 @@ class PictureSlot:
         self._pinned = self._memory = None
 
 
-# Where a plan's viewers find their pictures in the graph's memory.
-
-
 @dataclass(frozen=True)
 class PictureSource:
-    """A viewer's picture: its buffer's owner, offset and extent in bytes, size and strides."""
+    """A viewer's picture in the graph's memory: its buffer's owner, offset and extent in bytes, size and strides."""
 
     owner: PortRef
     offset: int
@@ -135,9 +132,9 @@ class PictureSource:
 
 
 def picture_sources(plan: Plan) -> tuple[dict[str, PictureSource], list[Diagnostic]]:
-    """Return the picture of each viewer, by the id that its node has in the patch, and what can't be shown.
+    """Return the picture of each viewer by its node of the patch, and a diagnostic for each that can't be shown.
 
-    A composite shows what the first viewer inside it shows. A picture without pixels is none.
+    A composite shows what the first viewer inside it shows. Pictures without pixels are left out.
     """
     found: dict[str, PictureSource] = {}
     problems = []

@@ -1,9 +1,9 @@
-"""Snapshots: the pictures of observed viewers, taken on a stream of their own while the next frame runs.
+"""Previews: the pictures of observed viewers, taken on a second stream while the next frame runs.
 
-After a launch the second stream waits, on the device, for the frame's end; it makes each picture as small as it is
-shown and copies it to pinned memory. The next launch waits, on the device again, until the display buffers have been
-read. The engine's thread finds the copies done in a later frame and offers them to readers; it waits only before an
-update, for the short time in which the buffers are read.
+After a launch, the second stream waits on the device for the end of the frame, scales each picture down to the size in
+which it is shown, and copies it to pinned memory. The next launch waits, on the device too, until the display buffers
+have been read. In a later frame the engine's thread finds the copies done and offers them to readers. It waits only
+before an update, for the short time in which the buffers are read. By hand (`step`), all of this happens in the frame.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from engine.runtime.preview.picture_slot import PIXEL_BYTES, PictureSlot, Pictur
 
 @dataclass
 class _Viewer:
-    """An observed viewer: what is wanted, when the next picture is due, and what the last one was made of."""
+    """An observed viewer: what is wanted, when the next picture is due, and what identifies the last one."""
 
     viewing: Viewing
     slot: PictureSlot
@@ -63,13 +63,13 @@ class Previews:
         self.clock_ns: Callable[[], int] = time.perf_counter_ns
         self._stream = device.create_stream()
         self._ended, self._read, self._done = (device.create_event() for _ in range(3))
-        #: What takes long is done there, beside the frames.
+        #: Loads the kernel and reserves memory beside the frames.
         self._beside = ThreadPoolExecutor(1, "warploom-pictures")
         self.downscaler = Downscaler(device, self._beside)
         self._viewers: dict[str, _Viewer] = {}
-        self._spare: list[PictureSlot] = []  # of viewers that nobody looks at any more
+        self._spare: list[PictureSlot] = []  # of viewers that are no longer observed
         self._flying: list[_Job] = []
-        self._is_read = True  # nothing that was given to the second stream may still read the graph's memory
+        self._is_read = True  # the second stream no longer reads the graph's memory
         self._plan: Plan | None = None
         self._sources: dict[str, PictureSource] = {}
         self._launch = 0
@@ -87,27 +87,27 @@ class Previews:
                 self._viewers[node] = _Viewer(viewing, self._take_slot())
             else:
                 if viewing.rate != viewer.viewing.rate:
-                    viewer.due_ns = 0  # it may have been far off
+                    viewer.due_ns = 0
                 viewer.viewing = viewing
         if viewers and self._device.info.has_own_memory:
             self.downscaler.load(wait=False)
 
     @property
     def is_watched(self) -> bool:
-        """True while somebody looks at a viewer, or a picture is on its way."""
+        """True while a viewer is observed or a picture is under way."""
         return bool(self._viewers or self._flying)
 
     @property
     def has_work(self) -> bool:
-        """True when there is a picture to be offered or to be taken now, or a word to be told, with no launch too."""
+        """True when there is a picture to offer or to take, or a problem to report, even without a launch."""
         untold = self._viewers and self.downscaler.problem is not None
         return bool(self._flying or untold or self._due(by_hand=False))
 
     def take(self, compiled: CompiledGraph | None, stream: Stream, launch: int, frame: int, *, by_hand: bool) -> None:
-        """Offer the pictures that are done and begin to take those that are due.
+        """Offer the pictures that are done, and begin to take those that are due.
 
-        `launch` counts the launches on `stream`, of which the last gave frame number `frame`. By hand all pictures are
-        due and have been offered when this returns. DeviceError when the device fails.
+        `launch` counts the launches on `stream`; the last one gave frame number `frame`. By hand, all pictures are due
+        and have been offered on return. DeviceError when the device fails.
         """
         self._offer()
         if compiled is None or not self._viewers or (self._flying and not by_hand):
@@ -117,7 +117,7 @@ class Previews:
             self._plan = compiled.plan
             self._sources, problems = picture_sources(compiled.plan)
             for viewer in self._viewers.values():
-                viewer.slot.refused = (0, "")  # there may be memory now
+                viewer.slot.refused = (0, "")  # the update may have freed memory
             for problem in problems:
                 self._outbox.put_event(problem)
         if not self._is_ready(wait=by_hand):
@@ -129,25 +129,25 @@ class Previews:
             self._complete(wait=by_hand)
 
     def before_launch(self, stream: Stream) -> None:
-        """Have the next launch on a stream wait, on the device, until the pictures of the last one have been read."""
+        """Have the next launch on a stream wait, on the device, until the last frame's pictures have been read."""
         if not self._is_read:
             stream.wait(self._read)
             self._is_read = True
 
     def before_update(self) -> None:
-        """Wait until nothing reads the graph's memory, which may go now; that is soon, for no transfer reads it."""
+        """Wait until nothing reads the graph's memory, which may then be freed. No transfer reads it: that is soon."""
         if not self._is_read:
             self._read.synchronize()
             self._is_read = True
 
     def close(self) -> None:
-        """Give everything back, each part whatever the device says of another; DeviceError when it refuses one."""
+        """Give everything back, whatever the device refuses; then raise its DeviceError."""
         self._beside.shutdown()
         for job in self._flying:
-            job.viewer.slot.is_free = True  # nobody will read it
+            job.viewer.slot.is_free = True
         self._flying = []
         self.observe({})
-        with ExitStack() as closing:  # the last first
+        with ExitStack() as closing:  # runs in reverse order
             for used in (self._stream, self._done, self._read, self._ended):
                 closing.callback(used.destroy)
             closing.callback(self.downscaler.close)
@@ -163,7 +163,7 @@ class Previews:
         return PictureSlot(self._device, self._pool)
 
     def _is_ready(self, *, wait: bool) -> bool:
-        """False while the kernel is being loaded; the pictures are taken then."""
+        """False while the kernel is being loaded."""
         if self._needs_downscaler():
             if not self.downscaler.load(wait=wait):
                 return False
@@ -176,7 +176,7 @@ class Previews:
         return self._device.info.has_own_memory or any(not source.is_dense for source in self._sources.values())
 
     def _due(self, *, by_hand: bool) -> list[_Job]:
-        """Return what is to be taken now: what nobody has yet, whose last picture was taken, at its own rate."""
+        """Return the pictures to take now: new ones, at each viewer's rate, of viewers whose last one was fetched."""
         jobs = []
         now = 0 if by_hand else self.clock_ns()
         for node, viewer in self._viewers.items():
@@ -184,9 +184,9 @@ class Previews:
             if source is None or not viewer.slot.is_free or not (by_hand or now >= viewer.due_ns):
                 continue
             if not source.is_dense and self.downscaler.kernel is None:
-                continue  # nothing else can gather it; why there is no kernel has been told
+                continue  # only the kernel can gather it; its absence has been reported
             size = self._size(source, viewer.viewing)
-            probe = viewer.viewing.probe if size != source.size else None  # a whole picture has its pixels in it
+            probe = viewer.viewing.probe if size != source.size else None  # a whole picture has all pixels
             if probe is not None and not (0 <= probe[0] < source.size[0] and 0 <= probe[1] < source.size[1]):
                 probe = None
             made = (self._launch, source, size, probe)
@@ -195,7 +195,7 @@ class Previews:
         return jobs
 
     def _size(self, source: PictureSource, viewing: Viewing) -> tuple[int, int]:
-        # Where nothing is transferred, to copy a picture takes less time than to make it small.
+        # Without a transfer, copying a picture takes less time than scaling it down.
         if viewing.size is None or not self._device.info.has_own_memory or self.downscaler.kernel is None:
             return source.size
         return fitted_size(source.size, viewing.size)
@@ -212,7 +212,7 @@ class Previews:
             viewer.made = job.made
             viewer.due_ns = next_due_ns(viewer.due_ns, self.clock_ns(), viewer.viewing.rate)
         self._stream.record(self._read)
-        # Only now, so that the next launch waits for no transfer.
+        # After the event, so that the next launch doesn't wait for a transfer.
         for job in jobs:
             if self._is_staged(job):
                 slot, (width, height) = job.viewer.slot, job.size
@@ -221,7 +221,7 @@ class Previews:
         self._stream.record(self._done)
 
     def _has_room(self, job: _Job, *, by_hand: bool) -> bool:
-        """False while memory is being reserved for a picture; when there is none, say so once and do without."""
+        """False while memory is being reserved for a picture, and when there is none, which is reported once."""
         slot, on_device = job.viewer.slot, self._is_staged(job)
         size_bytes = PIXEL_BYTES * (job.size[0] * job.size[1] + 1)
         if slot.fits(size_bytes, on_device=on_device):
@@ -257,7 +257,7 @@ class Previews:
             self._stream.copy(slot.memory if self._is_staged(job) else slot.pinned, picture, size_bytes)
 
     def _is_staged(self, job: _Job) -> bool:
-        """True when a picture goes through device memory of the slot's own: to read it there is over much sooner."""
+        """True when a picture goes through the slot's own device memory, which frees the graph's memory much sooner."""
         return self._device.info.has_own_memory or job.size != job.source.size or not job.source.is_dense
 
     def _complete(self, *, wait: bool) -> None:
@@ -266,7 +266,7 @@ class Previews:
         self._offer()
 
     def _offer(self) -> None:
-        """Hand over the pictures that have arrived."""
+        """Offer the pictures that have arrived."""
         if not self._flying or not self._done.is_reached:
             return
         flown, self._flying = self._flying, []
@@ -285,10 +285,9 @@ def fitted_size(whole: tuple[int, int], place: tuple[int, int]) -> tuple[int, in
 
 
 def next_due_ns(due_ns: int, now_ns: int, rate: float | None) -> int:
-    """Return when the picture after the one of now is due, which was due at `due_ns`.
+    """Return when the picture after the present one is due; the present one was due at `due_ns`.
 
-    A picture that is late does not delay the next one, so that the mean rate holds where frames are as frequent; more
-    than one that was missed is not made up for.
+    A late picture doesn't delay the next one, so the mean rate holds. At most one missed picture is made up for.
     """
     if rate is None:
         return 0

@@ -23,10 +23,10 @@ NEARLY_FULL = 0.9
 
 
 class DiagnosticsStore:
-    """Diagnostics as they are found, and all of them as they are told: `diagnostics`, another tuple after each `tell`.
+    """Diagnostics by where they were found, and all together as `diagnostics`, a new tuple after each `tell`.
 
-    `blocks` are mistakes of the patch, `stale` kernels whose newest version does not compile, `launches` advice on how
-    kernels are launched. `inlined` leads from blocks inside composites to the patch's nodes.
+    `blocks` are errors of the patch, `stale` kernels whose newest version doesn't compile, `launches` advice on
+    launches. `inlined` leads from blocks inside composites to the patch's nodes.
     """
 
     def __init__(self, context: CudaContext) -> None:
@@ -44,16 +44,16 @@ class DiagnosticsStore:
         self._status_plan: Plan | None = None
 
     def tell(self) -> None:
-        """Put everything that was found together anew."""
+        """Put all diagnostics together again."""
         values, misfits = self._context.value_graph.diagnostics, self._context.parameters.misfits.values()
         found = (*misfits, *self.blocks, *self.stale, *self._status, *self.launches, *values)
         self.diagnostics = tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
 
     def read_status(self, compiled: CompiledGraph | None, *, fresh: bool) -> None:
-        """Look at the words that the last launch left, and tell what they say.
+        """Read the status words of the last launch.
 
-        While the same places have something to say, only their numbers differ: those are told anew at an interval that
-        a person can read, or at once when `fresh`.
+        While they concern the same places, only their numbers differ: these are renewed at an interval that people can
+        read, or at once when `fresh`.
         """
         told: list[Diagnostic] = []
         if compiled is not None and compiled.status is not None:

@@ -1,4 +1,4 @@
-"""How every node is doing: put together once, and from then on renewed for the nodes that something happened to."""
+"""What a report says of each node: its state, its buffers, and how full its append buffers are."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _NOT_RUNNING = "not running: a block before it is not ready"
 
 @dataclass(frozen=True)
 class GraphFacts:
-    """What a graph has of each node of the patch: which run in it, and with how many kernels."""
+    """Which nodes of the patch run in a graph, and with how many kernels."""
 
     running: frozenset[str] = frozenset()
     kernels: Mapping[str, int] = field(default_factory=dict)
 
     def differences(self, other: GraphFacts) -> set[str]:
-        """Return the nodes of which another graph has something else."""
+        """Return the nodes that differ in another graph."""
         return {*(self.running ^ other.running), *(node for node, _ in self.kernels.items() ^ other.kernels.items())}
 
 
@@ -41,7 +41,7 @@ def graph_facts(compiled: CompiledGraph) -> GraphFacts:
 
 
 class NodeReports:
-    """The reports of all nodes by id: `reports`, another object whenever one of them is other."""
+    """The reports of all nodes by id; `reports` is a new object whenever one of them changed."""
 
     def __init__(self, context: CudaContext) -> None:
         self.reports: dict[str, NodeReport] = {}
@@ -51,7 +51,7 @@ class NodeReports:
         self._said: dict[str, list[Diagnostic]] = {}
 
     def follow(self, graph: GraphFacts, diagnostics: tuple[Diagnostic, ...]) -> None:
-        """Renew the nodes that came, went, run otherwise or have something else said of them."""
+        """Renew the reports of nodes that came, went, or changed in the graph or in the diagnostics."""
         changed = self._context.take_changed_blocks()
         if graph is not self._graph:
             changed |= graph.differences(self._graph)
@@ -71,7 +71,7 @@ class NodeReports:
         self.reports = reports
 
     def measure(self, times_ns: Mapping[str, int]) -> None:
-        """Renew all nodes with their times."""
+        """Renew all reports with the nodes' times."""
         reports = {node: self._report(node, times_ns.get(node)) for node in self._context.registry.placed}
         if reports != self.reports:
             self.reports = reports
@@ -98,17 +98,14 @@ def _by_node(diagnostics: Iterable[Diagnostic]) -> dict[str, list[Diagnostic]]:
 
 
 def _text(item: Diagnostic) -> str:
-    """Return message and remedy; a compiler's message ends with a line of code, where nothing may be appended."""
+    """Return message and remedy; a compiler's message ends with a line of code, to which nothing may be appended."""
     if not item.remedy:
         return item.message
     return f"{item.message}\n({item.remedy})" if "\n" in item.message else f"{item.message} ({item.remedy})"
 
 
-# What a graph holds, for a report: the buffers of its ports, and how full append buffers are.
-
-
 def buffer_reports(plan: Plan, memory: Mapping[PortRef, Memory]) -> dict[str, BufferReport]:
-    """Return what every output port of the patch's nodes in a plan holds, by "node.port"; `memory` is by owner."""
+    """Return the buffers of all output ports of the patch's nodes, by "node.port"; `memory` is by owner."""
     ports = {
         port: port
         for node in plan.description.nodes
@@ -120,7 +117,7 @@ def buffer_reports(plan: Plan, memory: Mapping[PortRef, Memory]) -> dict[str, Bu
         outer: inner for outer, inner in plan.inlined.outputs.items() if "/" not in outer.node and inner in plan.layouts
     }
     layouts, places, allocations = plan.layouts, plan.buffers.places, plan.buffers.allocations
-    known: dict[tuple[int, int, Lifetime], BufferReport] = {}  # most ports hold what many others do
+    known: dict[tuple[int, int, Lifetime], BufferReport] = {}  # many ports have equal reports
     reports: dict[str, BufferReport] = {}
     for shown, port in ports.items():
         layout, whole = layouts[port], places[port].owner

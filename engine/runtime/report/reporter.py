@@ -1,4 +1,4 @@
-"""The reporter: what the engine tells of each frame. What takes long to put together is renewed only now and then."""
+"""The reporter: makes the report of each frame, and renews its expensive parts only where something changed."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from engine.runtime.update.updater import Updater
 
 
 class Reporter:
-    """Puts reports together. `renew` may be called while the device works; `report` when it is done."""
+    """Makes reports. `renew` may be called while the device works; `report` when it is done."""
 
     def __init__(self, context: CudaContext, updates: Updater) -> None:
         self._context, self._updates = context, updates
-        #: What was measured: spans by label, and the whole launch.
+        #: Measured times: spans by label, and the whole launch.
         self.spans, self.launch_ns = SpanTimes(), Average()
         self._nodes = NodeReports(context)
         self.statistics = EngineStatistics(context.device.info.name)
         self._values: dict[str, float] = {}
         self._renewed_ns = self._valued_ns = 0
-        self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics that nodes and statistics speak of
+        self._told: tuple[Diagnostic, ...] | None = None  # the diagnostics in `_nodes` and `statistics`
         self._hot_updates = 0
         self._counts: dict[str, int] = {}
-        self._counted: Mapping[PortRef, int] | None = None  # the status words of which `_counts` tells
+        self._counted: Mapping[PortRef, int] | None = None  # the status words in `_counts`
 
     def renew(self, level: UpdateLevel, *, now: bool = False) -> None:
-        """Renew what a person reads of nodes, buffers and engine, where it is other than before.
+        """Renew the reports of nodes and the statistics where something changed.
 
-        Numbers that change all the time are renewed at an interval that can be read, or `now`.
+        Numbers that change all the time are renewed at an interval that people can read, or `now`.
         """
         updates = self._updates
         if level > UpdateLevel.HOT:
@@ -55,7 +55,7 @@ class Reporter:
         elif (
             self.launch_ns.mean is not None and level is UpdateLevel.COLD and updates.profiling < ProfilingLevel.SUMMARY
         ):
-            self._nodes.measure({})  # nobody measures any more, and old times tell nothing of this graph
+            self._nodes.measure({})  # nothing is measured any more, and old times don't hold for this graph
             self.launch_ns = Average()
             self._count()
         if not self._context.value_graph.is_empty:
@@ -78,7 +78,7 @@ class Reporter:
         updates = self._updates
         self._hot_updates += level is UpdateLevel.HOT
         diagnostics = updates.diagnostics
-        if diagnostics is not self._told:  # something came out of the launch
+        if diagnostics is not self._told:  # the launch has left status words
             self._follow()
         status = updates.found.status
         if status is not self._counted:
@@ -103,7 +103,7 @@ class Reporter:
         )
 
     def last_report(self, frame: int, diagnostics: tuple[Diagnostic, ...]) -> FrameReport:
-        """Return the report of an engine that has stopped; the device is not asked for anything."""
+        """Return the report of an engine that has stopped, without using the device."""
         self._nodes.follow(self._updates.facts, diagnostics)
         return FrameReport(
             frame=frame,
