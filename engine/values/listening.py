@@ -1,6 +1,6 @@
-"""Listening: threads that wait for OSC and MIDI and write what comes into the table of inputs.
+"""Listening: the table of inputs from outside, and the threads that receive OSC and MIDI into it.
 
-Value blocks say what they need (`ValueBlock.source`); a listener runs while one of them does.
+Value blocks name the source that they need (`ValueBlock.source`); a listener runs while some block needs it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,16 @@ from collections.abc import Callable, Iterable
 
 from engine.diagnostics import Diagnostic, warning
 
-# Inputs: the newest value of every key, mouse axis, OSC argument and MIDI controller, by name.
-
-
-#: More names than any set of controllers has; what comes under further names is left out, so that memory is bounded.
+#: More names than any set of controllers has; values under further names are dropped, so that memory is bounded.
 MOST_NAMES = 20_000
 
 
 class Inputs:
-    """A table of numbers that any thread may write and value blocks read.
+    """The newest value of every key, mouse axis, OSC argument and MIDI controller; any thread may write it.
 
     Names are "key.a", "mouse.x", "osc:/address/0" (the index counts the message's arguments), "midi:cc:1:74",
-    "midi:note:1:60" and "midi:pitch:1" (channels from 1; channel 0 is any of them). Who listens writes a second name
-    with "@" and what was listened to, such as "osc:/address/0@127.0.0.1:9000".
+    "midi:note:1:60" and "midi:pitch:1" (channels from 1; channel 0 is any of them). A listener writes each value
+    under a second name too, with its source after "@", such as "osc:/address/0@127.0.0.1:9000".
     """
 
     def __init__(self) -> None:
@@ -33,35 +30,32 @@ class Inputs:
         self._adding = threading.Lock()
 
     def set(self, name: str, value: float) -> None:
-        """Note an input's newest value; what is no finite number is left out, since no parameter could take it."""
+        """Set an input; numbers that aren't finite are dropped, since no parameter could take them."""
         if math.isfinite(value) and (name in self.table or len(self.table) < MOST_NAMES):
             self.table[name] = float(value)
 
     def post(self, name: str, value: float) -> None:
-        """Note what a person did: as `set`, and under "NAME#" how often it rose from 0, since a tap may be short."""
+        """Set a key or button, and count under "NAME#" how often it rose from 0: a tap may be shorter than a frame."""
         if value > 0 and not self.table.get(name, 0.0) > 0:
             self.add(f"{name}#", 1.0)
         self.set(name, value)
 
     def add(self, name: str, amount: float) -> None:
-        """Note an input that only tells how far it moved, such as a wheel: what is read is the sum."""
+        """Add to an input that reports relative movement, such as a wheel."""
         with self._adding:
             self.set(name, self.table.get(name, 0.0) + amount)
 
 
-#: How long a listener waits before it tries again what failed: a port in use, a device that is not there.
+#: How long a listener waits before it tries again after a failure: a port in use, a missing device.
 RETRY_S = 2.0
-#: The same where the machine lacks something, which libraries may complain of in the terminal each time.
+#: The same when the machine lacks something, of which libraries may complain in the terminal each time.
 LONG_RETRY_S = 30.0
-#: How long closing waits for a driver that does not come back; its thread is then left to itself.
+#: How long closing waits for a driver that hangs; its thread is then abandoned.
 _PATIENCE_S = 2.0
 
 
 class Unavailable(Exception):
-    """What was to be listened to can't be now; the text is for a person, `remedy` says what to do.
-
-    It is tried again in `RETRY_S`, or with `is_lasting` in `LONG_RETRY_S`.
-    """
+    """A source is not available now; it is tried again in `RETRY_S`, or with `is_lasting` in `LONG_RETRY_S`."""
 
     def __init__(self, text: str, remedy: str, *, is_lasting: bool = False) -> None:
         super().__init__(text)
@@ -70,7 +64,7 @@ class Unavailable(Exception):
 
 
 class Listener(ABC):
-    """One thread that listens to one source until `close`; what fails is told, and tried again from time to time."""
+    """A thread that listens to one source until `close`; failures are reported, and it tries again."""
 
     def __init__(self, source: str, inputs: Inputs) -> None:
         self.source = source
@@ -82,45 +76,42 @@ class Listener(ABC):
 
     @property
     def is_alive(self) -> bool:
-        """False once the thread has ended and given the port or device back."""
+        """False once the thread has ended and released its port or device."""
         return self._thread.is_alive()
 
     def start(self, after: Iterable[Listener] = ()) -> None:
-        """Begin, once those `after` which it comes have given back what it may need."""
+        """Begin, once the listeners `after` which it comes have released their ports and devices."""
         self._after = tuple(after)
         self._thread.start()
 
     def stop(self) -> None:
-        """Have the thread end and give the port or device back, without waiting for it."""
+        """Ask the thread to end and release its port or device, without waiting."""
         if not self.stopping.is_set():
-            self.wake()  # first, since afterwards the thread may have given back what wakes it
+            self.wake()  # first: the thread may release what wakes it as soon as `stopping` is set
             self.stopping.set()
 
     def close(self) -> None:
-        """Stop, and wait until the port or device was given back."""
+        """Stop, and wait until the port or device is released."""
         self.stop()
         self._thread.join(_PATIENCE_S)
 
     def problem_at(self, node: str) -> Diagnostic | None:
-        """Return why nothing comes, as a warning at a node, or None."""
+        """Return why nothing is received, as a warning at a node, or None."""
         problem = self._problem
         return None if problem is None else warning(str(problem), node=node, remedy=problem.remedy)
 
     @abstractmethod
     def listen(self) -> None:
-        """Listen until `stopping` is set; raise Unavailable when that is not possible (now, or any more).
+        """Listen until `stopping` is set, calling `ready` once that works; Unavailable when it doesn't, or stops to."""
 
-        Call `ready` once it works.
-        """
+    def wake(self) -> None:  # noqa: B027 - not needed by listeners that wait on `stopping` itself
+        """Have `listen` look at `stopping`; called from another thread."""
 
-    def wake(self) -> None:  # noqa: B027 - nothing to do for what waits on `stopping` itself
-        """Have `listen` look at `stopping` until that is set; called from another thread."""
-
-    def release(self) -> None:  # noqa: B027 - nothing to do for what has only what `listen` opens
-        """Give back what `listen` does not; called when the thread ends."""
+    def release(self) -> None:  # noqa: B027 - not needed where `listen` releases everything
+        """Release what `listen` doesn't; called when the thread ends."""
 
     def ready(self) -> None:
-        """Say that there is no problem any more."""
+        """Report that there is no problem any more."""
         self._problem = None
 
     def _run(self) -> None:
@@ -140,7 +131,7 @@ class Listener(ABC):
         self.release()
 
 
-#: What makes the listener of a source, by the word before its first colon.
+#: The listener class of a source, by the word before its first colon.
 Kinds = dict[str, Callable[[str, Inputs], Listener]]
 
 
@@ -154,9 +145,9 @@ class Listeners:
         self._leaving: list[Listener] = []
 
     def need(self, sources: Iterable[str]) -> None:
-        """Listen to these sources and to no others; a kind that is not known is left out.
+        """Listen to exactly these sources, without those of unknown kinds.
 
-        It does not wait, since a driver may take its time: a new listener begins when those before it have ended.
+        This doesn't wait for drivers: a new listener begins when the old ones have ended.
         """
         wanted = dict.fromkeys(s for s in sources if s.partition(":")[0] in self._kinds)
         for source in [known for known in self.open if known not in wanted]:
@@ -170,7 +161,7 @@ class Listeners:
                 listener.start(self._leaving)
 
     def close(self) -> None:
-        """Listen to nothing, and wait until all was given back."""
+        """Stop all listeners, and wait until they have released everything."""
         self.need(())
         for listener in self._leaving:
             listener.close()

@@ -10,7 +10,7 @@ _INSTALL = "pip install mido python-rtmidi"
 
 
 def midi_name(kind: str, channel: int, number: int | None = None, source: str = "") -> str:
-    """Return the name of a value: kind is "cc", "note", "strikes" or "pitch"; channel 0 is any of 1 to 16."""
+    """Return the name of an input: kind is "cc", "note", "strikes" or "pitch"; channel 0 stands for any of 1 to 16."""
     part = "" if number is None else f":{number}"
     return f"midi:{kind}:{channel}{part}" + (f"@{source.removeprefix('midi:')}" if source else "")
 
@@ -43,7 +43,7 @@ class MidiListener(Listener):
                 f"MIDI must have {wanted} to listen to, got {there}", "connect it; it is then found by itself"
             )
         try:
-            port = mido.open_input(found, callback=self._note)
+            port = mido.open_input(found, callback=self._store)
         except Exception as problem:  # as above
             text = f"MIDI device {found} must be free, got {type(problem).__name__}: {problem}"
             raise Unavailable(text, "close the program that uses it; it is then found by itself") from problem
@@ -53,8 +53,8 @@ class MidiListener(Listener):
                 if found not in mido.get_input_names():
                     raise Unavailable(f"MIDI device {found} must be connected, got it unplugged", "connect it again")
 
-    def _note(self, message: Any) -> None:
-        """Note one message; the library calls it on a thread of its own."""
+    def _store(self, message: Any) -> None:
+        """Store one message; the library calls this on a thread of its own."""
         match message.type:
             case "control_change":
                 self._set("cc", message.channel, message.control, message.value)

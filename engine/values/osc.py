@@ -13,15 +13,15 @@ _MOST_BYTES = 65_536
 
 
 def osc_name(address: str, index: int | str = 0, source: str = "") -> str:
-    """Return the name of a message's argument; index "count" is how many messages came; `source` as in the listener."""
+    """Return the name of a message's argument; the index "count" stands for the number of messages received."""
     return f"osc:{address}/{index}" + (f"@{source.removeprefix('osc:')}" if source else "")
 
 
 class OscListener(Listener):
-    """Listens to one UDP port; a source is "osc:HOST:PORT", the host being the address to listen at.
+    """Listens to one UDP port; a source is "osc:HOST:PORT", with the local address to bind.
 
-    Numbers and booleans are noted, texts and blobs left out. What is no OSC is left out without a word, since anybody
-    may send it. The messages of a bundle count when they come, whatever time they carry.
+    Numbers and booleans are stored; strings and blobs are ignored, and so are packets that aren't OSC, since anybody
+    may send them. The messages of a bundle take effect on arrival, whatever their time tag.
     """
 
     def __init__(self, source: str, inputs: Inputs) -> None:
@@ -51,20 +51,20 @@ class OscListener(Listener):
                     try:
                         packet = OscPacket(server.recv(_MOST_BYTES))
                     except (ParseError, OSError, ValueError, UnicodeError):
-                        continue  # as the docstring says
+                        continue  # not OSC
                     for timed in packet.messages:
-                        self._note(timed.message.address, timed.message.params)
+                        self._store(timed.message.address, timed.message.params)
 
     def wake(self) -> None:
         """End the wait for datagrams."""
         self._wake_write.send(b"x")
 
     def release(self) -> None:
-        """Give the sockets back that end the wait."""
+        """Close the sockets that end the wait."""
         self._wake_read.close()
         self._wake_write.close()
 
-    def _note(self, address: str, arguments: list[Any]) -> None:
+    def _store(self, address: str, arguments: list[Any]) -> None:
         for source in ("", self.source):
             for index, value in enumerate(arguments):
                 if isinstance(value, (bool, int, float)):

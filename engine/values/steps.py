@@ -1,4 +1,4 @@
-"""Steps: one value block of the running value graph, with its outputs and what they drive."""
+"""Steps: the value blocks of the running value graph, each with its outputs and what they drive."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class ValueOutput:
 
 
 class ValueStep:
-    """A value block's turn in each frame.
+    """Runs one value block in each frame.
 
-    What its code raises is kept as `problem` for as long as it lasts; its outputs keep their last values meanwhile.
+    When its code raises, that is `problem` for as long as it lasts, and the outputs keep their last values.
     """
 
     def __init__(self, block: ValueBlock) -> None:
         self.block = block
         self.outputs = [ValueOutput(spec.name, spec.type) for spec in block.value_outputs()]
-        #: What has to be listened to for the block, and what does so.
+        #: The source that the block needs, and the listener for it.
         self.source = ""
         self.listener: Listener | None = None
         self.problem: Diagnostic | None = None
@@ -54,27 +54,27 @@ class ValueStep:
             self._start_problem = failure(self.block, "start", problem)
 
     def check(self) -> None:
-        """Have the block look at its parameters; it does not run until it finds them good."""
+        """Have the block check its parameters; it runs only if they are valid."""
         self.source, self._settings_problem = read_settings(self.block)
 
     def rewire(self) -> None:
-        """Bring all outputs on in the next run, whether they change or not: what they drive is another."""
+        """Pass on all outputs in the next run, changed or not, since they drive other parameters."""
         self._is_rewired = True
 
     def drive_again(self) -> None:
-        """Bring all outputs on as they are."""
+        """Pass on all outputs as they are."""
         if self._has_run:
             for output in self.outputs:
                 for drive in output.drives:
                     drive.put(output.value)
 
     def run(self, now: Moment) -> bool:
-        """Update the block and bring its outputs on; return whether what is to be said of it has changed."""
+        """Update the block and pass on its outputs; return whether its diagnostics have changed."""
         problem, changed = self._start_problem or self._settings_problem, False
         if problem is None:
             try:
                 self.block.update(now)
-                changed = self._bring_on()
+                changed = self._pass_on()
             except (Exception, SystemExit) as raised:  # noqa: BLE001 - a block's code may raise anything
                 problem = failure(self.block, "update", raised)
             else:
@@ -89,7 +89,7 @@ class ValueStep:
         self.problem = problem
         return True
 
-    def _bring_on(self) -> bool:
+    def _pass_on(self) -> bool:
         attributes: dict[str, Any] = self.block.__dict__
         changed = False
         for output in self.outputs:
@@ -108,7 +108,7 @@ class ValueStep:
         return changed
 
     def _restore(self) -> bool:
-        """Give the outputs their last good values; what is newly driven gets them too."""
+        """Restore the last good values of the outputs, also in newly driven parameters."""
         changed = False
         for output in self.outputs:
             self.block.__dict__[output.name] = output.value
@@ -119,7 +119,7 @@ class ValueStep:
 
 
 def read_settings(block: ValueBlock) -> tuple[str, Diagnostic | None]:
-    """Return what must be listened to for a value block, and what it finds wrong with its parameters, or None."""
+    """Return the source that a value block needs, and what is wrong with its parameters, or None."""
     try:
         block.check()
         source: Any = block.source()
@@ -131,14 +131,14 @@ def read_settings(block: ValueBlock) -> tuple[str, Diagnostic | None]:
 
 
 def failure(block: ValueBlock, method: str, problem: BaseException) -> Diagnostic:
-    """Return what a block's code raised as an error on its node, with the line where it happened."""
+    """Return an exception of a block's code as an error on its node, with the line."""
     if isinstance(problem, WarploomError):
         return error(str(problem), node=block.node)
     return code_diagnostic(problem, f"{method} of {block.id}", block.source_file(), block.node)
 
 
 def _converted(output: ValueOutput, value: Any) -> float:
-    """Return a value that is of another type than declared; PatchError when it is no finite number."""
+    """Return a value of another type as the declared one; PatchError when it isn't a finite number."""
     try:
         number = float(value)
         good = math.isfinite(number) and not isinstance(value, str)

@@ -13,18 +13,18 @@ from engine.values.listening import Inputs, Kinds, Listeners
 from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
 from engine.values.steps import ValueStep
-from engine.values.wiring import Drive, Parameters, TypeOf, driven_by, wire
+from engine.values.wiring import Drive, Parameters, TypeOf, wire
 
 LISTENERS: Kinds = {"osc": OscListener, "midi": MidiListener}
-#: What is said of a node changes no faster than this while the engine runs freely.
+#: Diagnostics of a node that has some change no faster than this while the engine runs freely.
 TELL_INTERVAL_NS = 100_000_000
 
 
 class ValueGraph:
     """Follows the value blocks and value connections of a patch, and computes them in `update`.
 
-    `parameters` is told which parameters are driven, and gives them their values. Edits only leave marks: the steps are
-    put together when they are needed next.
+    `parameters` is told which parameters are driven, and writes their values. Edits only leave marks: the steps are
+    built when they are needed next.
     """
 
     def __init__(self, type_of: TypeOf, parameters: Parameters, kinds: Kinds = LISTENERS) -> None:
@@ -43,18 +43,18 @@ class ValueGraph:
         self._problems: list[Diagnostic] = []
         self._is_wired = True
         self._has_new_settings = False
-        self._is_untold = False  # `diagnostics` may not be the newest
+        self._is_untold = False  # `diagnostics` may be out of date
         self._told_ns = 0
 
     # Following the patch
 
     def place(self, block: ValueBlock) -> None:
-        """Take in the block of a node that came, or has another now."""
+        """Add the block of a node, or replace it."""
         self._blocks[block.node] = block
         self._is_wired = False
 
     def remove(self, node: str) -> bool:
-        """Let a value block go; False for any other node, which is not known here."""
+        """Remove a value block; return False for any other node."""
         if node not in self._blocks:
             return False
         del self._blocks[node]
@@ -62,18 +62,18 @@ class ValueGraph:
         return True
 
     def rewire(self, node: str | None = None) -> None:
-        """Follow that a block of the device, or any of them, came, went, or is another now."""
+        """Follow that a device block, or any of them, came, went or was replaced."""
         if self._driven[node] if node is not None else self._connections:
             self._is_wired = False
 
     def connect(self, connection: Connection) -> None:
-        """Follow a value connection that was made."""
+        """Add a value connection."""
         self._connections[connection.target] = connection
         self._driven[connection.target.node] += 1
         self._is_wired = False
 
     def disconnect(self, connection: Connection) -> None:
-        """Follow a value connection that was taken away: its parameter is again what the patch says."""
+        """Remove a value connection; its parameter gets the patch's value again."""
         del self._connections[connection.target]
         self._driven[connection.target.node] -= 1
         self._drives.pop(connection.target, None)
@@ -81,7 +81,7 @@ class ValueGraph:
         self._is_wired = False
 
     def has(self, connection: Connection) -> bool:
-        """True for a connection that was given to `connect`."""
+        """True for a connection that is here."""
         return self._connections.get(connection.target) == connection
 
     @property
@@ -90,7 +90,7 @@ class ValueGraph:
         return tuple(self._connections.values())
 
     def set_parameter(self, *, structural: bool) -> None:
-        """Follow that a parameter of a value block was set: blocks check their texts, and may listen elsewhere."""
+        """Follow a new parameter value of a value block; a structural one has all blocks check theirs again."""
         self._has_new_settings |= structural
 
     def begin_again(self) -> None:
@@ -99,7 +99,7 @@ class ValueGraph:
             step.begin()
 
     def drive_again(self) -> None:
-        """Give driven parameters the present values: their blocks have become others since `update`."""
+        """Give driven parameters their present values again, after their blocks were replaced."""
         if not self._is_wired:
             self._wire()
         for step in self._steps:
@@ -108,10 +108,10 @@ class ValueGraph:
     # Each frame
 
     def update(self, now: Moment, *, fresh: bool = True) -> bool:
-        """Compute all values for the frame that begins; return whether `diagnostics` are others now.
+        """Compute all values for the frame that begins; return whether `diagnostics` have changed.
 
-        Unless `fresh`, what is new of places that are told of already waits for an interval that a person can read: a
-        value may be out of bounds in every other frame.
+        Unless `fresh`, changes at places that have diagnostics already wait for an interval that people can read: a
+        value may leave its bounds in every other frame.
         """
         if not self._is_wired:
             self._wire()
@@ -124,7 +124,7 @@ class ValueGraph:
         return self._is_untold and self._tell(fresh)
 
     def value(self, port: PortRef) -> float | None:
-        """Return what a value output holds, or a driven parameter; None for any other port."""
+        """Return the value of a value output or a driven parameter; None for any other port."""
         for output in self._step_of[port.node].outputs if port.node in self._step_of else ():
             if output.name == port.port:
                 return output.value
@@ -138,7 +138,7 @@ class ValueGraph:
 
     @property
     def is_empty(self) -> bool:
-        """True while the patch has no value blocks, and the last `update` knew that and told of it."""
+        """True while the patch has no value blocks and there is nothing to update."""
         return not (self._blocks or self._has_new_settings or self._is_untold) and self._is_wired
 
     @property
@@ -147,7 +147,7 @@ class ValueGraph:
         return self._blocks.keys()
 
     def close(self) -> None:
-        """Listen to nothing more."""
+        """Stop all listeners."""
         self._listeners.close()
 
     def _wire(self) -> None:
@@ -157,7 +157,9 @@ class ValueGraph:
             self._step_of[node] = self._step(self._blocks[node], known.get(node))
         self._steps = list(self._step_of.values())
         before, self._drives = self._drives, {}
-        driven = driven_by(wiring.connections)
+        driven: dict[PortRef, list[Connection]] = {}
+        for connection in wiring.connections:
+            driven.setdefault(connection.source, []).append(connection)
         for node, step in self._step_of.items():
             for output in step.outputs:
                 made = [self._drive(c) for c in driven.get(PortRef(node, output.name), ())]

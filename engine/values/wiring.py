@@ -1,4 +1,4 @@
-"""Wiring: which value blocks run in which order, what they drive, and what is wrong with their connections."""
+"""Wiring: the order in which value blocks run, what is wrong with their connections, and the connections at work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import Diagnostic, PatchError, warning
 from engine.patch import rules
-from engine.patch.changes import Connection, PortRef
+from engine.patch.changes import Connection
 
 #: Gives a node's block type, or None when it is not known.
 TypeOf = Callable[[str], type[Block] | None]
@@ -18,7 +18,7 @@ TypeOf = Callable[[str], type[Block] | None]
 
 @dataclass
 class Wiring:
-    """The value blocks in an order in which each comes after those that drive it, and the connections that work."""
+    """The value blocks, each after those that drive it, the connections that work, and problems with the others."""
 
     order: list[str]
     connections: list[Connection] = field(default_factory=list)
@@ -28,8 +28,9 @@ class Wiring:
 def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeOf) -> Wiring:
     """Return how value blocks work together.
 
-    `connections` are value connections. A patch from a file may hold some that no edit would make: they are left out,
-    with a warning on the node. What ends at a block whose type is unknown is left out as well: that node says so.
+    `connections` are value connections. A patch from a file may hold some that no edit would make: they are left out
+    with a warning on the node. Connections at blocks of unknown types are left out silently: those nodes have errors
+    already.
     """
     found = Wiring([])
     for connection in connections:
@@ -42,10 +43,11 @@ def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeO
                 rules.require_end(connection.source.node, source, connection.source.port),
                 rules.require_end(connection.target.node, target, connection.target.port),
             )
-        except rules.UnknownPort as problem:  # what another version of a block type had: the rest goes on
-            found.problems.append(_dangling(connection, str(problem)))
+        except rules.UnknownPort as problem:  # another version of the block type had it
+            remedy = f"connect {connection.source} to another parameter, or delete the connection"
+            found.problems.append(_left_out(connection, f"{problem}: it is left out", remedy))
         except PatchError as problem:
-            found.problems.append(_refusal(connection, str(problem)))
+            found.problems.append(_left_out(connection, str(problem)))
         else:
             found.connections.append(connection)
     among = set(nodes := list(nodes))
@@ -57,25 +59,19 @@ def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeO
         ends = (circle[-2], circle[-1])
         closing = next(c for c in inner if (c.source.node, c.target.node) == ends)
         found.connections.remove(closing)
-        found.problems.append(_refusal(closing, f"values must not go in a circle, got {' -> '.join(circle)}"))
+        found.problems.append(_left_out(closing, f"values must not go in a circle, got {' -> '.join(circle)}"))
     found.order = _ordered(nodes, inner)
     return found
 
 
-def _dangling(connection: Connection, text: str) -> Diagnostic:
+def _left_out(connection: Connection, text: str, remedy: str = "") -> Diagnostic:
     target = connection.target
-    remedy = f"connect {connection.source} to another parameter, or delete the connection"
-    return warning(f"{text}: it is left out", node=target.node, port=target.port, remedy=remedy)
-
-
-def _refusal(connection: Connection, text: str) -> Diagnostic:
-    target = connection.target
-    remedy = f"delete the connection from {connection.source}"
+    remedy = remedy or f"delete the connection from {connection.source}"
     return warning(text, node=target.node, port=target.port, remedy=remedy)
 
 
 def _ordered(nodes: list[str], connections: list[Connection]) -> list[str]:
-    """Return the nodes so that sources come first, and otherwise as they were placed."""
+    """Return the nodes with sources first, otherwise in the order in which they were placed."""
     feeding: dict[str, list[str]] = {}
     missing = dict.fromkeys(nodes, 0)
     for connection in connections:
@@ -90,23 +86,12 @@ def _ordered(nodes: list[str], connections: list[Connection]) -> list[str]:
     return order
 
 
-def driven_by(connections: Iterable[Connection]) -> Mapping[PortRef, list[Connection]]:
-    """Return the connections by the output that they start from."""
-    found: dict[PortRef, list[Connection]] = {}
-    for connection in connections:
-        found.setdefault(connection.source, []).append(connection)
-    return found
-
-
-# Driving: one connection from a value output to a parameter, and how a value is made one that the parameter takes.
-
-
 #: Gives a parameter a value that fits it.
 Put = Callable[[Any], None]
 
 
 class Parameters(Protocol):
-    """What a value graph needs of the parameter store: it says what is driven, and the store writes the values."""
+    """What a value graph needs of the parameter store, which alone writes values."""
 
     @property
     def values(self) -> Mapping[str, Mapping[str, Any]]: ...
@@ -114,7 +99,7 @@ class Parameters(Protocol):
     def release(self, node_id: str, name: str) -> None: ...
 
 
-#: What a parameter without bounds of its own is kept within, so that every kernel takes it: what f32 and s32 hold.
+#: The bounds of parameters without bounds of their own: what f32 and s32 hold, so that kernels can take every value.
 _WIDEST: dict[str, tuple[float, float]] = {
     "float": (-3.4028234663852886e38, 3.4028234663852886e38),
     "int": (-(2**31), 2**31 - 1),
@@ -124,12 +109,12 @@ _CONVERT: dict[str, Callable[[float], float]] = {"float": float, "int": round, "
 
 
 class Drive:
-    """A connection at work: `put` rounds a value, keeps it within the parameter's bounds, and passes on what is new."""
+    """A connection at work: `put` rounds a value, clamps it to the parameter's bounds, and passes on a new one."""
 
     __slots__ = ("_convert", "_high", "_low", "_put", "_type", "clamped", "connection", "value")
 
     def __init__(self, connection: Connection, spec: ParameterSpec, value: Any, put: Put) -> None:
-        """`value` is what the parameter holds, and `put` gives it another."""
+        """`value` is the parameter's present value, and `put` sets another."""
         low, high = _WIDEST[spec.type]
         self.connection = connection
         self.value = value
@@ -138,11 +123,11 @@ class Drive:
         self._convert = _CONVERT[spec.type]
         self._low = low if spec.minimum is None else spec.minimum
         self._high = high if spec.maximum is None else spec.maximum
-        #: 1 while the value is above what the parameter takes, -1 while it is below, else 0.
+        #: 1 while the value is above the parameter's bounds, -1 while it is below, else 0.
         self.clamped = 0
 
     def put(self, value: float) -> bool:
-        """Give the parameter a finite value, if it has another; return whether `diagnostic` is another now."""
+        """Give the parameter a finite value, unless it has that; return whether `diagnostic` has changed."""
         taken: float = self._convert(value)
         clamped = 0
         if taken > self._high:
@@ -159,7 +144,7 @@ class Drive:
 
     @property
     def diagnostic(self) -> Diagnostic | None:
-        """The warning of a value that does not fit, or None."""
+        """The warning about a clamped value, or None."""
         if not self.clamped:
             return None
         target, source = self.connection.target, self.connection.source
