@@ -51,7 +51,7 @@ class ExternalArray:
         return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.dtype.itemsize
 
     def release(self) -> None:
-        """Return memory that was lent by DLPack to its owner, even while `keep` lives."""
+        """Give memory that DLPack lent back to its owner, even while `keep` lives."""
         if isinstance(self.keep, DlpackTensor):
             self.keep.release()
 

@@ -47,7 +47,7 @@ class GraphBackend(Protocol):
         ...
 
     def remove(self, works: Mapping[GraphNode, Work]) -> None:
-        """Remove the device's nodes for a node and for the nodes in it, whose works are given; the node comes first."""
+        """Remove the device's nodes for a node, the first in `works`, and for the nodes in it."""
         ...
 
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:

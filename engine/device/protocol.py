@@ -112,7 +112,7 @@ class LoadedKernel(Protocol):
     def max_threads(self) -> int: ...
     @property
     def resources(self) -> KernelResources | None:
-        """What one thread block takes of a multiprocessor; None on the host, which has none."""
+        """What it takes of a multiprocessor; None on the host, which has none."""
         ...
 
 

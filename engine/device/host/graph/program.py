@@ -217,7 +217,7 @@ class Program:
             self._assign(index, in_python=True)
 
     def run_one(self, index: int) -> None:
-        """Run one instruction that is Python's."""
+        """Run one of the instructions that Python runs."""
         launch = self.launches.get(index)
         if launch is None:
             self.actions[index]()

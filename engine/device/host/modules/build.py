@@ -69,7 +69,7 @@ def optimised(key: str, name: str, text: str) -> bytes:
 
 
 def _own_bug(ptx: str, reason: Exception) -> TranslatorBug:
-    """Return the error for PTX on which parser or translator broke: what is wrong PTX they refuse by a KernelError."""
+    """Return the error for PTX that broke the parser or the translator, which refuse wrong PTX by a KernelError."""
     _LOG.error("a kernel could not be translated", exc_info=reason)
     names = ", ".join(_ENTRY.findall(ptx)) or "without a name"
     place = traceback.extract_tb(reason.__traceback__)[-1]
