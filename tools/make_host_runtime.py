@@ -18,7 +18,7 @@ CLANG = "clang-22"
 FLAGS = (
     *("--target=x86_64-linux-gnu", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"),
     *("-ffp-contract=off", "-fno-strict-aliasing", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"),
-    *("-Xclang", "-no-enable-noundef-analysis"),
+    *("-Xclang", "-no-enable-noundef-analysis", "-mllvm", "-indvars-widen-indvars=false"),
 )
 
 _ATTRIBUTES = re.compile(r"^attributes (#\d+) = \{ (.*) \}$", re.M)

@@ -88,6 +88,10 @@ def test_tables_of_the_scheduler() -> None:
     for name, record in (("phase", scheduler.PHASE_RECORD), ("kernel", scheduler.KERNEL_RECORD)):
         kinds = ["ptr" if kind.endswith("*") else "i32" for kind, _, _ in fields(name, SCHEDULER)]
         assert record == "{" + ", ".join(kinds) + "}"
+    names = [name for _, name, _ in fields("frame", SCHEDULER)]
+    assert names[: scheduler.FRAME_RECORD.count(", ") + 1] == [
+        *("launch", "params", "worker", "s", "block_x", "block_y", "block_z")
+    ]
 
 
 def test_instructions_of_graphs() -> None:

@@ -1,10 +1,10 @@
 ; Made by tools/make_host_runtime.py from the C files of this folder with clang 22.1.8:
-; clang --target=x86_64-linux-gnu -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter -ffp-contract=off -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -Xclang -no-enable-noundef-analysis -S -emit-llvm
+; clang --target=x86_64-linux-gnu -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-unused-parameter -ffp-contract=off -fno-strict-aliasing -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -Xclang -no-enable-noundef-analysis -mllvm -indvars-widen-indvars=false -S -emit-llvm
 ; Attributes of the target are taken away, and every function is called wl.NAME.
 
 define internal void @wl.shfl_up(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %13, label %6
+  br i1 %5, label %12, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
@@ -12,60 +12,58 @@ define internal void @wl.shfl_up(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) 
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 12288
   %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
   %11 = getelementptr inbounds nuw i8, ptr %0, i64 155648
-  %12 = zext i32 %2 to i64
-  br label %14
+  br label %13
 
-13:
+12:
   ret void
 
-14:
-  %15 = phi i64 [ 0, %6 ], [ %48, %47 ]
-  %16 = trunc nuw i64 %15 to i32
-  %17 = shl nuw i32 1, %16
-  %18 = and i32 %17, %3
-  %19 = icmp eq i32 %18, 0
-  br i1 %19, label %47, label %20
+13:
+  %14 = phi i32 [ 0, %6 ], [ %46, %45 ]
+  %15 = shl nuw i32 1, %14
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %45, label %18
 
-20:
-  %21 = add i32 %1, %16
-  %22 = zext i32 %21 to i64
-  %23 = getelementptr inbounds nuw i32, ptr %8, i64 %22
-  %24 = load i32, ptr %23, align 4
-  %25 = and i32 %24, 31
-  %26 = getelementptr inbounds nuw i32, ptr %9, i64 %22
-  %27 = load i32, ptr %26, align 4
+18:
+  %19 = add i32 %14, %1
+  %20 = zext i32 %19 to i64
+  %21 = getelementptr inbounds nuw i32, ptr %8, i64 %20
+  %22 = load i32, ptr %21, align 4
+  %23 = and i32 %22, 31
+  %24 = getelementptr inbounds nuw i32, ptr %9, i64 %20
+  %25 = load i32, ptr %24, align 4
+  %26 = and i32 %25, 31
+  %27 = lshr i32 %25, 8
   %28 = and i32 %27, 31
-  %29 = lshr i32 %27, 8
-  %30 = and i32 %29, 31
-  %31 = and i32 %30, %16
-  %32 = xor i32 %30, -1
-  %33 = and i32 %28, %32
-  %34 = or i32 %31, %33
-  %35 = sub i32 %16, %25
-  %36 = icmp sge i32 %35, %34
-  %37 = select i1 %36, i32 %35, i32 %16
-  %38 = icmp ult i32 %37, %2
-  %39 = select i1 %38, i32 %37, i32 %16
-  %40 = add i32 %39, %1
-  %41 = zext i32 %40 to i64
-  %42 = getelementptr inbounds nuw i32, ptr %7, i64 %41
-  %43 = load i32, ptr %42, align 4
-  %44 = getelementptr inbounds nuw i32, ptr %10, i64 %22
+  %29 = and i32 %28, %14
+  %30 = xor i32 %28, -1
+  %31 = and i32 %26, %30
+  %32 = or i32 %29, %31
+  %33 = sub i32 %14, %23
+  %34 = icmp sge i32 %33, %32
+  %35 = select i1 %34, i32 %33, i32 %14
+  %36 = icmp ult i32 %35, %2
+  %37 = select i1 %36, i32 %35, i32 %14
+  %38 = add i32 %37, %1
+  %39 = zext i32 %38 to i64
+  %40 = getelementptr inbounds nuw i32, ptr %7, i64 %39
+  %41 = load i32, ptr %40, align 4
+  %42 = getelementptr inbounds nuw i32, ptr %10, i64 %20
+  store i32 %41, ptr %42, align 4
+  %43 = zext i1 %34 to i32
+  %44 = getelementptr inbounds nuw i32, ptr %11, i64 %20
   store i32 %43, ptr %44, align 4
-  %45 = zext i1 %36 to i32
-  %46 = getelementptr inbounds nuw i32, ptr %11, i64 %22
-  store i32 %45, ptr %46, align 4
-  br label %47
+  br label %45
 
-47:
-  %48 = add nuw nsw i64 %15, 1
-  %49 = icmp eq i64 %48, %12
-  br i1 %49, label %13, label %14
+45:
+  %46 = add nuw i32 %14, 1
+  %47 = icmp eq i32 %46, %2
+  br i1 %47, label %12, label %13
 }
 
 define internal void @wl.shfl_down(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %13, label %6
+  br i1 %5, label %12, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
@@ -73,60 +71,58 @@ define internal void @wl.shfl_down(ptr captures(none) %0, i32 %1, i32 %2, i32 %3
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 12288
   %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
   %11 = getelementptr inbounds nuw i8, ptr %0, i64 155648
-  %12 = zext i32 %2 to i64
-  br label %14
+  br label %13
 
-13:
+12:
   ret void
 
-14:
-  %15 = phi i64 [ 0, %6 ], [ %48, %47 ]
-  %16 = trunc nuw i64 %15 to i32
-  %17 = shl nuw i32 1, %16
-  %18 = and i32 %17, %3
-  %19 = icmp eq i32 %18, 0
-  br i1 %19, label %47, label %20
+13:
+  %14 = phi i32 [ 0, %6 ], [ %46, %45 ]
+  %15 = shl nuw i32 1, %14
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %45, label %18
 
-20:
-  %21 = add i32 %1, %16
-  %22 = zext i32 %21 to i64
-  %23 = getelementptr inbounds nuw i32, ptr %8, i64 %22
-  %24 = load i32, ptr %23, align 4
-  %25 = and i32 %24, 31
-  %26 = getelementptr inbounds nuw i32, ptr %9, i64 %22
-  %27 = load i32, ptr %26, align 4
+18:
+  %19 = add i32 %14, %1
+  %20 = zext i32 %19 to i64
+  %21 = getelementptr inbounds nuw i32, ptr %8, i64 %20
+  %22 = load i32, ptr %21, align 4
+  %23 = and i32 %22, 31
+  %24 = getelementptr inbounds nuw i32, ptr %9, i64 %20
+  %25 = load i32, ptr %24, align 4
+  %26 = and i32 %25, 31
+  %27 = lshr i32 %25, 8
   %28 = and i32 %27, 31
-  %29 = lshr i32 %27, 8
-  %30 = and i32 %29, 31
-  %31 = and i32 %30, %16
-  %32 = xor i32 %30, -1
-  %33 = and i32 %28, %32
-  %34 = or i32 %31, %33
-  %35 = add i32 %25, %16
-  %36 = icmp sle i32 %35, %34
-  %37 = select i1 %36, i32 %35, i32 %16
-  %38 = icmp ult i32 %37, %2
-  %39 = select i1 %38, i32 %37, i32 %16
-  %40 = add i32 %39, %1
-  %41 = zext i32 %40 to i64
-  %42 = getelementptr inbounds nuw i32, ptr %7, i64 %41
-  %43 = load i32, ptr %42, align 4
-  %44 = getelementptr inbounds nuw i32, ptr %10, i64 %22
+  %29 = and i32 %28, %14
+  %30 = xor i32 %28, -1
+  %31 = and i32 %26, %30
+  %32 = or i32 %29, %31
+  %33 = add i32 %23, %14
+  %34 = icmp sle i32 %33, %32
+  %35 = select i1 %34, i32 %33, i32 %14
+  %36 = icmp ult i32 %35, %2
+  %37 = select i1 %36, i32 %35, i32 %14
+  %38 = add i32 %37, %1
+  %39 = zext i32 %38 to i64
+  %40 = getelementptr inbounds nuw i32, ptr %7, i64 %39
+  %41 = load i32, ptr %40, align 4
+  %42 = getelementptr inbounds nuw i32, ptr %10, i64 %20
+  store i32 %41, ptr %42, align 4
+  %43 = zext i1 %34 to i32
+  %44 = getelementptr inbounds nuw i32, ptr %11, i64 %20
   store i32 %43, ptr %44, align 4
-  %45 = zext i1 %36 to i32
-  %46 = getelementptr inbounds nuw i32, ptr %11, i64 %22
-  store i32 %45, ptr %46, align 4
-  br label %47
+  br label %45
 
-47:
-  %48 = add nuw nsw i64 %15, 1
-  %49 = icmp eq i64 %48, %12
-  br i1 %49, label %13, label %14
+45:
+  %46 = add nuw i32 %14, 1
+  %47 = icmp eq i32 %46, %2
+  br i1 %47, label %12, label %13
 }
 
 define internal void @wl.shfl_bfly(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %13, label %6
+  br i1 %5, label %12, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
@@ -134,60 +130,58 @@ define internal void @wl.shfl_bfly(ptr captures(none) %0, i32 %1, i32 %2, i32 %3
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 12288
   %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
   %11 = getelementptr inbounds nuw i8, ptr %0, i64 155648
-  %12 = zext i32 %2 to i64
-  br label %14
+  br label %13
 
-13:
+12:
   ret void
 
-14:
-  %15 = phi i64 [ 0, %6 ], [ %48, %47 ]
-  %16 = trunc nuw i64 %15 to i32
-  %17 = shl nuw i32 1, %16
-  %18 = and i32 %17, %3
-  %19 = icmp eq i32 %18, 0
-  br i1 %19, label %47, label %20
+13:
+  %14 = phi i32 [ 0, %6 ], [ %46, %45 ]
+  %15 = shl nuw i32 1, %14
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %45, label %18
 
-20:
-  %21 = add i32 %1, %16
-  %22 = zext i32 %21 to i64
-  %23 = getelementptr inbounds nuw i32, ptr %8, i64 %22
-  %24 = load i32, ptr %23, align 4
-  %25 = and i32 %24, 31
-  %26 = getelementptr inbounds nuw i32, ptr %9, i64 %22
-  %27 = load i32, ptr %26, align 4
+18:
+  %19 = add i32 %14, %1
+  %20 = zext i32 %19 to i64
+  %21 = getelementptr inbounds nuw i32, ptr %8, i64 %20
+  %22 = load i32, ptr %21, align 4
+  %23 = and i32 %22, 31
+  %24 = getelementptr inbounds nuw i32, ptr %9, i64 %20
+  %25 = load i32, ptr %24, align 4
+  %26 = and i32 %25, 31
+  %27 = lshr i32 %25, 8
   %28 = and i32 %27, 31
-  %29 = lshr i32 %27, 8
-  %30 = and i32 %29, 31
-  %31 = and i32 %30, %16
-  %32 = xor i32 %30, -1
-  %33 = and i32 %28, %32
-  %34 = or i32 %31, %33
-  %35 = xor i32 %25, %16
-  %36 = icmp sle i32 %35, %34
-  %37 = select i1 %36, i32 %35, i32 %16
-  %38 = icmp ult i32 %37, %2
-  %39 = select i1 %38, i32 %37, i32 %16
-  %40 = add i32 %39, %1
-  %41 = zext i32 %40 to i64
-  %42 = getelementptr inbounds nuw i32, ptr %7, i64 %41
-  %43 = load i32, ptr %42, align 4
-  %44 = getelementptr inbounds nuw i32, ptr %10, i64 %22
+  %29 = and i32 %28, %14
+  %30 = xor i32 %28, -1
+  %31 = and i32 %26, %30
+  %32 = or i32 %29, %31
+  %33 = xor i32 %23, %14
+  %34 = icmp sle i32 %33, %32
+  %35 = select i1 %34, i32 %33, i32 %14
+  %36 = icmp ult i32 %35, %2
+  %37 = select i1 %36, i32 %35, i32 %14
+  %38 = add i32 %37, %1
+  %39 = zext i32 %38 to i64
+  %40 = getelementptr inbounds nuw i32, ptr %7, i64 %39
+  %41 = load i32, ptr %40, align 4
+  %42 = getelementptr inbounds nuw i32, ptr %10, i64 %20
+  store i32 %41, ptr %42, align 4
+  %43 = zext i1 %34 to i32
+  %44 = getelementptr inbounds nuw i32, ptr %11, i64 %20
   store i32 %43, ptr %44, align 4
-  %45 = zext i1 %36 to i32
-  %46 = getelementptr inbounds nuw i32, ptr %11, i64 %22
-  store i32 %45, ptr %46, align 4
-  br label %47
+  br label %45
 
-47:
-  %48 = add nuw nsw i64 %15, 1
-  %49 = icmp eq i64 %48, %12
-  br i1 %49, label %13, label %14
+45:
+  %46 = add nuw i32 %14, 1
+  %47 = icmp eq i32 %46, %2
+  br i1 %47, label %12, label %13
 }
 
 define internal void @wl.shfl_idx(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %13, label %6
+  br i1 %5, label %12, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
@@ -195,1401 +189,239 @@ define internal void @wl.shfl_idx(ptr captures(none) %0, i32 %1, i32 %2, i32 %3)
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 12288
   %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
   %11 = getelementptr inbounds nuw i8, ptr %0, i64 155648
-  %12 = zext i32 %2 to i64
-  br label %14
+  br label %13
 
-13:
+12:
   ret void
 
-14:
-  %15 = phi i64 [ 0, %6 ], [ %47, %46 ]
-  %16 = trunc nuw i64 %15 to i32
-  %17 = shl nuw i32 1, %16
-  %18 = and i32 %17, %3
-  %19 = icmp eq i32 %18, 0
-  br i1 %19, label %46, label %20
+13:
+  %14 = phi i32 [ 0, %6 ], [ %45, %44 ]
+  %15 = shl nuw i32 1, %14
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %44, label %18
 
-20:
-  %21 = add i32 %1, %16
-  %22 = zext i32 %21 to i64
-  %23 = getelementptr inbounds nuw i32, ptr %8, i64 %22
+18:
+  %19 = add i32 %14, %1
+  %20 = zext i32 %19 to i64
+  %21 = getelementptr inbounds nuw i32, ptr %8, i64 %20
+  %22 = load i32, ptr %21, align 4
+  %23 = getelementptr inbounds nuw i32, ptr %9, i64 %20
   %24 = load i32, ptr %23, align 4
-  %25 = getelementptr inbounds nuw i32, ptr %9, i64 %22
-  %26 = load i32, ptr %25, align 4
-  %27 = lshr i32 %26, 8
-  %28 = and i32 %27, 31
-  %29 = and i32 %28, %16
-  %30 = xor i32 %28, 31
-  %31 = and i32 %30, %26
-  %32 = or i32 %29, %31
-  %33 = and i32 %30, %24
-  %34 = or i32 %29, %33
-  %35 = icmp samesign ule i32 %34, %32
-  %36 = select i1 %35, i32 %34, i32 %16
-  %37 = icmp ult i32 %36, %2
-  %38 = select i1 %37, i32 %36, i32 %16
-  %39 = add i32 %38, %1
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %7, i64 %40
-  %42 = load i32, ptr %41, align 4
-  %43 = getelementptr inbounds nuw i32, ptr %10, i64 %22
+  %25 = lshr i32 %24, 8
+  %26 = and i32 %25, 31
+  %27 = and i32 %26, %14
+  %28 = xor i32 %26, 31
+  %29 = and i32 %28, %24
+  %30 = or i32 %27, %29
+  %31 = and i32 %28, %22
+  %32 = or i32 %27, %31
+  %33 = icmp samesign ule i32 %32, %30
+  %34 = select i1 %33, i32 %32, i32 %14
+  %35 = icmp ult i32 %34, %2
+  %36 = select i1 %35, i32 %34, i32 %14
+  %37 = add i32 %36, %1
+  %38 = zext i32 %37 to i64
+  %39 = getelementptr inbounds nuw i32, ptr %7, i64 %38
+  %40 = load i32, ptr %39, align 4
+  %41 = getelementptr inbounds nuw i32, ptr %10, i64 %20
+  store i32 %40, ptr %41, align 4
+  %42 = zext i1 %33 to i32
+  %43 = getelementptr inbounds nuw i32, ptr %11, i64 %20
   store i32 %42, ptr %43, align 4
-  %44 = zext i1 %35 to i32
-  %45 = getelementptr inbounds nuw i32, ptr %11, i64 %22
-  store i32 %44, ptr %45, align 4
-  br label %46
+  br label %44
 
-46:
-  %47 = add nuw nsw i64 %15, 1
-  %48 = icmp eq i64 %47, %12
-  br i1 %48, label %13, label %14
+44:
+  %45 = add nuw i32 %14, 1
+  %46 = icmp eq i32 %45, %2
+  br i1 %46, label %12, label %13
 }
 
 define internal void @wl.vote_ballot(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %28, label %6
+  br i1 %5, label %25, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %29
+  br label %26
 
-9:
-  %10 = and i32 %40, %3
-  %11 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %12 = zext i32 %2 to i64
-  br label %13
+8:
+  %9 = and i32 %36, %3
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %11
 
-13:
-  %14 = phi i64 [ 0, %9 ], [ %26, %24 ]
-  %15 = trunc nuw i64 %14 to i32
-  %16 = add i32 %1, %15
-  %17 = zext i32 %16 to i64
-  %18 = getelementptr inbounds nuw i32, ptr %11, i64 %17
-  %19 = shl nuw i32 1, %15
-  %20 = and i32 %19, %3
-  %21 = icmp eq i32 %20, 0
-  br i1 %21, label %22, label %24
+11:
+  %12 = phi i32 [ 0, %8 ], [ %23, %21 ]
+  %13 = add i32 %12, %1
+  %14 = zext i32 %13 to i64
+  %15 = getelementptr inbounds nuw i32, ptr %10, i64 %14
+  %16 = shl nuw i32 1, %12
+  %17 = and i32 %16, %3
+  %18 = icmp eq i32 %17, 0
+  br i1 %18, label %19, label %21
 
-22:
-  %23 = load i32, ptr %18, align 4
-  br label %24
+19:
+  %20 = load i32, ptr %15, align 4
+  br label %21
 
-24:
-  %25 = phi i32 [ %23, %22 ], [ %10, %13 ]
-  store i32 %25, ptr %18, align 4
-  %26 = add nuw nsw i64 %14, 1
-  %27 = icmp eq i64 %26, %12
-  br i1 %27, label %28, label %13
+21:
+  %22 = phi i32 [ %20, %19 ], [ %9, %11 ]
+  store i32 %22, ptr %15, align 4
+  %23 = add nuw i32 %12, 1
+  %24 = icmp eq i32 %23, %2
+  br i1 %24, label %25, label %11
 
-28:
+25:
   ret void
 
-29:
-  %30 = phi i64 [ 0, %6 ], [ %41, %29 ]
-  %31 = phi i32 [ 0, %6 ], [ %40, %29 ]
-  %32 = trunc nuw i64 %30 to i32
-  %33 = add i32 %1, %32
-  %34 = zext i32 %33 to i64
-  %35 = getelementptr inbounds nuw i32, ptr %7, i64 %34
-  %36 = load i32, ptr %35, align 4
-  %37 = icmp ne i32 %36, 0
-  %38 = zext i1 %37 to i32
-  %39 = shl nuw i32 %38, %32
-  %40 = or i32 %39, %31
-  %41 = add nuw nsw i64 %30, 1
-  %42 = icmp eq i64 %41, %8
-  br i1 %42, label %9, label %29
+26:
+  %27 = phi i32 [ 0, %6 ], [ %37, %26 ]
+  %28 = phi i32 [ 0, %6 ], [ %36, %26 ]
+  %29 = add i32 %27, %1
+  %30 = zext i32 %29 to i64
+  %31 = getelementptr inbounds nuw i32, ptr %7, i64 %30
+  %32 = load i32, ptr %31, align 4
+  %33 = icmp ne i32 %32, 0
+  %34 = zext i1 %33 to i32
+  %35 = shl nuw i32 %34, %27
+  %36 = or i32 %35, %28
+  %37 = add nuw i32 %27, 1
+  %38 = icmp eq i32 %37, %2
+  br i1 %38, label %8, label %26
 }
 
 define internal void @wl.vote_any(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
+  br i1 %5, label %27, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
+  br label %28
 
-9:
-  %10 = and i32 %42, %3
-  %11 = icmp ne i32 %10, 0
-  %12 = zext i1 %11 to i32
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
+8:
+  %9 = and i32 %38, %3
+  %10 = icmp ne i32 %9, 0
+  %11 = zext i1 %10 to i32
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
 
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
 
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
 
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
 
-30:
+27:
   ret void
 
-31:
-  %32 = phi i64 [ 0, %6 ], [ %43, %31 ]
-  %33 = phi i32 [ 0, %6 ], [ %42, %31 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = add i32 %1, %34
-  %36 = zext i32 %35 to i64
-  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
-  %38 = load i32, ptr %37, align 4
-  %39 = icmp ne i32 %38, 0
-  %40 = zext i1 %39 to i32
-  %41 = shl nuw i32 %40, %34
-  %42 = or i32 %41, %33
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %31
+28:
+  %29 = phi i32 [ 0, %6 ], [ %39, %28 ]
+  %30 = phi i32 [ 0, %6 ], [ %38, %28 ]
+  %31 = add i32 %29, %1
+  %32 = zext i32 %31 to i64
+  %33 = getelementptr inbounds nuw i32, ptr %7, i64 %32
+  %34 = load i32, ptr %33, align 4
+  %35 = icmp ne i32 %34, 0
+  %36 = zext i1 %35 to i32
+  %37 = shl nuw i32 %36, %29
+  %38 = or i32 %37, %30
+  %39 = add nuw i32 %29, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %28
 }
 
 define internal void @wl.vote_all(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
+  br i1 %5, label %27, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
+  br label %28
 
-9:
-  %10 = and i32 %42, %3
-  %11 = icmp eq i32 %10, %3
-  %12 = zext i1 %11 to i32
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
+8:
+  %9 = and i32 %38, %3
+  %10 = icmp eq i32 %9, %3
+  %11 = zext i1 %10 to i32
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
 
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
 
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
 
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
 
-30:
+27:
   ret void
 
-31:
-  %32 = phi i64 [ 0, %6 ], [ %43, %31 ]
-  %33 = phi i32 [ 0, %6 ], [ %42, %31 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = add i32 %1, %34
-  %36 = zext i32 %35 to i64
-  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
-  %38 = load i32, ptr %37, align 4
-  %39 = icmp ne i32 %38, 0
-  %40 = zext i1 %39 to i32
-  %41 = shl nuw i32 %40, %34
-  %42 = or i32 %41, %33
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %31
+28:
+  %29 = phi i32 [ 0, %6 ], [ %39, %28 ]
+  %30 = phi i32 [ 0, %6 ], [ %38, %28 ]
+  %31 = add i32 %29, %1
+  %32 = zext i32 %31 to i64
+  %33 = getelementptr inbounds nuw i32, ptr %7, i64 %32
+  %34 = load i32, ptr %33, align 4
+  %35 = icmp ne i32 %34, 0
+  %36 = zext i1 %35 to i32
+  %37 = shl nuw i32 %36, %29
+  %38 = or i32 %37, %30
+  %39 = add nuw i32 %29, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %28
 }
 
 define internal void @wl.vote_uni(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %32, label %6
+  br i1 %5, label %29, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %33
-
-9:
-  %10 = and i32 %44, %3
-  %11 = icmp eq i32 %10, %3
-  %12 = icmp eq i32 %10, 0
-  %13 = or i1 %11, %12
-  %14 = zext i1 %13 to i32
-  %15 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %16 = zext i32 %2 to i64
-  br label %17
-
-17:
-  %18 = phi i64 [ 0, %9 ], [ %30, %28 ]
-  %19 = trunc nuw i64 %18 to i32
-  %20 = add i32 %1, %19
-  %21 = zext i32 %20 to i64
-  %22 = getelementptr inbounds nuw i32, ptr %15, i64 %21
-  %23 = shl nuw i32 1, %19
-  %24 = and i32 %23, %3
-  %25 = icmp eq i32 %24, 0
-  br i1 %25, label %26, label %28
-
-26:
-  %27 = load i32, ptr %22, align 4
-  br label %28
-
-28:
-  %29 = phi i32 [ %27, %26 ], [ %14, %17 ]
-  store i32 %29, ptr %22, align 4
-  %30 = add nuw nsw i64 %18, 1
-  %31 = icmp eq i64 %30, %16
-  br i1 %31, label %32, label %17
-
-32:
-  ret void
-
-33:
-  %34 = phi i64 [ 0, %6 ], [ %45, %33 ]
-  %35 = phi i32 [ 0, %6 ], [ %44, %33 ]
-  %36 = trunc nuw i64 %34 to i32
-  %37 = add i32 %1, %36
-  %38 = zext i32 %37 to i64
-  %39 = getelementptr inbounds nuw i32, ptr %7, i64 %38
-  %40 = load i32, ptr %39, align 4
-  %41 = icmp ne i32 %40, 0
-  %42 = zext i1 %41 to i32
-  %43 = shl nuw i32 %42, %36
-  %44 = or i32 %43, %35
-  %45 = add nuw nsw i64 %34, 1
-  %46 = icmp eq i64 %45, %8
-  br i1 %46, label %9, label %33
-}
-
-define internal void @wl.redux_add(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %28
-
-9:
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext i32 %2 to i64
-  br label %12
-
-12:
-  %13 = phi i64 [ 0, %9 ], [ %25, %23 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = add i32 %1, %14
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %10, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
-
-23:
-  %24 = phi i32 [ %22, %21 ], [ %42, %12 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw nsw i64 %13, 1
-  %26 = icmp eq i64 %25, %11
-  br i1 %26, label %27, label %12
-
-27:
-  ret void
-
-28:
-  %29 = phi i64 [ 0, %6 ], [ %43, %41 ]
-  %30 = phi i32 [ 0, %6 ], [ %42, %41 ]
-  %31 = trunc nuw i64 %29 to i32
-  %32 = shl nuw i32 1, %31
-  %33 = and i32 %32, %3
-  %34 = icmp eq i32 %33, 0
-  br i1 %34, label %41, label %35
-
-35:
-  %36 = add i32 %1, %31
-  %37 = zext i32 %36 to i64
-  %38 = getelementptr inbounds nuw i32, ptr %7, i64 %37
-  %39 = load i32, ptr %38, align 4
-  %40 = add i32 %39, %30
-  br label %41
-
-41:
-  %42 = phi i32 [ %40, %35 ], [ %30, %28 ]
-  %43 = add nuw nsw i64 %29, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %28
-}
-
-define internal void @wl.redux_and(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %28
-
-9:
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext i32 %2 to i64
-  br label %12
-
-12:
-  %13 = phi i64 [ 0, %9 ], [ %25, %23 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = add i32 %1, %14
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %10, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
-
-23:
-  %24 = phi i32 [ %22, %21 ], [ %42, %12 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw nsw i64 %13, 1
-  %26 = icmp eq i64 %25, %11
-  br i1 %26, label %27, label %12
-
-27:
-  ret void
-
-28:
-  %29 = phi i64 [ 0, %6 ], [ %43, %41 ]
-  %30 = phi i32 [ -1, %6 ], [ %42, %41 ]
-  %31 = trunc nuw i64 %29 to i32
-  %32 = shl nuw i32 1, %31
-  %33 = and i32 %32, %3
-  %34 = icmp eq i32 %33, 0
-  br i1 %34, label %41, label %35
-
-35:
-  %36 = add i32 %1, %31
-  %37 = zext i32 %36 to i64
-  %38 = getelementptr inbounds nuw i32, ptr %7, i64 %37
-  %39 = load i32, ptr %38, align 4
-  %40 = and i32 %39, %30
-  br label %41
-
-41:
-  %42 = phi i32 [ %40, %35 ], [ %30, %28 ]
-  %43 = add nuw nsw i64 %29, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %28
-}
-
-define internal void @wl.redux_or(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %28
-
-9:
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext i32 %2 to i64
-  br label %12
-
-12:
-  %13 = phi i64 [ 0, %9 ], [ %25, %23 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = add i32 %1, %14
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %10, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
-
-23:
-  %24 = phi i32 [ %22, %21 ], [ %42, %12 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw nsw i64 %13, 1
-  %26 = icmp eq i64 %25, %11
-  br i1 %26, label %27, label %12
-
-27:
-  ret void
-
-28:
-  %29 = phi i64 [ 0, %6 ], [ %43, %41 ]
-  %30 = phi i32 [ 0, %6 ], [ %42, %41 ]
-  %31 = trunc nuw i64 %29 to i32
-  %32 = shl nuw i32 1, %31
-  %33 = and i32 %32, %3
-  %34 = icmp eq i32 %33, 0
-  br i1 %34, label %41, label %35
-
-35:
-  %36 = add i32 %1, %31
-  %37 = zext i32 %36 to i64
-  %38 = getelementptr inbounds nuw i32, ptr %7, i64 %37
-  %39 = load i32, ptr %38, align 4
-  %40 = or i32 %39, %30
-  br label %41
-
-41:
-  %42 = phi i32 [ %40, %35 ], [ %30, %28 ]
-  %43 = add nuw nsw i64 %29, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %28
-}
-
-define internal void @wl.redux_xor(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %28
-
-9:
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext i32 %2 to i64
-  br label %12
-
-12:
-  %13 = phi i64 [ 0, %9 ], [ %25, %23 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = add i32 %1, %14
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %10, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
-
-23:
-  %24 = phi i32 [ %22, %21 ], [ %42, %12 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw nsw i64 %13, 1
-  %26 = icmp eq i64 %25, %11
-  br i1 %26, label %27, label %12
-
-27:
-  ret void
-
-28:
-  %29 = phi i64 [ 0, %6 ], [ %43, %41 ]
-  %30 = phi i32 [ 0, %6 ], [ %42, %41 ]
-  %31 = trunc nuw i64 %29 to i32
-  %32 = shl nuw i32 1, %31
-  %33 = and i32 %32, %3
-  %34 = icmp eq i32 %33, 0
-  br i1 %34, label %41, label %35
-
-35:
-  %36 = add i32 %1, %31
-  %37 = zext i32 %36 to i64
-  %38 = getelementptr inbounds nuw i32, ptr %7, i64 %37
-  %39 = load i32, ptr %38, align 4
-  %40 = xor i32 %39, %30
-  br label %41
-
-41:
-  %42 = phi i32 [ %40, %35 ], [ %30, %28 ]
-  %43 = add nuw nsw i64 %29, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %28
-}
-
-define internal void @wl.redux_umin(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %28
-
-9:
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext i32 %2 to i64
-  br label %12
-
-12:
-  %13 = phi i64 [ 0, %9 ], [ %25, %23 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = add i32 %1, %14
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %10, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
-
-23:
-  %24 = phi i32 [ %22, %21 ], [ %42, %12 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw nsw i64 %13, 1
-  %26 = icmp eq i64 %25, %11
-  br i1 %26, label %27, label %12
-
-27:
-  ret void
-
-28:
-  %29 = phi i64 [ 0, %6 ], [ %43, %41 ]
-  %30 = phi i32 [ -1, %6 ], [ %42, %41 ]
-  %31 = trunc nuw i64 %29 to i32
-  %32 = shl nuw i32 1, %31
-  %33 = and i32 %32, %3
-  %34 = icmp eq i32 %33, 0
-  br i1 %34, label %41, label %35
-
-35:
-  %36 = add i32 %1, %31
-  %37 = zext i32 %36 to i64
-  %38 = getelementptr inbounds nuw i32, ptr %7, i64 %37
-  %39 = load i32, ptr %38, align 4
-  %40 = tail call i32 @llvm.umin.i32(i32 %39, i32 %30)
-  br label %41
-
-41:
-  %42 = phi i32 [ %40, %35 ], [ %30, %28 ]
-  %43 = add nuw nsw i64 %29, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %28
-}
-
-define internal void @wl.redux_umax(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %28
-
-9:
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext i32 %2 to i64
-  br label %12
-
-12:
-  %13 = phi i64 [ 0, %9 ], [ %25, %23 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = add i32 %1, %14
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %10, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
-
-23:
-  %24 = phi i32 [ %22, %21 ], [ %42, %12 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw nsw i64 %13, 1
-  %26 = icmp eq i64 %25, %11
-  br i1 %26, label %27, label %12
-
-27:
-  ret void
-
-28:
-  %29 = phi i64 [ 0, %6 ], [ %43, %41 ]
-  %30 = phi i32 [ 0, %6 ], [ %42, %41 ]
-  %31 = trunc nuw i64 %29 to i32
-  %32 = shl nuw i32 1, %31
-  %33 = and i32 %32, %3
-  %34 = icmp eq i32 %33, 0
-  br i1 %34, label %41, label %35
-
-35:
-  %36 = add i32 %1, %31
-  %37 = zext i32 %36 to i64
-  %38 = getelementptr inbounds nuw i32, ptr %7, i64 %37
-  %39 = load i32, ptr %38, align 4
-  %40 = tail call i32 @llvm.umax.i32(i32 %39, i32 %30)
-  br label %41
-
-41:
-  %42 = phi i32 [ %40, %35 ], [ %30, %28 ]
-  %43 = add nuw nsw i64 %29, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %28
-}
-
-define internal void @wl.redux_smin(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %28
-
-9:
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext i32 %2 to i64
-  br label %12
-
-12:
-  %13 = phi i64 [ 0, %9 ], [ %25, %23 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = add i32 %1, %14
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %10, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
-
-23:
-  %24 = phi i32 [ %22, %21 ], [ %42, %12 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw nsw i64 %13, 1
-  %26 = icmp eq i64 %25, %11
-  br i1 %26, label %27, label %12
-
-27:
-  ret void
-
-28:
-  %29 = phi i64 [ 0, %6 ], [ %43, %41 ]
-  %30 = phi i32 [ 2147483647, %6 ], [ %42, %41 ]
-  %31 = trunc nuw i64 %29 to i32
-  %32 = shl nuw i32 1, %31
-  %33 = and i32 %32, %3
-  %34 = icmp eq i32 %33, 0
-  br i1 %34, label %41, label %35
-
-35:
-  %36 = add i32 %1, %31
-  %37 = zext i32 %36 to i64
-  %38 = getelementptr inbounds nuw i32, ptr %7, i64 %37
-  %39 = load i32, ptr %38, align 4
-  %40 = tail call i32 @llvm.smin.i32(i32 %39, i32 %30)
-  br label %41
-
-41:
-  %42 = phi i32 [ %40, %35 ], [ %30, %28 ]
-  %43 = add nuw nsw i64 %29, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %28
-}
-
-define internal void @wl.redux_smax(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %27, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %28
-
-9:
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext i32 %2 to i64
-  br label %12
-
-12:
-  %13 = phi i64 [ 0, %9 ], [ %25, %23 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = add i32 %1, %14
-  %16 = zext i32 %15 to i64
-  %17 = getelementptr inbounds nuw i32, ptr %10, i64 %16
-  %18 = shl nuw i32 1, %14
-  %19 = and i32 %18, %3
-  %20 = icmp eq i32 %19, 0
-  br i1 %20, label %21, label %23
-
-21:
-  %22 = load i32, ptr %17, align 4
-  br label %23
-
-23:
-  %24 = phi i32 [ %22, %21 ], [ %42, %12 ]
-  store i32 %24, ptr %17, align 4
-  %25 = add nuw nsw i64 %13, 1
-  %26 = icmp eq i64 %25, %11
-  br i1 %26, label %27, label %12
-
-27:
-  ret void
-
-28:
-  %29 = phi i64 [ 0, %6 ], [ %43, %41 ]
-  %30 = phi i32 [ -2147483648, %6 ], [ %42, %41 ]
-  %31 = trunc nuw i64 %29 to i32
-  %32 = shl nuw i32 1, %31
-  %33 = and i32 %32, %3
-  %34 = icmp eq i32 %33, 0
-  br i1 %34, label %41, label %35
-
-35:
-  %36 = add i32 %1, %31
-  %37 = zext i32 %36 to i64
-  %38 = getelementptr inbounds nuw i32, ptr %7, i64 %37
-  %39 = load i32, ptr %38, align 4
-  %40 = tail call i32 @llvm.smax.i32(i32 %39, i32 %30)
-  br label %41
-
-41:
-  %42 = phi i32 [ %40, %35 ], [ %30, %28 ]
-  %43 = add nuw nsw i64 %29, 1
-  %44 = icmp eq i64 %43, %8
-  br i1 %44, label %9, label %28
-}
-
-define internal void @wl.redux_fmin(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
-
-9:
-  %10 = bitcast i32 %47 to float
-  %11 = fcmp uno float %10, 0.000000e+00
-  %12 = select i1 %11, i32 2147483647, i32 %47
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
-
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
-
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
-
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
-
-30:
-  ret void
-
-31:
-  %32 = phi i64 [ 0, %6 ], [ %48, %46 ]
-  %33 = phi i32 [ 2147483647, %6 ], [ %47, %46 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = shl nuw i32 1, %34
-  %36 = and i32 %35, %3
-  %37 = icmp eq i32 %36, 0
-  br i1 %37, label %46, label %38
-
-38:
-  %39 = add i32 %1, %34
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %7, i64 %40
-  %42 = load float, ptr %41, align 4
-  %43 = bitcast i32 %33 to float
-  %44 = tail call float @llvm.minimumnum.f32(float %43, float %42)
-  %45 = bitcast float %44 to i32
-  br label %46
-
-46:
-  %47 = phi i32 [ %45, %38 ], [ %33, %31 ]
-  %48 = add nuw nsw i64 %32, 1
-  %49 = icmp eq i64 %48, %8
-  br i1 %49, label %9, label %31
-}
-
-define internal void @wl.redux_fmin_abs(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
-
-9:
-  %10 = bitcast i32 %48 to float
-  %11 = fcmp uno float %10, 0.000000e+00
-  %12 = select i1 %11, i32 2147483647, i32 %48
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
-
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
-
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
-
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
-
-30:
-  ret void
-
-31:
-  %32 = phi i64 [ 0, %6 ], [ %49, %47 ]
-  %33 = phi i32 [ 2147483647, %6 ], [ %48, %47 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = shl nuw i32 1, %34
-  %36 = and i32 %35, %3
-  %37 = icmp eq i32 %36, 0
-  br i1 %37, label %47, label %38
-
-38:
-  %39 = add i32 %1, %34
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %7, i64 %40
-  %42 = load float, ptr %41, align 4
-  %43 = bitcast i32 %33 to float
-  %44 = tail call float @llvm.fabs.f32(float %42)
-  %45 = tail call float @llvm.minimumnum.f32(float %43, float %44)
-  %46 = bitcast float %45 to i32
-  br label %47
-
-47:
-  %48 = phi i32 [ %46, %38 ], [ %33, %31 ]
-  %49 = add nuw nsw i64 %32, 1
-  %50 = icmp eq i64 %49, %8
-  br i1 %50, label %9, label %31
-}
-
-define internal void @wl.redux_fmin_NaN(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
-
-9:
-  %10 = bitcast i32 %47 to float
-  %11 = fcmp uno float %10, 0.000000e+00
-  %12 = select i1 %11, i32 2147483647, i32 %47
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
-
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
-
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
-
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
-
-30:
-  ret void
-
-31:
-  %32 = phi i64 [ 0, %6 ], [ %48, %46 ]
-  %33 = phi i32 [ 2139095040, %6 ], [ %47, %46 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = shl nuw i32 1, %34
-  %36 = and i32 %35, %3
-  %37 = icmp eq i32 %36, 0
-  br i1 %37, label %46, label %38
-
-38:
-  %39 = add i32 %1, %34
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %7, i64 %40
-  %42 = load float, ptr %41, align 4
-  %43 = bitcast i32 %33 to float
-  %44 = tail call float @llvm.minimum.f32(float %43, float %42)
-  %45 = bitcast float %44 to i32
-  br label %46
-
-46:
-  %47 = phi i32 [ %45, %38 ], [ %33, %31 ]
-  %48 = add nuw nsw i64 %32, 1
-  %49 = icmp eq i64 %48, %8
-  br i1 %49, label %9, label %31
-}
-
-define internal void @wl.redux_fmin_abs_NaN(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
-
-9:
-  %10 = bitcast i32 %48 to float
-  %11 = fcmp uno float %10, 0.000000e+00
-  %12 = select i1 %11, i32 2147483647, i32 %48
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
-
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
-
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
-
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
-
-30:
-  ret void
-
-31:
-  %32 = phi i64 [ 0, %6 ], [ %49, %47 ]
-  %33 = phi i32 [ 2139095040, %6 ], [ %48, %47 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = shl nuw i32 1, %34
-  %36 = and i32 %35, %3
-  %37 = icmp eq i32 %36, 0
-  br i1 %37, label %47, label %38
-
-38:
-  %39 = add i32 %1, %34
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %7, i64 %40
-  %42 = load float, ptr %41, align 4
-  %43 = bitcast i32 %33 to float
-  %44 = tail call float @llvm.fabs.f32(float %42)
-  %45 = tail call float @llvm.minimum.f32(float %43, float %44)
-  %46 = bitcast float %45 to i32
-  br label %47
-
-47:
-  %48 = phi i32 [ %46, %38 ], [ %33, %31 ]
-  %49 = add nuw nsw i64 %32, 1
-  %50 = icmp eq i64 %49, %8
-  br i1 %50, label %9, label %31
-}
-
-define internal void @wl.redux_fmax(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
-
-9:
-  %10 = bitcast i32 %47 to float
-  %11 = fcmp uno float %10, 0.000000e+00
-  %12 = select i1 %11, i32 2147483647, i32 %47
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
-
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
-
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
-
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
-
-30:
-  ret void
-
-31:
-  %32 = phi i64 [ 0, %6 ], [ %48, %46 ]
-  %33 = phi i32 [ 2147483647, %6 ], [ %47, %46 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = shl nuw i32 1, %34
-  %36 = and i32 %35, %3
-  %37 = icmp eq i32 %36, 0
-  br i1 %37, label %46, label %38
-
-38:
-  %39 = add i32 %1, %34
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %7, i64 %40
-  %42 = load float, ptr %41, align 4
-  %43 = bitcast i32 %33 to float
-  %44 = tail call float @llvm.maximumnum.f32(float %43, float %42)
-  %45 = bitcast float %44 to i32
-  br label %46
-
-46:
-  %47 = phi i32 [ %45, %38 ], [ %33, %31 ]
-  %48 = add nuw nsw i64 %32, 1
-  %49 = icmp eq i64 %48, %8
-  br i1 %49, label %9, label %31
-}
-
-define internal void @wl.redux_fmax_abs(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
-
-9:
-  %10 = bitcast i32 %48 to float
-  %11 = fcmp uno float %10, 0.000000e+00
-  %12 = select i1 %11, i32 2147483647, i32 %48
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
-
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
-
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
-
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
-
-30:
-  ret void
-
-31:
-  %32 = phi i64 [ 0, %6 ], [ %49, %47 ]
-  %33 = phi i32 [ 2147483647, %6 ], [ %48, %47 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = shl nuw i32 1, %34
-  %36 = and i32 %35, %3
-  %37 = icmp eq i32 %36, 0
-  br i1 %37, label %47, label %38
-
-38:
-  %39 = add i32 %1, %34
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %7, i64 %40
-  %42 = load float, ptr %41, align 4
-  %43 = bitcast i32 %33 to float
-  %44 = tail call float @llvm.fabs.f32(float %42)
-  %45 = tail call float @llvm.maximumnum.f32(float %43, float %44)
-  %46 = bitcast float %45 to i32
-  br label %47
-
-47:
-  %48 = phi i32 [ %46, %38 ], [ %33, %31 ]
-  %49 = add nuw nsw i64 %32, 1
-  %50 = icmp eq i64 %49, %8
-  br i1 %50, label %9, label %31
-}
-
-define internal void @wl.redux_fmax_NaN(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
-
-9:
-  %10 = bitcast i32 %47 to float
-  %11 = fcmp uno float %10, 0.000000e+00
-  %12 = select i1 %11, i32 2147483647, i32 %47
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
-
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
-
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
-
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
-
-30:
-  ret void
-
-31:
-  %32 = phi i64 [ 0, %6 ], [ %48, %46 ]
-  %33 = phi i32 [ -8388608, %6 ], [ %47, %46 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = shl nuw i32 1, %34
-  %36 = and i32 %35, %3
-  %37 = icmp eq i32 %36, 0
-  br i1 %37, label %46, label %38
-
-38:
-  %39 = add i32 %1, %34
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %7, i64 %40
-  %42 = load float, ptr %41, align 4
-  %43 = bitcast i32 %33 to float
-  %44 = tail call float @llvm.maximum.f32(float %43, float %42)
-  %45 = bitcast float %44 to i32
-  br label %46
-
-46:
-  %47 = phi i32 [ %45, %38 ], [ %33, %31 ]
-  %48 = add nuw nsw i64 %32, 1
-  %49 = icmp eq i64 %48, %8
-  br i1 %49, label %9, label %31
-}
-
-define internal void @wl.redux_fmax_abs_NaN(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %30, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %31
-
-9:
-  %10 = bitcast i32 %48 to float
-  %11 = fcmp uno float %10, 0.000000e+00
-  %12 = select i1 %11, i32 2147483647, i32 %48
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %14 = zext i32 %2 to i64
-  br label %15
-
-15:
-  %16 = phi i64 [ 0, %9 ], [ %28, %26 ]
-  %17 = trunc nuw i64 %16 to i32
-  %18 = add i32 %1, %17
-  %19 = zext i32 %18 to i64
-  %20 = getelementptr inbounds nuw i32, ptr %13, i64 %19
-  %21 = shl nuw i32 1, %17
-  %22 = and i32 %21, %3
-  %23 = icmp eq i32 %22, 0
-  br i1 %23, label %24, label %26
-
-24:
-  %25 = load i32, ptr %20, align 4
-  br label %26
-
-26:
-  %27 = phi i32 [ %25, %24 ], [ %12, %15 ]
-  store i32 %27, ptr %20, align 4
-  %28 = add nuw nsw i64 %16, 1
-  %29 = icmp eq i64 %28, %14
-  br i1 %29, label %30, label %15
-
-30:
-  ret void
-
-31:
-  %32 = phi i64 [ 0, %6 ], [ %49, %47 ]
-  %33 = phi i32 [ -8388608, %6 ], [ %48, %47 ]
-  %34 = trunc nuw i64 %32 to i32
-  %35 = shl nuw i32 1, %34
-  %36 = and i32 %35, %3
-  %37 = icmp eq i32 %36, 0
-  br i1 %37, label %47, label %38
-
-38:
-  %39 = add i32 %1, %34
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %7, i64 %40
-  %42 = load float, ptr %41, align 4
-  %43 = bitcast i32 %33 to float
-  %44 = tail call float @llvm.fabs.f32(float %42)
-  %45 = tail call float @llvm.maximum.f32(float %43, float %44)
-  %46 = bitcast float %45 to i32
-  br label %47
-
-47:
-  %48 = phi i32 [ %46, %38 ], [ %33, %31 ]
-  %49 = add nuw nsw i64 %32, 1
-  %50 = icmp eq i64 %49, %8
-  br i1 %50, label %9, label %31
-}
-
-define internal void @wl.activemask(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = icmp eq i32 %2, 0
-  br i1 %5, label %24, label %6
-
-6:
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %8 = zext i32 %2 to i64
-  br label %9
-
-9:
-  %10 = phi i64 [ 0, %6 ], [ %22, %20 ]
-  %11 = trunc nuw i64 %10 to i32
-  %12 = add i32 %1, %11
-  %13 = zext i32 %12 to i64
-  %14 = getelementptr inbounds nuw i32, ptr %7, i64 %13
-  %15 = shl nuw i32 1, %11
-  %16 = and i32 %15, %3
-  %17 = icmp eq i32 %16, 0
-  br i1 %17, label %18, label %20
-
-18:
-  %19 = load i32, ptr %14, align 4
-  br label %20
-
-20:
-  %21 = phi i32 [ %19, %18 ], [ %3, %9 ]
-  store i32 %21, ptr %14, align 4
-  %22 = add nuw nsw i64 %10, 1
-  %23 = icmp eq i64 %22, %8
-  br i1 %23, label %24, label %9
-
-24:
-  ret void
-}
-
-define internal void @wl.elect(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
-  %5 = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %3, i1 true)
-  %6 = icmp eq i32 %2, 0
-  br i1 %6, label %29, label %7
-
-7:
-  %8 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %9 = zext i32 %2 to i64
-  br label %14
-
-10:
-  %11 = getelementptr inbounds nuw i8, ptr %0, i64 155648
-  %12 = zext nneg i32 %5 to i64
-  %13 = zext i32 %2 to i64
   br label %30
 
-14:
-  %15 = phi i64 [ 0, %7 ], [ %27, %25 ]
-  %16 = trunc nuw i64 %15 to i32
-  %17 = add i32 %1, %16
+8:
+  %9 = and i32 %40, %3
+  %10 = icmp eq i32 %9, %3
+  %11 = icmp eq i32 %9, 0
+  %12 = or i1 %10, %11
+  %13 = zext i1 %12 to i32
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %15
+
+15:
+  %16 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %17 = add i32 %16, %1
   %18 = zext i32 %17 to i64
-  %19 = getelementptr inbounds nuw i32, ptr %8, i64 %18
+  %19 = getelementptr inbounds nuw i32, ptr %14, i64 %18
   %20 = shl nuw i32 1, %16
   %21 = and i32 %20, %3
   %22 = icmp eq i32 %21, 0
@@ -1600,440 +432,1503 @@ define internal void @wl.elect(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) no
   br label %25
 
 25:
-  %26 = phi i32 [ %24, %23 ], [ %5, %14 ]
+  %26 = phi i32 [ %24, %23 ], [ %13, %15 ]
   store i32 %26, ptr %19, align 4
-  %27 = add nuw nsw i64 %15, 1
-  %28 = icmp eq i64 %27, %9
-  br i1 %28, label %10, label %14
+  %27 = add nuw i32 %16, 1
+  %28 = icmp eq i32 %27, %2
+  br i1 %28, label %29, label %15
 
 29:
   ret void
 
 30:
-  %31 = phi i64 [ 0, %10 ], [ %43, %42 ]
-  %32 = trunc nuw i64 %31 to i32
-  %33 = shl nuw i32 1, %32
-  %34 = and i32 %33, %3
-  %35 = icmp eq i32 %34, 0
-  br i1 %35, label %42, label %36
-
-36:
-  %37 = icmp eq i64 %31, %12
+  %31 = phi i32 [ 0, %6 ], [ %41, %30 ]
+  %32 = phi i32 [ 0, %6 ], [ %40, %30 ]
+  %33 = add i32 %31, %1
+  %34 = zext i32 %33 to i64
+  %35 = getelementptr inbounds nuw i32, ptr %7, i64 %34
+  %36 = load i32, ptr %35, align 4
+  %37 = icmp ne i32 %36, 0
   %38 = zext i1 %37 to i32
-  %39 = add i32 %1, %32
-  %40 = zext i32 %39 to i64
-  %41 = getelementptr inbounds nuw i32, ptr %11, i64 %40
-  store i32 %38, ptr %41, align 4
+  %39 = shl nuw i32 %38, %31
+  %40 = or i32 %39, %32
+  %41 = add nuw i32 %31, 1
+  %42 = icmp eq i32 %41, %2
+  br i1 %42, label %8, label %30
+}
+
+define internal void @wl.redux_add(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %24, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %25
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %10
+
+10:
+  %11 = phi i32 [ 0, %8 ], [ %22, %20 ]
+  %12 = add i32 %11, %1
+  %13 = zext i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %9, i64 %13
+  %15 = shl nuw i32 1, %11
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %20
+
+18:
+  %19 = load i32, ptr %14, align 4
+  br label %20
+
+20:
+  %21 = phi i32 [ %19, %18 ], [ %38, %10 ]
+  store i32 %21, ptr %14, align 4
+  %22 = add nuw i32 %11, 1
+  %23 = icmp eq i32 %22, %2
+  br i1 %23, label %24, label %10
+
+24:
+  ret void
+
+25:
+  %26 = phi i32 [ 0, %6 ], [ %38, %37 ]
+  %27 = phi i32 [ 0, %6 ], [ %39, %37 ]
+  %28 = shl nuw i32 1, %27
+  %29 = and i32 %28, %3
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %37, label %31
+
+31:
+  %32 = add i32 %27, %1
+  %33 = zext i32 %32 to i64
+  %34 = getelementptr inbounds nuw i32, ptr %7, i64 %33
+  %35 = load i32, ptr %34, align 4
+  %36 = add i32 %35, %26
+  br label %37
+
+37:
+  %38 = phi i32 [ %36, %31 ], [ %26, %25 ]
+  %39 = add nuw i32 %27, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %25
+}
+
+define internal void @wl.redux_and(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %24, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %25
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %10
+
+10:
+  %11 = phi i32 [ 0, %8 ], [ %22, %20 ]
+  %12 = add i32 %11, %1
+  %13 = zext i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %9, i64 %13
+  %15 = shl nuw i32 1, %11
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %20
+
+18:
+  %19 = load i32, ptr %14, align 4
+  br label %20
+
+20:
+  %21 = phi i32 [ %19, %18 ], [ %38, %10 ]
+  store i32 %21, ptr %14, align 4
+  %22 = add nuw i32 %11, 1
+  %23 = icmp eq i32 %22, %2
+  br i1 %23, label %24, label %10
+
+24:
+  ret void
+
+25:
+  %26 = phi i32 [ -1, %6 ], [ %38, %37 ]
+  %27 = phi i32 [ 0, %6 ], [ %39, %37 ]
+  %28 = shl nuw i32 1, %27
+  %29 = and i32 %28, %3
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %37, label %31
+
+31:
+  %32 = add i32 %27, %1
+  %33 = zext i32 %32 to i64
+  %34 = getelementptr inbounds nuw i32, ptr %7, i64 %33
+  %35 = load i32, ptr %34, align 4
+  %36 = and i32 %35, %26
+  br label %37
+
+37:
+  %38 = phi i32 [ %36, %31 ], [ %26, %25 ]
+  %39 = add nuw i32 %27, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %25
+}
+
+define internal void @wl.redux_or(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %24, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %25
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %10
+
+10:
+  %11 = phi i32 [ 0, %8 ], [ %22, %20 ]
+  %12 = add i32 %11, %1
+  %13 = zext i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %9, i64 %13
+  %15 = shl nuw i32 1, %11
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %20
+
+18:
+  %19 = load i32, ptr %14, align 4
+  br label %20
+
+20:
+  %21 = phi i32 [ %19, %18 ], [ %38, %10 ]
+  store i32 %21, ptr %14, align 4
+  %22 = add nuw i32 %11, 1
+  %23 = icmp eq i32 %22, %2
+  br i1 %23, label %24, label %10
+
+24:
+  ret void
+
+25:
+  %26 = phi i32 [ 0, %6 ], [ %38, %37 ]
+  %27 = phi i32 [ 0, %6 ], [ %39, %37 ]
+  %28 = shl nuw i32 1, %27
+  %29 = and i32 %28, %3
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %37, label %31
+
+31:
+  %32 = add i32 %27, %1
+  %33 = zext i32 %32 to i64
+  %34 = getelementptr inbounds nuw i32, ptr %7, i64 %33
+  %35 = load i32, ptr %34, align 4
+  %36 = or i32 %35, %26
+  br label %37
+
+37:
+  %38 = phi i32 [ %36, %31 ], [ %26, %25 ]
+  %39 = add nuw i32 %27, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %25
+}
+
+define internal void @wl.redux_xor(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %24, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %25
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %10
+
+10:
+  %11 = phi i32 [ 0, %8 ], [ %22, %20 ]
+  %12 = add i32 %11, %1
+  %13 = zext i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %9, i64 %13
+  %15 = shl nuw i32 1, %11
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %20
+
+18:
+  %19 = load i32, ptr %14, align 4
+  br label %20
+
+20:
+  %21 = phi i32 [ %19, %18 ], [ %38, %10 ]
+  store i32 %21, ptr %14, align 4
+  %22 = add nuw i32 %11, 1
+  %23 = icmp eq i32 %22, %2
+  br i1 %23, label %24, label %10
+
+24:
+  ret void
+
+25:
+  %26 = phi i32 [ 0, %6 ], [ %38, %37 ]
+  %27 = phi i32 [ 0, %6 ], [ %39, %37 ]
+  %28 = shl nuw i32 1, %27
+  %29 = and i32 %28, %3
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %37, label %31
+
+31:
+  %32 = add i32 %27, %1
+  %33 = zext i32 %32 to i64
+  %34 = getelementptr inbounds nuw i32, ptr %7, i64 %33
+  %35 = load i32, ptr %34, align 4
+  %36 = xor i32 %35, %26
+  br label %37
+
+37:
+  %38 = phi i32 [ %36, %31 ], [ %26, %25 ]
+  %39 = add nuw i32 %27, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %25
+}
+
+define internal void @wl.redux_umin(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %24, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %25
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %10
+
+10:
+  %11 = phi i32 [ 0, %8 ], [ %22, %20 ]
+  %12 = add i32 %11, %1
+  %13 = zext i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %9, i64 %13
+  %15 = shl nuw i32 1, %11
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %20
+
+18:
+  %19 = load i32, ptr %14, align 4
+  br label %20
+
+20:
+  %21 = phi i32 [ %19, %18 ], [ %38, %10 ]
+  store i32 %21, ptr %14, align 4
+  %22 = add nuw i32 %11, 1
+  %23 = icmp eq i32 %22, %2
+  br i1 %23, label %24, label %10
+
+24:
+  ret void
+
+25:
+  %26 = phi i32 [ -1, %6 ], [ %38, %37 ]
+  %27 = phi i32 [ 0, %6 ], [ %39, %37 ]
+  %28 = shl nuw i32 1, %27
+  %29 = and i32 %28, %3
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %37, label %31
+
+31:
+  %32 = add i32 %27, %1
+  %33 = zext i32 %32 to i64
+  %34 = getelementptr inbounds nuw i32, ptr %7, i64 %33
+  %35 = load i32, ptr %34, align 4
+  %36 = tail call i32 @llvm.umin.i32(i32 %35, i32 %26)
+  br label %37
+
+37:
+  %38 = phi i32 [ %36, %31 ], [ %26, %25 ]
+  %39 = add nuw i32 %27, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %25
+}
+
+define internal void @wl.redux_umax(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %24, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %25
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %10
+
+10:
+  %11 = phi i32 [ 0, %8 ], [ %22, %20 ]
+  %12 = add i32 %11, %1
+  %13 = zext i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %9, i64 %13
+  %15 = shl nuw i32 1, %11
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %20
+
+18:
+  %19 = load i32, ptr %14, align 4
+  br label %20
+
+20:
+  %21 = phi i32 [ %19, %18 ], [ %38, %10 ]
+  store i32 %21, ptr %14, align 4
+  %22 = add nuw i32 %11, 1
+  %23 = icmp eq i32 %22, %2
+  br i1 %23, label %24, label %10
+
+24:
+  ret void
+
+25:
+  %26 = phi i32 [ 0, %6 ], [ %38, %37 ]
+  %27 = phi i32 [ 0, %6 ], [ %39, %37 ]
+  %28 = shl nuw i32 1, %27
+  %29 = and i32 %28, %3
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %37, label %31
+
+31:
+  %32 = add i32 %27, %1
+  %33 = zext i32 %32 to i64
+  %34 = getelementptr inbounds nuw i32, ptr %7, i64 %33
+  %35 = load i32, ptr %34, align 4
+  %36 = tail call i32 @llvm.umax.i32(i32 %35, i32 %26)
+  br label %37
+
+37:
+  %38 = phi i32 [ %36, %31 ], [ %26, %25 ]
+  %39 = add nuw i32 %27, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %25
+}
+
+define internal void @wl.redux_smin(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %24, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %25
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %10
+
+10:
+  %11 = phi i32 [ 0, %8 ], [ %22, %20 ]
+  %12 = add i32 %11, %1
+  %13 = zext i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %9, i64 %13
+  %15 = shl nuw i32 1, %11
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %20
+
+18:
+  %19 = load i32, ptr %14, align 4
+  br label %20
+
+20:
+  %21 = phi i32 [ %19, %18 ], [ %38, %10 ]
+  store i32 %21, ptr %14, align 4
+  %22 = add nuw i32 %11, 1
+  %23 = icmp eq i32 %22, %2
+  br i1 %23, label %24, label %10
+
+24:
+  ret void
+
+25:
+  %26 = phi i32 [ 2147483647, %6 ], [ %38, %37 ]
+  %27 = phi i32 [ 0, %6 ], [ %39, %37 ]
+  %28 = shl nuw i32 1, %27
+  %29 = and i32 %28, %3
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %37, label %31
+
+31:
+  %32 = add i32 %27, %1
+  %33 = zext i32 %32 to i64
+  %34 = getelementptr inbounds nuw i32, ptr %7, i64 %33
+  %35 = load i32, ptr %34, align 4
+  %36 = tail call i32 @llvm.smin.i32(i32 %35, i32 %26)
+  br label %37
+
+37:
+  %38 = phi i32 [ %36, %31 ], [ %26, %25 ]
+  %39 = add nuw i32 %27, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %25
+}
+
+define internal void @wl.redux_smax(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %24, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %25
+
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %10
+
+10:
+  %11 = phi i32 [ 0, %8 ], [ %22, %20 ]
+  %12 = add i32 %11, %1
+  %13 = zext i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %9, i64 %13
+  %15 = shl nuw i32 1, %11
+  %16 = and i32 %15, %3
+  %17 = icmp eq i32 %16, 0
+  br i1 %17, label %18, label %20
+
+18:
+  %19 = load i32, ptr %14, align 4
+  br label %20
+
+20:
+  %21 = phi i32 [ %19, %18 ], [ %38, %10 ]
+  store i32 %21, ptr %14, align 4
+  %22 = add nuw i32 %11, 1
+  %23 = icmp eq i32 %22, %2
+  br i1 %23, label %24, label %10
+
+24:
+  ret void
+
+25:
+  %26 = phi i32 [ -2147483648, %6 ], [ %38, %37 ]
+  %27 = phi i32 [ 0, %6 ], [ %39, %37 ]
+  %28 = shl nuw i32 1, %27
+  %29 = and i32 %28, %3
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %37, label %31
+
+31:
+  %32 = add i32 %27, %1
+  %33 = zext i32 %32 to i64
+  %34 = getelementptr inbounds nuw i32, ptr %7, i64 %33
+  %35 = load i32, ptr %34, align 4
+  %36 = tail call i32 @llvm.smax.i32(i32 %35, i32 %26)
+  br label %37
+
+37:
+  %38 = phi i32 [ %36, %31 ], [ %26, %25 ]
+  %39 = add nuw i32 %27, 1
+  %40 = icmp eq i32 %39, %2
+  br i1 %40, label %8, label %25
+}
+
+define internal void @wl.redux_fmin(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %27, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %28
+
+8:
+  %9 = bitcast i32 %43 to float
+  %10 = fcmp uno float %9, 0.000000e+00
+  %11 = select i1 %10, i32 2147483647, i32 %43
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
+
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
+
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
+
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
+
+27:
+  ret void
+
+28:
+  %29 = phi i32 [ 2147483647, %6 ], [ %43, %42 ]
+  %30 = phi i32 [ 0, %6 ], [ %44, %42 ]
+  %31 = shl nuw i32 1, %30
+  %32 = and i32 %31, %3
+  %33 = icmp eq i32 %32, 0
+  br i1 %33, label %42, label %34
+
+34:
+  %35 = add i32 %30, %1
+  %36 = zext i32 %35 to i64
+  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
+  %38 = load float, ptr %37, align 4
+  %39 = bitcast i32 %29 to float
+  %40 = tail call float @llvm.minimumnum.f32(float %39, float %38)
+  %41 = bitcast float %40 to i32
   br label %42
 
 42:
-  %43 = add nuw nsw i64 %31, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %29, label %30
+  %43 = phi i32 [ %41, %34 ], [ %29, %28 ]
+  %44 = add nuw i32 %30, 1
+  %45 = icmp eq i32 %44, %2
+  br i1 %45, label %8, label %28
+}
+
+define internal void @wl.redux_fmin_abs(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %27, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %28
+
+8:
+  %9 = bitcast i32 %44 to float
+  %10 = fcmp uno float %9, 0.000000e+00
+  %11 = select i1 %10, i32 2147483647, i32 %44
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
+
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
+
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
+
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
+
+27:
+  ret void
+
+28:
+  %29 = phi i32 [ 2147483647, %6 ], [ %44, %43 ]
+  %30 = phi i32 [ 0, %6 ], [ %45, %43 ]
+  %31 = shl nuw i32 1, %30
+  %32 = and i32 %31, %3
+  %33 = icmp eq i32 %32, 0
+  br i1 %33, label %43, label %34
+
+34:
+  %35 = add i32 %30, %1
+  %36 = zext i32 %35 to i64
+  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
+  %38 = load float, ptr %37, align 4
+  %39 = bitcast i32 %29 to float
+  %40 = tail call float @llvm.fabs.f32(float %38)
+  %41 = tail call float @llvm.minimumnum.f32(float %39, float %40)
+  %42 = bitcast float %41 to i32
+  br label %43
+
+43:
+  %44 = phi i32 [ %42, %34 ], [ %29, %28 ]
+  %45 = add nuw i32 %30, 1
+  %46 = icmp eq i32 %45, %2
+  br i1 %46, label %8, label %28
+}
+
+define internal void @wl.redux_fmin_NaN(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %27, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %28
+
+8:
+  %9 = bitcast i32 %43 to float
+  %10 = fcmp uno float %9, 0.000000e+00
+  %11 = select i1 %10, i32 2147483647, i32 %43
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
+
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
+
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
+
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
+
+27:
+  ret void
+
+28:
+  %29 = phi i32 [ 2139095040, %6 ], [ %43, %42 ]
+  %30 = phi i32 [ 0, %6 ], [ %44, %42 ]
+  %31 = shl nuw i32 1, %30
+  %32 = and i32 %31, %3
+  %33 = icmp eq i32 %32, 0
+  br i1 %33, label %42, label %34
+
+34:
+  %35 = add i32 %30, %1
+  %36 = zext i32 %35 to i64
+  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
+  %38 = load float, ptr %37, align 4
+  %39 = bitcast i32 %29 to float
+  %40 = tail call float @llvm.minimum.f32(float %39, float %38)
+  %41 = bitcast float %40 to i32
+  br label %42
+
+42:
+  %43 = phi i32 [ %41, %34 ], [ %29, %28 ]
+  %44 = add nuw i32 %30, 1
+  %45 = icmp eq i32 %44, %2
+  br i1 %45, label %8, label %28
+}
+
+define internal void @wl.redux_fmin_abs_NaN(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %27, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %28
+
+8:
+  %9 = bitcast i32 %44 to float
+  %10 = fcmp uno float %9, 0.000000e+00
+  %11 = select i1 %10, i32 2147483647, i32 %44
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
+
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
+
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
+
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
+
+27:
+  ret void
+
+28:
+  %29 = phi i32 [ 2139095040, %6 ], [ %44, %43 ]
+  %30 = phi i32 [ 0, %6 ], [ %45, %43 ]
+  %31 = shl nuw i32 1, %30
+  %32 = and i32 %31, %3
+  %33 = icmp eq i32 %32, 0
+  br i1 %33, label %43, label %34
+
+34:
+  %35 = add i32 %30, %1
+  %36 = zext i32 %35 to i64
+  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
+  %38 = load float, ptr %37, align 4
+  %39 = bitcast i32 %29 to float
+  %40 = tail call float @llvm.fabs.f32(float %38)
+  %41 = tail call float @llvm.minimum.f32(float %39, float %40)
+  %42 = bitcast float %41 to i32
+  br label %43
+
+43:
+  %44 = phi i32 [ %42, %34 ], [ %29, %28 ]
+  %45 = add nuw i32 %30, 1
+  %46 = icmp eq i32 %45, %2
+  br i1 %46, label %8, label %28
+}
+
+define internal void @wl.redux_fmax(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %27, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %28
+
+8:
+  %9 = bitcast i32 %43 to float
+  %10 = fcmp uno float %9, 0.000000e+00
+  %11 = select i1 %10, i32 2147483647, i32 %43
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
+
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
+
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
+
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
+
+27:
+  ret void
+
+28:
+  %29 = phi i32 [ 2147483647, %6 ], [ %43, %42 ]
+  %30 = phi i32 [ 0, %6 ], [ %44, %42 ]
+  %31 = shl nuw i32 1, %30
+  %32 = and i32 %31, %3
+  %33 = icmp eq i32 %32, 0
+  br i1 %33, label %42, label %34
+
+34:
+  %35 = add i32 %30, %1
+  %36 = zext i32 %35 to i64
+  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
+  %38 = load float, ptr %37, align 4
+  %39 = bitcast i32 %29 to float
+  %40 = tail call float @llvm.maximumnum.f32(float %39, float %38)
+  %41 = bitcast float %40 to i32
+  br label %42
+
+42:
+  %43 = phi i32 [ %41, %34 ], [ %29, %28 ]
+  %44 = add nuw i32 %30, 1
+  %45 = icmp eq i32 %44, %2
+  br i1 %45, label %8, label %28
+}
+
+define internal void @wl.redux_fmax_abs(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %27, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %28
+
+8:
+  %9 = bitcast i32 %44 to float
+  %10 = fcmp uno float %9, 0.000000e+00
+  %11 = select i1 %10, i32 2147483647, i32 %44
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
+
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
+
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
+
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
+
+27:
+  ret void
+
+28:
+  %29 = phi i32 [ 2147483647, %6 ], [ %44, %43 ]
+  %30 = phi i32 [ 0, %6 ], [ %45, %43 ]
+  %31 = shl nuw i32 1, %30
+  %32 = and i32 %31, %3
+  %33 = icmp eq i32 %32, 0
+  br i1 %33, label %43, label %34
+
+34:
+  %35 = add i32 %30, %1
+  %36 = zext i32 %35 to i64
+  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
+  %38 = load float, ptr %37, align 4
+  %39 = bitcast i32 %29 to float
+  %40 = tail call float @llvm.fabs.f32(float %38)
+  %41 = tail call float @llvm.maximumnum.f32(float %39, float %40)
+  %42 = bitcast float %41 to i32
+  br label %43
+
+43:
+  %44 = phi i32 [ %42, %34 ], [ %29, %28 ]
+  %45 = add nuw i32 %30, 1
+  %46 = icmp eq i32 %45, %2
+  br i1 %46, label %8, label %28
+}
+
+define internal void @wl.redux_fmax_NaN(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %27, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %28
+
+8:
+  %9 = bitcast i32 %43 to float
+  %10 = fcmp uno float %9, 0.000000e+00
+  %11 = select i1 %10, i32 2147483647, i32 %43
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
+
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
+
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
+
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
+
+27:
+  ret void
+
+28:
+  %29 = phi i32 [ -8388608, %6 ], [ %43, %42 ]
+  %30 = phi i32 [ 0, %6 ], [ %44, %42 ]
+  %31 = shl nuw i32 1, %30
+  %32 = and i32 %31, %3
+  %33 = icmp eq i32 %32, 0
+  br i1 %33, label %42, label %34
+
+34:
+  %35 = add i32 %30, %1
+  %36 = zext i32 %35 to i64
+  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
+  %38 = load float, ptr %37, align 4
+  %39 = bitcast i32 %29 to float
+  %40 = tail call float @llvm.maximum.f32(float %39, float %38)
+  %41 = bitcast float %40 to i32
+  br label %42
+
+42:
+  %43 = phi i32 [ %41, %34 ], [ %29, %28 ]
+  %44 = add nuw i32 %30, 1
+  %45 = icmp eq i32 %44, %2
+  br i1 %45, label %8, label %28
+}
+
+define internal void @wl.redux_fmax_abs_NaN(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %27, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
+  br label %28
+
+8:
+  %9 = bitcast i32 %44 to float
+  %10 = fcmp uno float %9, 0.000000e+00
+  %11 = select i1 %10, i32 2147483647, i32 %44
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %13
+
+13:
+  %14 = phi i32 [ 0, %8 ], [ %25, %23 ]
+  %15 = add i32 %14, %1
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %12, i64 %16
+  %18 = shl nuw i32 1, %14
+  %19 = and i32 %18, %3
+  %20 = icmp eq i32 %19, 0
+  br i1 %20, label %21, label %23
+
+21:
+  %22 = load i32, ptr %17, align 4
+  br label %23
+
+23:
+  %24 = phi i32 [ %22, %21 ], [ %11, %13 ]
+  store i32 %24, ptr %17, align 4
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %27, label %13
+
+27:
+  ret void
+
+28:
+  %29 = phi i32 [ -8388608, %6 ], [ %44, %43 ]
+  %30 = phi i32 [ 0, %6 ], [ %45, %43 ]
+  %31 = shl nuw i32 1, %30
+  %32 = and i32 %31, %3
+  %33 = icmp eq i32 %32, 0
+  br i1 %33, label %43, label %34
+
+34:
+  %35 = add i32 %30, %1
+  %36 = zext i32 %35 to i64
+  %37 = getelementptr inbounds nuw i32, ptr %7, i64 %36
+  %38 = load float, ptr %37, align 4
+  %39 = bitcast i32 %29 to float
+  %40 = tail call float @llvm.fabs.f32(float %38)
+  %41 = tail call float @llvm.maximum.f32(float %39, float %40)
+  %42 = bitcast float %41 to i32
+  br label %43
+
+43:
+  %44 = phi i32 [ %42, %34 ], [ %29, %28 ]
+  %45 = add nuw i32 %30, 1
+  %46 = icmp eq i32 %45, %2
+  br i1 %46, label %8, label %28
+}
+
+define internal void @wl.activemask(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = icmp eq i32 %2, 0
+  br i1 %5, label %22, label %6
+
+6:
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %8
+
+8:
+  %9 = phi i32 [ 0, %6 ], [ %20, %18 ]
+  %10 = add i32 %9, %1
+  %11 = zext i32 %10 to i64
+  %12 = getelementptr inbounds nuw i32, ptr %7, i64 %11
+  %13 = shl nuw i32 1, %9
+  %14 = and i32 %13, %3
+  %15 = icmp eq i32 %14, 0
+  br i1 %15, label %16, label %18
+
+16:
+  %17 = load i32, ptr %12, align 4
+  br label %18
+
+18:
+  %19 = phi i32 [ %17, %16 ], [ %3, %8 ]
+  store i32 %19, ptr %12, align 4
+  %20 = add nuw i32 %9, 1
+  %21 = icmp eq i32 %20, %2
+  br i1 %21, label %22, label %8
+
+22:
+  ret void
+}
+
+define internal void @wl.elect(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
+  %5 = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %3, i1 true)
+  %6 = icmp eq i32 %2, 0
+  br i1 %6, label %25, label %7
+
+7:
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %11
+
+9:
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 155648
+  br label %26
+
+11:
+  %12 = phi i32 [ 0, %7 ], [ %23, %21 ]
+  %13 = add i32 %12, %1
+  %14 = zext i32 %13 to i64
+  %15 = getelementptr inbounds nuw i32, ptr %8, i64 %14
+  %16 = shl nuw i32 1, %12
+  %17 = and i32 %16, %3
+  %18 = icmp eq i32 %17, 0
+  br i1 %18, label %19, label %21
+
+19:
+  %20 = load i32, ptr %15, align 4
+  br label %21
+
+21:
+  %22 = phi i32 [ %20, %19 ], [ %5, %11 ]
+  store i32 %22, ptr %15, align 4
+  %23 = add nuw i32 %12, 1
+  %24 = icmp eq i32 %23, %2
+  br i1 %24, label %9, label %11
+
+25:
+  ret void
+
+26:
+  %27 = phi i32 [ 0, %9 ], [ %38, %37 ]
+  %28 = shl nuw i32 1, %27
+  %29 = and i32 %28, %3
+  %30 = icmp eq i32 %29, 0
+  br i1 %30, label %37, label %31
+
+31:
+  %32 = icmp eq i32 %27, %5
+  %33 = zext i1 %32 to i32
+  %34 = add i32 %27, %1
+  %35 = zext i32 %34 to i64
+  %36 = getelementptr inbounds nuw i32, ptr %10, i64 %35
+  store i32 %33, ptr %36, align 4
+  br label %37
+
+37:
+  %38 = add nuw i32 %27, 1
+  %39 = icmp eq i32 %38, %2
+  br i1 %39, label %25, label %26
 }
 
 define internal void @wl.match_any_b32(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %11, label %6
+  br i1 %5, label %10, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
   %8 = getelementptr inbounds nuw i8, ptr %0, i64 151552
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 155648
-  %10 = zext i32 %2 to i64
-  br label %12
+  br label %11
 
-11:
+10:
   ret void
 
-12:
-  %13 = phi i64 [ 0, %6 ], [ %30, %29 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = shl nuw i32 1, %14
-  %16 = and i32 %15, %3
-  %17 = icmp eq i32 %16, 0
-  br i1 %17, label %29, label %18
+11:
+  %12 = phi i32 [ 0, %6 ], [ %28, %27 ]
+  %13 = shl nuw i32 1, %12
+  %14 = and i32 %13, %3
+  %15 = icmp eq i32 %14, 0
+  br i1 %15, label %27, label %16
 
-18:
-  %19 = add i32 %1, %14
-  %20 = zext i32 %19 to i64
-  %21 = getelementptr inbounds nuw i32, ptr %7, i64 %20
-  %22 = load i32, ptr %21, align 4
-  %23 = tail call fastcc i32 @wl.same(ptr %0, i32 0, i32 %1, i32 %2, i32 %3, i32 %22)
-  %24 = and i32 %23, %3
-  %25 = getelementptr inbounds nuw i32, ptr %8, i64 %20
-  store i32 %24, ptr %25, align 4
-  %26 = icmp eq i32 %24, %3
-  %27 = zext i1 %26 to i32
-  %28 = getelementptr inbounds nuw i32, ptr %9, i64 %20
-  store i32 %27, ptr %28, align 4
-  br label %29
+16:
+  %17 = add i32 %12, %1
+  %18 = zext i32 %17 to i64
+  %19 = getelementptr inbounds nuw i32, ptr %7, i64 %18
+  %20 = load i32, ptr %19, align 4
+  %21 = tail call fastcc i32 @wl.same(ptr %0, i32 0, i32 %1, i32 %2, i32 %3, i32 %20)
+  %22 = and i32 %21, %3
+  %23 = getelementptr inbounds nuw i32, ptr %8, i64 %18
+  store i32 %22, ptr %23, align 4
+  %24 = icmp eq i32 %22, %3
+  %25 = zext i1 %24 to i32
+  %26 = getelementptr inbounds nuw i32, ptr %9, i64 %18
+  store i32 %25, ptr %26, align 4
+  br label %27
 
-29:
-  %30 = add nuw nsw i64 %13, 1
-  %31 = icmp eq i64 %30, %10
-  br i1 %31, label %11, label %12
+27:
+  %28 = add nuw i32 %12, 1
+  %29 = icmp eq i32 %28, %2
+  br i1 %29, label %10, label %11
 }
 
 define internal fastcc i32 @wl.same(ptr readonly captures(none) %0, i32 range(i32 0, 2) %1, i32 %2, i32 %3, i32 %4, i32 %5) unnamed_addr nofree noinline norecurse nosync nounwind memory(argmem: read) {
   %7 = icmp eq i32 %3, 0
-  br i1 %7, label %15, label %8
+  br i1 %7, label %14, label %8
 
 8:
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 4096
   %10 = zext nneg i32 %1 to i64
   %11 = getelementptr inbounds nuw [1024 x i32], ptr %9, i64 %10
-  %12 = zext i32 %3 to i64
-  br label %17
+  br label %16
 
-13:
-  %14 = and i32 %28, %4
-  br label %15
+12:
+  %13 = and i32 %26, %4
+  br label %14
 
-15:
-  %16 = phi i32 [ 0, %6 ], [ %14, %13 ]
-  ret i32 %16
+14:
+  %15 = phi i32 [ 0, %6 ], [ %13, %12 ]
+  ret i32 %15
 
-17:
-  %18 = phi i64 [ 0, %8 ], [ %29, %17 ]
-  %19 = phi i32 [ 0, %8 ], [ %28, %17 ]
-  %20 = trunc nuw i64 %18 to i32
-  %21 = add i32 %2, %20
-  %22 = zext i32 %21 to i64
-  %23 = getelementptr inbounds nuw i32, ptr %11, i64 %22
-  %24 = load i32, ptr %23, align 4
-  %25 = icmp eq i32 %24, %5
-  %26 = shl nuw i32 1, %20
-  %27 = select i1 %25, i32 %26, i32 0
-  %28 = or i32 %27, %19
-  %29 = add nuw nsw i64 %18, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %13, label %17
+16:
+  %17 = phi i32 [ 0, %8 ], [ %27, %16 ]
+  %18 = phi i32 [ 0, %8 ], [ %26, %16 ]
+  %19 = add i32 %17, %2
+  %20 = zext i32 %19 to i64
+  %21 = getelementptr inbounds nuw i32, ptr %11, i64 %20
+  %22 = load i32, ptr %21, align 4
+  %23 = icmp eq i32 %22, %5
+  %24 = shl nuw i32 1, %17
+  %25 = select i1 %23, i32 %24, i32 0
+  %26 = or i32 %25, %18
+  %27 = add nuw i32 %17, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %12, label %16
 }
 
 define internal void @wl.match_any_b64(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %11, label %6
+  br i1 %5, label %10, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
   %8 = getelementptr inbounds nuw i8, ptr %0, i64 151552
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 155648
-  %10 = zext i32 %2 to i64
-  br label %12
+  br label %11
 
-11:
+10:
   ret void
 
-12:
-  %13 = phi i64 [ 0, %6 ], [ %37, %36 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = shl nuw i32 1, %14
-  %16 = and i32 %15, %3
-  %17 = icmp eq i32 %16, 0
-  br i1 %17, label %36, label %18
+11:
+  %12 = phi i32 [ 0, %6 ], [ %35, %34 ]
+  %13 = shl nuw i32 1, %12
+  %14 = and i32 %13, %3
+  %15 = icmp eq i32 %14, 0
+  br i1 %15, label %34, label %16
 
-18:
-  %19 = add i32 %1, %14
-  %20 = zext i32 %19 to i64
-  %21 = getelementptr inbounds nuw i32, ptr %7, i64 %20
-  br label %27
+16:
+  %17 = add i32 %12, %1
+  %18 = zext i32 %17 to i64
+  %19 = getelementptr inbounds nuw i32, ptr %7, i64 %18
+  br label %25
 
-22:
-  %23 = getelementptr inbounds nuw i32, ptr %8, i64 %20
-  store i32 %35, ptr %23, align 4
-  %24 = icmp eq i32 %35, %3
-  %25 = zext i1 %24 to i32
-  %26 = getelementptr inbounds nuw i32, ptr %9, i64 %20
-  store i32 %25, ptr %26, align 4
-  br label %36
+20:
+  %21 = getelementptr inbounds nuw i32, ptr %8, i64 %18
+  store i32 %33, ptr %21, align 4
+  %22 = icmp eq i32 %33, %3
+  %23 = zext i1 %22 to i32
+  %24 = getelementptr inbounds nuw i32, ptr %9, i64 %18
+  store i32 %23, ptr %24, align 4
+  br label %34
 
-27:
-  %28 = phi i1 [ true, %18 ], [ false, %27 ]
-  %29 = phi i64 [ 0, %18 ], [ 1, %27 ]
-  %30 = phi i32 [ %3, %18 ], [ %35, %27 ]
-  %31 = getelementptr inbounds nuw [1024 x i32], ptr %21, i64 %29
-  %32 = load i32, ptr %31, align 4
-  %33 = trunc nuw nsw i64 %29 to i32
-  %34 = tail call fastcc i32 @wl.same(ptr %0, i32 %33, i32 %1, i32 %2, i32 %3, i32 %32)
-  %35 = and i32 %34, %30
-  br i1 %28, label %27, label %22
+25:
+  %26 = phi i1 [ true, %16 ], [ false, %25 ]
+  %27 = phi i32 [ 0, %16 ], [ 1, %25 ]
+  %28 = phi i32 [ %3, %16 ], [ %33, %25 ]
+  %29 = zext nneg i32 %27 to i64
+  %30 = getelementptr inbounds nuw [1024 x i32], ptr %19, i64 %29
+  %31 = load i32, ptr %30, align 4
+  %32 = tail call fastcc i32 @wl.same(ptr %0, i32 %27, i32 %1, i32 %2, i32 %3, i32 %31)
+  %33 = and i32 %32, %28
+  br i1 %26, label %25, label %20
 
-36:
-  %37 = add nuw nsw i64 %13, 1
-  %38 = icmp eq i64 %37, %10
-  br i1 %38, label %11, label %12
+34:
+  %35 = add nuw i32 %12, 1
+  %36 = icmp eq i32 %35, %2
+  br i1 %36, label %10, label %11
 }
 
 define internal void @wl.match_all_b32(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %11, label %6
+  br i1 %5, label %10, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
   %8 = getelementptr inbounds nuw i8, ptr %0, i64 151552
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 155648
-  %10 = zext i32 %2 to i64
-  br label %12
+  br label %11
 
-11:
+10:
   ret void
 
-12:
-  %13 = phi i64 [ 0, %6 ], [ %31, %30 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = shl nuw i32 1, %14
-  %16 = and i32 %15, %3
-  %17 = icmp eq i32 %16, 0
-  br i1 %17, label %30, label %18
+11:
+  %12 = phi i32 [ 0, %6 ], [ %29, %28 ]
+  %13 = shl nuw i32 1, %12
+  %14 = and i32 %13, %3
+  %15 = icmp eq i32 %14, 0
+  br i1 %15, label %28, label %16
 
-18:
-  %19 = add i32 %1, %14
-  %20 = zext i32 %19 to i64
-  %21 = getelementptr inbounds nuw i32, ptr %7, i64 %20
-  %22 = load i32, ptr %21, align 4
-  %23 = tail call fastcc i32 @wl.same(ptr %0, i32 0, i32 %1, i32 %2, i32 %3, i32 %22)
-  %24 = and i32 %23, %3
-  %25 = icmp eq i32 %24, %3
-  %26 = select i1 %25, i32 %24, i32 0
-  %27 = getelementptr inbounds nuw i32, ptr %8, i64 %20
+16:
+  %17 = add i32 %12, %1
+  %18 = zext i32 %17 to i64
+  %19 = getelementptr inbounds nuw i32, ptr %7, i64 %18
+  %20 = load i32, ptr %19, align 4
+  %21 = tail call fastcc i32 @wl.same(ptr %0, i32 0, i32 %1, i32 %2, i32 %3, i32 %20)
+  %22 = and i32 %21, %3
+  %23 = icmp eq i32 %22, %3
+  %24 = select i1 %23, i32 %22, i32 0
+  %25 = getelementptr inbounds nuw i32, ptr %8, i64 %18
+  store i32 %24, ptr %25, align 4
+  %26 = zext i1 %23 to i32
+  %27 = getelementptr inbounds nuw i32, ptr %9, i64 %18
   store i32 %26, ptr %27, align 4
-  %28 = zext i1 %25 to i32
-  %29 = getelementptr inbounds nuw i32, ptr %9, i64 %20
-  store i32 %28, ptr %29, align 4
-  br label %30
+  br label %28
 
-30:
-  %31 = add nuw nsw i64 %13, 1
-  %32 = icmp eq i64 %31, %10
-  br i1 %32, label %11, label %12
+28:
+  %29 = add nuw i32 %12, 1
+  %30 = icmp eq i32 %29, %2
+  br i1 %30, label %10, label %11
 }
 
 define internal void @wl.match_all_b64(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %11, label %6
+  br i1 %5, label %10, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
   %8 = getelementptr inbounds nuw i8, ptr %0, i64 151552
   %9 = getelementptr inbounds nuw i8, ptr %0, i64 155648
-  %10 = zext i32 %2 to i64
-  br label %12
+  br label %11
 
-11:
+10:
   ret void
 
-12:
-  %13 = phi i64 [ 0, %6 ], [ %38, %37 ]
-  %14 = trunc nuw i64 %13 to i32
-  %15 = shl nuw i32 1, %14
-  %16 = and i32 %15, %3
-  %17 = icmp eq i32 %16, 0
-  br i1 %17, label %37, label %18
+11:
+  %12 = phi i32 [ 0, %6 ], [ %36, %35 ]
+  %13 = shl nuw i32 1, %12
+  %14 = and i32 %13, %3
+  %15 = icmp eq i32 %14, 0
+  br i1 %15, label %35, label %16
 
-18:
-  %19 = add i32 %1, %14
-  %20 = zext i32 %19 to i64
-  %21 = getelementptr inbounds nuw i32, ptr %7, i64 %20
-  br label %28
+16:
+  %17 = add i32 %12, %1
+  %18 = zext i32 %17 to i64
+  %19 = getelementptr inbounds nuw i32, ptr %7, i64 %18
+  br label %26
 
-22:
-  %23 = icmp eq i32 %36, %3
-  %24 = select i1 %23, i32 %36, i32 0
-  %25 = getelementptr inbounds nuw i32, ptr %8, i64 %20
+20:
+  %21 = icmp eq i32 %34, %3
+  %22 = select i1 %21, i32 %34, i32 0
+  %23 = getelementptr inbounds nuw i32, ptr %8, i64 %18
+  store i32 %22, ptr %23, align 4
+  %24 = zext i1 %21 to i32
+  %25 = getelementptr inbounds nuw i32, ptr %9, i64 %18
   store i32 %24, ptr %25, align 4
-  %26 = zext i1 %23 to i32
-  %27 = getelementptr inbounds nuw i32, ptr %9, i64 %20
-  store i32 %26, ptr %27, align 4
-  br label %37
+  br label %35
 
-28:
-  %29 = phi i1 [ true, %18 ], [ false, %28 ]
-  %30 = phi i64 [ 0, %18 ], [ 1, %28 ]
-  %31 = phi i32 [ %3, %18 ], [ %36, %28 ]
-  %32 = getelementptr inbounds nuw [1024 x i32], ptr %21, i64 %30
-  %33 = load i32, ptr %32, align 4
-  %34 = trunc nuw nsw i64 %30 to i32
-  %35 = tail call fastcc i32 @wl.same(ptr %0, i32 %34, i32 %1, i32 %2, i32 %3, i32 %33)
-  %36 = and i32 %35, %31
-  br i1 %29, label %28, label %22
+26:
+  %27 = phi i1 [ true, %16 ], [ false, %26 ]
+  %28 = phi i32 [ 0, %16 ], [ 1, %26 ]
+  %29 = phi i32 [ %3, %16 ], [ %34, %26 ]
+  %30 = zext nneg i32 %28 to i64
+  %31 = getelementptr inbounds nuw [1024 x i32], ptr %19, i64 %30
+  %32 = load i32, ptr %31, align 4
+  %33 = tail call fastcc i32 @wl.same(ptr %0, i32 %28, i32 %1, i32 %2, i32 %3, i32 %32)
+  %34 = and i32 %33, %29
+  br i1 %27, label %26, label %20
 
-37:
-  %38 = add nuw nsw i64 %13, 1
-  %39 = icmp eq i64 %38, %10
-  br i1 %39, label %11, label %12
+35:
+  %36 = add nuw i32 %12, 1
+  %37 = icmp eq i32 %36, %2
+  br i1 %37, label %10, label %11
 }
 
 define internal void @wl.bar_popc(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %26, label %6
+  br i1 %5, label %25, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %12
+  br label %10
 
-9:
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext i32 %2 to i64
-  br label %27
+8:
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %26
 
-12:
-  %13 = phi i64 [ 0, %6 ], [ %24, %21 ]
-  %14 = phi i32 [ 0, %6 ], [ %23, %21 ]
-  %15 = getelementptr inbounds nuw i32, ptr %0, i64 %13
-  %16 = load i32, ptr %15, align 4
-  %17 = icmp eq i32 %16, %3
-  br i1 %17, label %18, label %21
+10:
+  %11 = phi i32 [ 0, %6 ], [ %22, %20 ]
+  %12 = phi i32 [ 0, %6 ], [ %23, %20 ]
+  %13 = zext i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %0, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = icmp eq i32 %15, %3
+  br i1 %16, label %17, label %20
 
-18:
-  %19 = getelementptr inbounds nuw i32, ptr %7, i64 %13
-  %20 = load i32, ptr %19, align 4
-  br label %21
+17:
+  %18 = getelementptr inbounds nuw i32, ptr %7, i64 %13
+  %19 = load i32, ptr %18, align 4
+  br label %20
 
-21:
-  %22 = phi i32 [ %20, %18 ], [ 0, %12 ]
-  %23 = add i32 %22, %14
-  %24 = add nuw nsw i64 %13, 1
-  %25 = icmp eq i64 %24, %8
-  br i1 %25, label %9, label %12
+20:
+  %21 = phi i32 [ %19, %17 ], [ 0, %10 ]
+  %22 = add i32 %21, %11
+  %23 = add nuw i32 %12, 1
+  %24 = icmp eq i32 %23, %2
+  br i1 %24, label %8, label %10
 
-26:
+25:
   ret void
 
-27:
-  %28 = phi i64 [ 0, %9 ], [ %35, %34 ]
+26:
+  %27 = phi i32 [ 0, %8 ], [ %35, %34 ]
+  %28 = zext i32 %27 to i64
   %29 = getelementptr inbounds nuw i32, ptr %0, i64 %28
   %30 = load i32, ptr %29, align 4
   %31 = icmp eq i32 %30, %3
   br i1 %31, label %32, label %34
 
 32:
-  %33 = getelementptr inbounds nuw i32, ptr %10, i64 %28
-  store i32 %23, ptr %33, align 4
+  %33 = getelementptr inbounds nuw i32, ptr %9, i64 %28
+  store i32 %22, ptr %33, align 4
   br label %34
 
 34:
-  %35 = add nuw nsw i64 %28, 1
-  %36 = icmp eq i64 %35, %11
-  br i1 %36, label %26, label %27
+  %35 = add nuw i32 %27, 1
+  %36 = icmp eq i32 %35, %2
+  br i1 %36, label %25, label %26
 }
 
 define internal void @wl.bar_or(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %28, label %6
+  br i1 %5, label %27, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %14
+  br label %12
 
-9:
-  %10 = icmp ne i32 %25, 0
-  %11 = zext i1 %10 to i32
-  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %13 = zext i32 %2 to i64
-  br label %29
+8:
+  %9 = icmp ne i32 %24, 0
+  %10 = zext i1 %9 to i32
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %28
 
-14:
-  %15 = phi i64 [ 0, %6 ], [ %26, %23 ]
-  %16 = phi i32 [ 0, %6 ], [ %25, %23 ]
-  %17 = getelementptr inbounds nuw i32, ptr %0, i64 %15
-  %18 = load i32, ptr %17, align 4
-  %19 = icmp eq i32 %18, %3
-  br i1 %19, label %20, label %23
+12:
+  %13 = phi i32 [ 0, %6 ], [ %24, %22 ]
+  %14 = phi i32 [ 0, %6 ], [ %25, %22 ]
+  %15 = zext i32 %14 to i64
+  %16 = getelementptr inbounds nuw i32, ptr %0, i64 %15
+  %17 = load i32, ptr %16, align 4
+  %18 = icmp eq i32 %17, %3
+  br i1 %18, label %19, label %22
 
-20:
-  %21 = getelementptr inbounds nuw i32, ptr %7, i64 %15
-  %22 = load i32, ptr %21, align 4
-  br label %23
+19:
+  %20 = getelementptr inbounds nuw i32, ptr %7, i64 %15
+  %21 = load i32, ptr %20, align 4
+  br label %22
 
-23:
-  %24 = phi i32 [ %22, %20 ], [ 0, %14 ]
-  %25 = add i32 %24, %16
-  %26 = add nuw nsw i64 %15, 1
-  %27 = icmp eq i64 %26, %8
-  br i1 %27, label %9, label %14
+22:
+  %23 = phi i32 [ %21, %19 ], [ 0, %12 ]
+  %24 = add i32 %23, %13
+  %25 = add nuw i32 %14, 1
+  %26 = icmp eq i32 %25, %2
+  br i1 %26, label %8, label %12
 
-28:
+27:
   ret void
 
-29:
-  %30 = phi i64 [ 0, %9 ], [ %37, %36 ]
+28:
+  %29 = phi i32 [ 0, %8 ], [ %37, %36 ]
+  %30 = zext i32 %29 to i64
   %31 = getelementptr inbounds nuw i32, ptr %0, i64 %30
   %32 = load i32, ptr %31, align 4
   %33 = icmp eq i32 %32, %3
   br i1 %33, label %34, label %36
 
 34:
-  %35 = getelementptr inbounds nuw i32, ptr %12, i64 %30
-  store i32 %11, ptr %35, align 4
+  %35 = getelementptr inbounds nuw i32, ptr %11, i64 %30
+  store i32 %10, ptr %35, align 4
   br label %36
 
 36:
-  %37 = add nuw nsw i64 %30, 1
-  %38 = icmp eq i64 %37, %13
-  br i1 %38, label %28, label %29
+  %37 = add nuw i32 %29, 1
+  %38 = icmp eq i32 %37, %2
+  br i1 %38, label %27, label %28
 }
 
 define internal void @wl.bar_and(ptr captures(none) %0, i32 %1, i32 %2, i32 %3) nofree noinline norecurse nosync nounwind memory(argmem: readwrite) {
   %5 = icmp eq i32 %2, 0
-  br i1 %5, label %31, label %6
+  br i1 %5, label %30, label %6
 
 6:
   %7 = getelementptr inbounds nuw i8, ptr %0, i64 4096
-  %8 = zext i32 %2 to i64
-  br label %14
+  br label %12
 
-9:
-  %10 = icmp eq i32 %28, %22
-  %11 = zext i1 %10 to i32
-  %12 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %13 = zext i32 %2 to i64
-  br label %32
+8:
+  %9 = icmp eq i32 %27, %21
+  %10 = zext i1 %9 to i32
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 151552
+  br label %31
 
-14:
-  %15 = phi i64 [ 0, %6 ], [ %29, %26 ]
-  %16 = phi i32 [ 0, %6 ], [ %28, %26 ]
-  %17 = phi i32 [ 0, %6 ], [ %22, %26 ]
-  %18 = getelementptr inbounds nuw i32, ptr %0, i64 %15
-  %19 = load i32, ptr %18, align 4
-  %20 = icmp eq i32 %19, %3
-  %21 = zext i1 %20 to i32
-  %22 = add i32 %17, %21
-  br i1 %20, label %23, label %26
+12:
+  %13 = phi i32 [ 0, %6 ], [ %27, %25 ]
+  %14 = phi i32 [ 0, %6 ], [ %21, %25 ]
+  %15 = phi i32 [ 0, %6 ], [ %28, %25 ]
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %0, i64 %16
+  %18 = load i32, ptr %17, align 4
+  %19 = icmp eq i32 %18, %3
+  %20 = zext i1 %19 to i32
+  %21 = add i32 %14, %20
+  br i1 %19, label %22, label %25
 
-23:
-  %24 = getelementptr inbounds nuw i32, ptr %7, i64 %15
-  %25 = load i32, ptr %24, align 4
-  br label %26
+22:
+  %23 = getelementptr inbounds nuw i32, ptr %7, i64 %16
+  %24 = load i32, ptr %23, align 4
+  br label %25
 
-26:
-  %27 = phi i32 [ %25, %23 ], [ 0, %14 ]
-  %28 = add i32 %27, %16
-  %29 = add nuw nsw i64 %15, 1
-  %30 = icmp eq i64 %29, %8
-  br i1 %30, label %9, label %14
+25:
+  %26 = phi i32 [ %24, %22 ], [ 0, %12 ]
+  %27 = add i32 %26, %13
+  %28 = add nuw i32 %15, 1
+  %29 = icmp eq i32 %28, %2
+  br i1 %29, label %8, label %12
 
-31:
+30:
   ret void
 
-32:
-  %33 = phi i64 [ 0, %9 ], [ %40, %39 ]
+31:
+  %32 = phi i32 [ 0, %8 ], [ %40, %39 ]
+  %33 = zext i32 %32 to i64
   %34 = getelementptr inbounds nuw i32, ptr %0, i64 %33
   %35 = load i32, ptr %34, align 4
   %36 = icmp eq i32 %35, %3
   br i1 %36, label %37, label %39
 
 37:
-  %38 = getelementptr inbounds nuw i32, ptr %12, i64 %33
-  store i32 %11, ptr %38, align 4
+  %38 = getelementptr inbounds nuw i32, ptr %11, i64 %33
+  store i32 %10, ptr %38, align 4
   br label %39
 
 39:
-  %40 = add nuw nsw i64 %33, 1
-  %41 = icmp eq i64 %40, %13
-  br i1 %41, label %31, label %32
+  %40 = add nuw i32 %32, 1
+  %41 = icmp eq i32 %40, %2
+  br i1 %41, label %30, label %31
 }
 
 %struct.instruction = type { i64, i64, i64, i64, i64, i64 }
@@ -2212,28 +2107,25 @@ define internal void @wl.gather_f32_from_f32(ptr writeonly captures(none) %0, pt
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %22, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load float, ptr %19, align 4
-  %21 = getelementptr inbounds nuw float, ptr %0, i64 %14
-  store float %20, ptr %21, align 4
-  %22 = add nuw nsw i64 %14, 1
-  %23 = icmp eq i64 %22, %11
-  br i1 %23, label %12, label %13
+11:
+  %12 = phi i32 [ %21, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load float, ptr %18, align 4
+  %20 = getelementptr inbounds nuw float, ptr %0, i64 %13
+  store float %19, ptr %20, align 4
+  %21 = add nuw nsw i32 %12, 1
+  %22 = icmp eq i32 %21, %4
+  br i1 %22, label %10, label %11
 }
 
 define internal void @wl.gather_f32_from_tf32(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2241,29 +2133,26 @@ define internal void @wl.gather_f32_from_tf32(ptr writeonly captures(none) %0, p
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %23, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i32, ptr %19, align 4
-  %21 = and i32 %20, -8192
-  %22 = getelementptr inbounds nuw float, ptr %0, i64 %14
-  store i32 %21, ptr %22, align 4
-  %23 = add nuw nsw i64 %14, 1
-  %24 = icmp eq i64 %23, %11
-  br i1 %24, label %12, label %13
+11:
+  %12 = phi i32 [ %22, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i32, ptr %18, align 4
+  %20 = and i32 %19, -8192
+  %21 = getelementptr inbounds nuw float, ptr %0, i64 %13
+  store i32 %20, ptr %21, align 4
+  %22 = add nuw nsw i32 %12, 1
+  %23 = icmp eq i32 %22, %4
+  br i1 %23, label %10, label %11
 }
 
 define internal void @wl.gather_f32_from_bf16(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2271,30 +2160,27 @@ define internal void @wl.gather_f32_from_bf16(ptr writeonly captures(none) %0, p
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %24, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i16, ptr %19, align 2
-  %21 = zext i16 %20 to i32
-  %22 = shl nuw i32 %21, 16
-  %23 = getelementptr inbounds nuw float, ptr %0, i64 %14
-  store i32 %22, ptr %23, align 4
-  %24 = add nuw nsw i64 %14, 1
-  %25 = icmp eq i64 %24, %11
-  br i1 %25, label %12, label %13
+11:
+  %12 = phi i32 [ %23, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i16, ptr %18, align 2
+  %20 = zext i16 %19 to i32
+  %21 = shl nuw i32 %20, 16
+  %22 = getelementptr inbounds nuw float, ptr %0, i64 %13
+  store i32 %21, ptr %22, align 4
+  %23 = add nuw nsw i32 %12, 1
+  %24 = icmp eq i32 %23, %4
+  br i1 %24, label %10, label %11
 }
 
 define internal void @wl.gather_f32_from_f16(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2302,29 +2188,26 @@ define internal void @wl.gather_f32_from_f16(ptr writeonly captures(none) %0, pt
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %23, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load half, ptr %19, align 2
-  %21 = fpext half %20 to float
-  %22 = getelementptr inbounds nuw float, ptr %0, i64 %14
-  store float %21, ptr %22, align 4
-  %23 = add nuw nsw i64 %14, 1
-  %24 = icmp eq i64 %23, %11
-  br i1 %24, label %12, label %13
+11:
+  %12 = phi i32 [ %22, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load half, ptr %18, align 2
+  %20 = fpext half %19 to float
+  %21 = getelementptr inbounds nuw float, ptr %0, i64 %13
+  store float %20, ptr %21, align 4
+  %22 = add nuw nsw i32 %12, 1
+  %23 = icmp eq i32 %22, %4
+  br i1 %23, label %10, label %11
 }
 
 define internal void @wl.gather_f32_from_e5m2(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2332,32 +2215,29 @@ define internal void @wl.gather_f32_from_e5m2(ptr writeonly captures(none) %0, p
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %26, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = zext i8 %20 to i16
-  %22 = shl nuw i16 %21, 8
-  %23 = bitcast i16 %22 to half
-  %24 = fpext half %23 to float
-  %25 = getelementptr inbounds nuw float, ptr %0, i64 %14
-  store float %24, ptr %25, align 4
-  %26 = add nuw nsw i64 %14, 1
-  %27 = icmp eq i64 %26, %11
-  br i1 %27, label %12, label %13
+11:
+  %12 = phi i32 [ %25, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = zext i8 %19 to i16
+  %21 = shl nuw i16 %20, 8
+  %22 = bitcast i16 %21 to half
+  %23 = fpext half %22 to float
+  %24 = getelementptr inbounds nuw float, ptr %0, i64 %13
+  store float %23, ptr %24, align 4
+  %25 = add nuw nsw i32 %12, 1
+  %26 = icmp eq i32 %25, %4
+  br i1 %26, label %10, label %11
 }
 
 define internal void @wl.gather_f32_from_e4m3(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2365,39 +2245,36 @@ define internal void @wl.gather_f32_from_e4m3(ptr writeonly captures(none) %0, p
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %33, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = sext i8 %20 to i16
-  %22 = and i16 %21, -32768
-  %23 = and i8 %20, 127
-  %24 = zext nneg i8 %23 to i16
-  %25 = shl nuw nsw i16 %24, 7
-  %26 = or disjoint i16 %25, %22
-  %27 = bitcast i16 %26 to half
-  %28 = fpext half %27 to float
-  %29 = icmp eq i8 %23, 127
-  %30 = fmul float %28, 2.560000e+02
-  %31 = select i1 %29, float 0x7FF8000000000000, float %30
-  %32 = getelementptr inbounds nuw float, ptr %0, i64 %14
-  store float %31, ptr %32, align 4
-  %33 = add nuw nsw i64 %14, 1
-  %34 = icmp eq i64 %33, %11
-  br i1 %34, label %12, label %13
+11:
+  %12 = phi i32 [ %32, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = sext i8 %19 to i16
+  %21 = and i16 %20, -32768
+  %22 = and i8 %19, 127
+  %23 = zext nneg i8 %22 to i16
+  %24 = shl nuw nsw i16 %23, 7
+  %25 = or disjoint i16 %24, %21
+  %26 = bitcast i16 %25 to half
+  %27 = fpext half %26 to float
+  %28 = icmp eq i8 %22, 127
+  %29 = fmul float %27, 2.560000e+02
+  %30 = select i1 %28, float 0x7FF8000000000000, float %29
+  %31 = getelementptr inbounds nuw float, ptr %0, i64 %13
+  store float %30, ptr %31, align 4
+  %32 = add nuw nsw i32 %12, 1
+  %33 = icmp eq i32 %32, %4
+  br i1 %33, label %10, label %11
 }
 
 define internal void @wl.gather_f64_from_f64(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2405,34 +2282,31 @@ define internal void @wl.gather_f64_from_f64(ptr writeonly captures(none) %0, pt
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %28, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = getelementptr inbounds nuw i8, ptr %19, i64 4096
-  %21 = load i32, ptr %20, align 4
-  %22 = zext i32 %21 to i64
-  %23 = shl nuw i64 %22, 32
-  %24 = load i32, ptr %19, align 4
-  %25 = zext i32 %24 to i64
-  %26 = or disjoint i64 %23, %25
-  %27 = getelementptr inbounds nuw double, ptr %0, i64 %14
-  store i64 %26, ptr %27, align 8
-  %28 = add nuw nsw i64 %14, 1
-  %29 = icmp eq i64 %28, %11
-  br i1 %29, label %12, label %13
+11:
+  %12 = phi i32 [ %27, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = getelementptr inbounds nuw i8, ptr %18, i64 4096
+  %20 = load i32, ptr %19, align 4
+  %21 = zext i32 %20 to i64
+  %22 = shl nuw i64 %21, 32
+  %23 = load i32, ptr %18, align 4
+  %24 = zext i32 %23 to i64
+  %25 = or disjoint i64 %22, %24
+  %26 = getelementptr inbounds nuw double, ptr %0, i64 %13
+  store i64 %25, ptr %26, align 8
+  %27 = add nuw nsw i32 %12, 1
+  %28 = icmp eq i32 %27, %4
+  br i1 %28, label %10, label %11
 }
 
 define internal void @wl.gather_i32_from_s32(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2440,28 +2314,25 @@ define internal void @wl.gather_i32_from_s32(ptr writeonly captures(none) %0, pt
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %22, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i32, ptr %19, align 4
-  %21 = getelementptr inbounds nuw i32, ptr %0, i64 %14
-  store i32 %20, ptr %21, align 4
-  %22 = add nuw nsw i64 %14, 1
-  %23 = icmp eq i64 %22, %11
-  br i1 %23, label %12, label %13
+11:
+  %12 = phi i32 [ %21, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i32, ptr %18, align 4
+  %20 = getelementptr inbounds nuw i32, ptr %0, i64 %13
+  store i32 %19, ptr %20, align 4
+  %21 = add nuw nsw i32 %12, 1
+  %22 = icmp eq i32 %21, %4
+  br i1 %22, label %10, label %11
 }
 
 define internal void @wl.gather_i32_from_s8(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2469,29 +2340,26 @@ define internal void @wl.gather_i32_from_s8(ptr writeonly captures(none) %0, ptr
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %23, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = sext i8 %20 to i32
-  %22 = getelementptr inbounds nuw i32, ptr %0, i64 %14
-  store i32 %21, ptr %22, align 4
-  %23 = add nuw nsw i64 %14, 1
-  %24 = icmp eq i64 %23, %11
-  br i1 %24, label %12, label %13
+11:
+  %12 = phi i32 [ %22, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = sext i8 %19 to i32
+  %21 = getelementptr inbounds nuw i32, ptr %0, i64 %13
+  store i32 %20, ptr %21, align 4
+  %22 = add nuw nsw i32 %12, 1
+  %23 = icmp eq i32 %22, %4
+  br i1 %23, label %10, label %11
 }
 
 define internal void @wl.gather_i32_from_u8(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2499,29 +2367,26 @@ define internal void @wl.gather_i32_from_u8(ptr writeonly captures(none) %0, ptr
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %23, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = zext i8 %20 to i32
-  %22 = getelementptr inbounds nuw i32, ptr %0, i64 %14
-  store i32 %21, ptr %22, align 4
-  %23 = add nuw nsw i64 %14, 1
-  %24 = icmp eq i64 %23, %11
-  br i1 %24, label %12, label %13
+11:
+  %12 = phi i32 [ %22, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = zext i8 %19 to i32
+  %21 = getelementptr inbounds nuw i32, ptr %0, i64 %13
+  store i32 %20, ptr %21, align 4
+  %22 = add nuw nsw i32 %12, 1
+  %23 = icmp eq i32 %22, %4
+  br i1 %23, label %10, label %11
 }
 
 define internal void @wl.gather_i32_from_s4(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2529,34 +2394,31 @@ define internal void @wl.gather_i32_from_s4(ptr writeonly captures(none) %0, ptr
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %28, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = zext i8 %20 to i32
-  %22 = shl i32 %16, 2
-  %23 = and i32 %22, 4
-  %24 = lshr i32 %21, %23
-  %25 = shl i32 %24, 28
-  %26 = ashr exact i32 %25, 28
-  %27 = getelementptr inbounds nuw i32, ptr %0, i64 %14
-  store i32 %26, ptr %27, align 4
-  %28 = add nuw nsw i64 %14, 1
-  %29 = icmp eq i64 %28, %11
-  br i1 %29, label %12, label %13
+11:
+  %12 = phi i32 [ %27, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = zext i8 %19 to i32
+  %21 = shl i32 %15, 2
+  %22 = and i32 %21, 4
+  %23 = lshr i32 %20, %22
+  %24 = shl i32 %23, 28
+  %25 = ashr exact i32 %24, 28
+  %26 = getelementptr inbounds nuw i32, ptr %0, i64 %13
+  store i32 %25, ptr %26, align 4
+  %27 = add nuw nsw i32 %12, 1
+  %28 = icmp eq i32 %27, %4
+  br i1 %28, label %10, label %11
 }
 
 define internal void @wl.gather_i32_from_u4(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2564,33 +2426,30 @@ define internal void @wl.gather_i32_from_u4(ptr writeonly captures(none) %0, ptr
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %27, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = zext i8 %20 to i32
-  %22 = shl i32 %16, 2
-  %23 = and i32 %22, 4
-  %24 = lshr i32 %21, %23
-  %25 = and i32 %24, 15
-  %26 = getelementptr inbounds nuw i32, ptr %0, i64 %14
-  store i32 %25, ptr %26, align 4
-  %27 = add nuw nsw i64 %14, 1
-  %28 = icmp eq i64 %27, %11
-  br i1 %28, label %12, label %13
+11:
+  %12 = phi i32 [ %26, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = zext i8 %19 to i32
+  %21 = shl i32 %15, 2
+  %22 = and i32 %21, 4
+  %23 = lshr i32 %20, %22
+  %24 = and i32 %23, 15
+  %25 = getelementptr inbounds nuw i32, ptr %0, i64 %13
+  store i32 %24, ptr %25, align 4
+  %26 = add nuw nsw i32 %12, 1
+  %27 = icmp eq i32 %26, %4
+  br i1 %27, label %10, label %11
 }
 
 define internal void @wl.gather_i64_from_s32(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2598,29 +2457,26 @@ define internal void @wl.gather_i64_from_s32(ptr writeonly captures(none) %0, pt
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %23, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i32, ptr %19, align 4
-  %21 = sext i32 %20 to i64
-  %22 = getelementptr inbounds nuw i64, ptr %0, i64 %14
-  store i64 %21, ptr %22, align 8
-  %23 = add nuw nsw i64 %14, 1
-  %24 = icmp eq i64 %23, %11
-  br i1 %24, label %12, label %13
+11:
+  %12 = phi i32 [ %22, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i32, ptr %18, align 4
+  %20 = sext i32 %19 to i64
+  %21 = getelementptr inbounds nuw i64, ptr %0, i64 %13
+  store i64 %20, ptr %21, align 8
+  %22 = add nuw nsw i32 %12, 1
+  %23 = icmp eq i32 %22, %4
+  br i1 %23, label %10, label %11
 }
 
 define internal void @wl.gather_i64_from_s8(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2628,29 +2484,26 @@ define internal void @wl.gather_i64_from_s8(ptr writeonly captures(none) %0, ptr
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %23, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = sext i8 %20 to i64
-  %22 = getelementptr inbounds nuw i64, ptr %0, i64 %14
-  store i64 %21, ptr %22, align 8
-  %23 = add nuw nsw i64 %14, 1
-  %24 = icmp eq i64 %23, %11
-  br i1 %24, label %12, label %13
+11:
+  %12 = phi i32 [ %22, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = sext i8 %19 to i64
+  %21 = getelementptr inbounds nuw i64, ptr %0, i64 %13
+  store i64 %20, ptr %21, align 8
+  %22 = add nuw nsw i32 %12, 1
+  %23 = icmp eq i32 %22, %4
+  br i1 %23, label %10, label %11
 }
 
 define internal void @wl.gather_i64_from_u8(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2658,29 +2511,26 @@ define internal void @wl.gather_i64_from_u8(ptr writeonly captures(none) %0, ptr
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %23, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = zext i8 %20 to i64
-  %22 = getelementptr inbounds nuw i64, ptr %0, i64 %14
-  store i64 %21, ptr %22, align 8
-  %23 = add nuw nsw i64 %14, 1
-  %24 = icmp eq i64 %23, %11
-  br i1 %24, label %12, label %13
+11:
+  %12 = phi i32 [ %22, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = zext i8 %19 to i64
+  %21 = getelementptr inbounds nuw i64, ptr %0, i64 %13
+  store i64 %20, ptr %21, align 8
+  %22 = add nuw nsw i32 %12, 1
+  %23 = icmp eq i32 %22, %4
+  br i1 %23, label %10, label %11
 }
 
 define internal void @wl.gather_i64_from_s4(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2688,35 +2538,32 @@ define internal void @wl.gather_i64_from_s4(ptr writeonly captures(none) %0, ptr
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %29, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = zext i8 %20 to i32
-  %22 = shl i32 %16, 2
-  %23 = and i32 %22, 4
-  %24 = lshr i32 %21, %23
-  %25 = shl i32 %24, 28
-  %26 = ashr exact i32 %25, 28
-  %27 = sext i32 %26 to i64
-  %28 = getelementptr inbounds nuw i64, ptr %0, i64 %14
-  store i64 %27, ptr %28, align 8
-  %29 = add nuw nsw i64 %14, 1
-  %30 = icmp eq i64 %29, %11
-  br i1 %30, label %12, label %13
+11:
+  %12 = phi i32 [ %28, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = zext i8 %19 to i32
+  %21 = shl i32 %15, 2
+  %22 = and i32 %21, 4
+  %23 = lshr i32 %20, %22
+  %24 = shl i32 %23, 28
+  %25 = ashr exact i32 %24, 28
+  %26 = sext i32 %25 to i64
+  %27 = getelementptr inbounds nuw i64, ptr %0, i64 %13
+  store i64 %26, ptr %27, align 8
+  %28 = add nuw nsw i32 %12, 1
+  %29 = icmp eq i32 %28, %4
+  br i1 %29, label %10, label %11
 }
 
 define internal void @wl.gather_i64_from_u4(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2724,34 +2571,31 @@ define internal void @wl.gather_i64_from_u4(ptr writeonly captures(none) %0, ptr
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %28, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i8, ptr %19, align 1
-  %21 = zext i8 %20 to i32
-  %22 = shl i32 %16, 2
-  %23 = and i32 %22, 4
-  %24 = lshr i32 %21, %23
-  %25 = and i32 %24, 15
-  %26 = zext nneg i32 %25 to i64
-  %27 = getelementptr inbounds nuw i64, ptr %0, i64 %14
-  store i64 %26, ptr %27, align 8
-  %28 = add nuw nsw i64 %14, 1
-  %29 = icmp eq i64 %28, %11
-  br i1 %29, label %12, label %13
+11:
+  %12 = phi i32 [ %27, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i8, ptr %18, align 1
+  %20 = zext i8 %19 to i32
+  %21 = shl i32 %15, 2
+  %22 = and i32 %21, 4
+  %23 = lshr i32 %20, %22
+  %24 = and i32 %23, 15
+  %25 = zext nneg i32 %24 to i64
+  %26 = getelementptr inbounds nuw i64, ptr %0, i64 %13
+  store i64 %25, ptr %26, align 8
+  %27 = add nuw nsw i32 %12, 1
+  %28 = icmp eq i32 %27, %4
+  br i1 %28, label %10, label %11
 }
 
 define internal void @wl.gather_i32_from_b1(ptr writeonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -2759,848 +2603,842 @@ define internal void @wl.gather_i32_from_b1(ptr writeonly captures(none) %0, ptr
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %22, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = lshr i32 %16, 1
-  %18 = zext nneg i32 %17 to i64
-  %19 = getelementptr inbounds nuw i8, ptr %8, i64 %18
-  %20 = load i32, ptr %19, align 4
-  %21 = getelementptr inbounds nuw i32, ptr %0, i64 %14
-  store i32 %20, ptr %21, align 4
-  %22 = add nuw nsw i64 %14, 1
-  %23 = icmp eq i64 %22, %11
-  br i1 %23, label %12, label %13
+11:
+  %12 = phi i32 [ %21, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = lshr i32 %15, 1
+  %17 = zext nneg i32 %16 to i64
+  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
+  %19 = load i32, ptr %18, align 4
+  %20 = getelementptr inbounds nuw i32, ptr %0, i64 %13
+  store i32 %19, ptr %20, align 4
+  %21 = add nuw nsw i32 %12, 1
+  %22 = icmp eq i32 %21, %4
+  br i1 %22, label %10, label %11
 }
 
 define internal void @wl.product_f32_8(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 3
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds float, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds float, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 5
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <8 x float>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds float, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds float, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 3
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw float, ptr %0, i64 %22
+  %24 = load <8 x float>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <8 x float> [ %26, %15 ], [ %42, %31 ]
-  store <8 x float> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <8 x float> [ %24, %12 ], [ %42, %29 ]
+  store <8 x float> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %43, %31 ], [ 0, %15 ]
-  %33 = phi <8 x float> [ %42, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw float, ptr %18, i64 %32
-  %35 = load float, ptr %34, align 4
-  %36 = insertelement <8 x float> poison, float %35, i64 0
-  %37 = shufflevector <8 x float> %36, <8 x float> poison, <8 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 5
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %43, %29 ], [ 0, %12 ]
+  %31 = phi <8 x float> [ %42, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw float, ptr %16, i64 %32
+  %34 = load float, ptr %33, align 4
+  %35 = insertelement <8 x float> poison, float %34, i64 0
+  %36 = shufflevector <8 x float> %35, <8 x float> poison, <8 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 3
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw float, ptr %20, i64 %38
   %40 = load <8 x float>, ptr %39, align 4
-  %41 = fmul <8 x float> %40, %37
-  %42 = fadd <8 x float> %33, %41
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %27, label %31
+  %41 = fmul <8 x float> %40, %36
+  %42 = fadd <8 x float> %31, %41
+  %43 = add nuw nsw i32 %30, 1
+  %44 = icmp eq i32 %43, %4
+  br i1 %44, label %25, label %29
 }
 
 define internal void @wl.product_f32_16(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 4
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds float, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds float, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 6
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <16 x float>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds float, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds float, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 4
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw float, ptr %0, i64 %22
+  %24 = load <16 x float>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <16 x float> [ %26, %15 ], [ %42, %31 ]
-  store <16 x float> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <16 x float> [ %24, %12 ], [ %42, %29 ]
+  store <16 x float> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %43, %31 ], [ 0, %15 ]
-  %33 = phi <16 x float> [ %42, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw float, ptr %18, i64 %32
-  %35 = load float, ptr %34, align 4
-  %36 = insertelement <16 x float> poison, float %35, i64 0
-  %37 = shufflevector <16 x float> %36, <16 x float> poison, <16 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 6
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %43, %29 ], [ 0, %12 ]
+  %31 = phi <16 x float> [ %42, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw float, ptr %16, i64 %32
+  %34 = load float, ptr %33, align 4
+  %35 = insertelement <16 x float> poison, float %34, i64 0
+  %36 = shufflevector <16 x float> %35, <16 x float> poison, <16 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 4
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw float, ptr %20, i64 %38
   %40 = load <16 x float>, ptr %39, align 4
-  %41 = fmul <16 x float> %40, %37
-  %42 = fadd <16 x float> %33, %41
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %27, label %31
+  %41 = fmul <16 x float> %40, %36
+  %42 = fadd <16 x float> %31, %41
+  %43 = add nuw nsw i32 %30, 1
+  %44 = icmp eq i32 %43, %4
+  br i1 %44, label %25, label %29
 }
 
 define internal void @wl.product_f32_32(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 5
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds float, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds float, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 7
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <32 x float>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds float, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds float, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 5
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw float, ptr %0, i64 %22
+  %24 = load <32 x float>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <32 x float> [ %26, %15 ], [ %42, %31 ]
-  store <32 x float> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <32 x float> [ %24, %12 ], [ %42, %29 ]
+  store <32 x float> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %43, %31 ], [ 0, %15 ]
-  %33 = phi <32 x float> [ %42, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw float, ptr %18, i64 %32
-  %35 = load float, ptr %34, align 4
-  %36 = insertelement <32 x float> poison, float %35, i64 0
-  %37 = shufflevector <32 x float> %36, <32 x float> poison, <32 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 7
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %43, %29 ], [ 0, %12 ]
+  %31 = phi <32 x float> [ %42, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw float, ptr %16, i64 %32
+  %34 = load float, ptr %33, align 4
+  %35 = insertelement <32 x float> poison, float %34, i64 0
+  %36 = shufflevector <32 x float> %35, <32 x float> poison, <32 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 5
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw float, ptr %20, i64 %38
   %40 = load <32 x float>, ptr %39, align 4
-  %41 = fmul <32 x float> %40, %37
-  %42 = fadd <32 x float> %33, %41
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %27, label %31
+  %41 = fmul <32 x float> %40, %36
+  %42 = fadd <32 x float> %31, %41
+  %43 = add nuw nsw i32 %30, 1
+  %44 = icmp eq i32 %43, %4
+  br i1 %44, label %25, label %29
 }
 
 define internal void @wl.product_i32_8(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 3
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds i32, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds i32, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 5
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <8 x i32>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds i32, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds i32, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 3
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw i32, ptr %0, i64 %22
+  %24 = load <8 x i32>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <8 x i32> [ %26, %15 ], [ %42, %31 ]
-  store <8 x i32> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <8 x i32> [ %24, %12 ], [ %42, %29 ]
+  store <8 x i32> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %43, %31 ], [ 0, %15 ]
-  %33 = phi <8 x i32> [ %42, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw i32, ptr %18, i64 %32
-  %35 = load i32, ptr %34, align 4
-  %36 = insertelement <8 x i32> poison, i32 %35, i64 0
-  %37 = shufflevector <8 x i32> %36, <8 x i32> poison, <8 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 5
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %43, %29 ], [ 0, %12 ]
+  %31 = phi <8 x i32> [ %42, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw i32, ptr %16, i64 %32
+  %34 = load i32, ptr %33, align 4
+  %35 = insertelement <8 x i32> poison, i32 %34, i64 0
+  %36 = shufflevector <8 x i32> %35, <8 x i32> poison, <8 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 3
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw i32, ptr %20, i64 %38
   %40 = load <8 x i32>, ptr %39, align 4
-  %41 = mul <8 x i32> %37, %40
-  %42 = add <8 x i32> %41, %33
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %27, label %31
+  %41 = mul <8 x i32> %36, %40
+  %42 = add <8 x i32> %41, %31
+  %43 = add nuw nsw i32 %30, 1
+  %44 = icmp eq i32 %43, %4
+  br i1 %44, label %25, label %29
 }
 
 define internal void @wl.product_i32_16(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 4
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds i32, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds i32, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 6
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <16 x i32>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds i32, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds i32, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 4
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw i32, ptr %0, i64 %22
+  %24 = load <16 x i32>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <16 x i32> [ %26, %15 ], [ %42, %31 ]
-  store <16 x i32> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <16 x i32> [ %24, %12 ], [ %42, %29 ]
+  store <16 x i32> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %43, %31 ], [ 0, %15 ]
-  %33 = phi <16 x i32> [ %42, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw i32, ptr %18, i64 %32
-  %35 = load i32, ptr %34, align 4
-  %36 = insertelement <16 x i32> poison, i32 %35, i64 0
-  %37 = shufflevector <16 x i32> %36, <16 x i32> poison, <16 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 6
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %43, %29 ], [ 0, %12 ]
+  %31 = phi <16 x i32> [ %42, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw i32, ptr %16, i64 %32
+  %34 = load i32, ptr %33, align 4
+  %35 = insertelement <16 x i32> poison, i32 %34, i64 0
+  %36 = shufflevector <16 x i32> %35, <16 x i32> poison, <16 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 4
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw i32, ptr %20, i64 %38
   %40 = load <16 x i32>, ptr %39, align 4
-  %41 = mul <16 x i32> %37, %40
-  %42 = add <16 x i32> %41, %33
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %27, label %31
+  %41 = mul <16 x i32> %36, %40
+  %42 = add <16 x i32> %41, %31
+  %43 = add nuw nsw i32 %30, 1
+  %44 = icmp eq i32 %43, %4
+  br i1 %44, label %25, label %29
 }
 
 define internal void @wl.product_i32_32(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 5
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds i32, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds i32, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 7
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <32 x i32>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds i32, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds i32, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 5
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw i32, ptr %0, i64 %22
+  %24 = load <32 x i32>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <32 x i32> [ %26, %15 ], [ %42, %31 ]
-  store <32 x i32> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <32 x i32> [ %24, %12 ], [ %42, %29 ]
+  store <32 x i32> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %43, %31 ], [ 0, %15 ]
-  %33 = phi <32 x i32> [ %42, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw i32, ptr %18, i64 %32
-  %35 = load i32, ptr %34, align 4
-  %36 = insertelement <32 x i32> poison, i32 %35, i64 0
-  %37 = shufflevector <32 x i32> %36, <32 x i32> poison, <32 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 7
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %43, %29 ], [ 0, %12 ]
+  %31 = phi <32 x i32> [ %42, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw i32, ptr %16, i64 %32
+  %34 = load i32, ptr %33, align 4
+  %35 = insertelement <32 x i32> poison, i32 %34, i64 0
+  %36 = shufflevector <32 x i32> %35, <32 x i32> poison, <32 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 5
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw i32, ptr %20, i64 %38
   %40 = load <32 x i32>, ptr %39, align 4
-  %41 = mul <32 x i32> %37, %40
-  %42 = add <32 x i32> %41, %33
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %27, label %31
+  %41 = mul <32 x i32> %36, %40
+  %42 = add <32 x i32> %41, %31
+  %43 = add nuw nsw i32 %30, 1
+  %44 = icmp eq i32 %43, %4
+  br i1 %44, label %25, label %29
 }
 
 define internal void @wl.product_i64_8(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 3
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds i64, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds i64, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 6
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <8 x i64>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds i64, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds i64, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 3
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw i64, ptr %0, i64 %22
+  %24 = load <8 x i64>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <8 x i64> [ %26, %15 ], [ %42, %31 ]
-  store <8 x i64> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <8 x i64> [ %24, %12 ], [ %42, %29 ]
+  store <8 x i64> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %43, %31 ], [ 0, %15 ]
-  %33 = phi <8 x i64> [ %42, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw i64, ptr %18, i64 %32
-  %35 = load i64, ptr %34, align 8
-  %36 = insertelement <8 x i64> poison, i64 %35, i64 0
-  %37 = shufflevector <8 x i64> %36, <8 x i64> poison, <8 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 6
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %43, %29 ], [ 0, %12 ]
+  %31 = phi <8 x i64> [ %42, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw i64, ptr %16, i64 %32
+  %34 = load i64, ptr %33, align 8
+  %35 = insertelement <8 x i64> poison, i64 %34, i64 0
+  %36 = shufflevector <8 x i64> %35, <8 x i64> poison, <8 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 3
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw i64, ptr %20, i64 %38
   %40 = load <8 x i64>, ptr %39, align 4
-  %41 = mul <8 x i64> %37, %40
-  %42 = add <8 x i64> %41, %33
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %27, label %31
+  %41 = mul <8 x i64> %36, %40
+  %42 = add <8 x i64> %41, %31
+  %43 = add nuw nsw i32 %30, 1
+  %44 = icmp eq i32 %43, %4
+  br i1 %44, label %25, label %29
 }
 
 define internal void @wl.product_i64_16(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 4
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds i64, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds i64, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 7
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <16 x i64>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds i64, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds i64, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 4
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw i64, ptr %0, i64 %22
+  %24 = load <16 x i64>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <16 x i64> [ %26, %15 ], [ %42, %31 ]
-  store <16 x i64> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <16 x i64> [ %24, %12 ], [ %42, %29 ]
+  store <16 x i64> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %43, %31 ], [ 0, %15 ]
-  %33 = phi <16 x i64> [ %42, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw i64, ptr %18, i64 %32
-  %35 = load i64, ptr %34, align 8
-  %36 = insertelement <16 x i64> poison, i64 %35, i64 0
-  %37 = shufflevector <16 x i64> %36, <16 x i64> poison, <16 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 7
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %43, %29 ], [ 0, %12 ]
+  %31 = phi <16 x i64> [ %42, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw i64, ptr %16, i64 %32
+  %34 = load i64, ptr %33, align 8
+  %35 = insertelement <16 x i64> poison, i64 %34, i64 0
+  %36 = shufflevector <16 x i64> %35, <16 x i64> poison, <16 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 4
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw i64, ptr %20, i64 %38
   %40 = load <16 x i64>, ptr %39, align 4
-  %41 = mul <16 x i64> %37, %40
-  %42 = add <16 x i64> %41, %33
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %27, label %31
+  %41 = mul <16 x i64> %36, %40
+  %42 = add <16 x i64> %41, %31
+  %43 = add nuw nsw i32 %30, 1
+  %44 = icmp eq i32 %43, %4
+  br i1 %44, label %25, label %29
 }
 
 define internal void @wl.product_i64_32(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 5
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds i64, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds i64, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 8
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <32 x i64>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds i64, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds i64, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 5
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw i64, ptr %0, i64 %22
+  %24 = load <32 x i64>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <32 x i64> [ %26, %15 ], [ %42, %31 ]
-  store <32 x i64> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <32 x i64> [ %24, %12 ], [ %42, %29 ]
+  store <32 x i64> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %43, %31 ], [ 0, %15 ]
-  %33 = phi <32 x i64> [ %42, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw i64, ptr %18, i64 %32
-  %35 = load i64, ptr %34, align 8
-  %36 = insertelement <32 x i64> poison, i64 %35, i64 0
-  %37 = shufflevector <32 x i64> %36, <32 x i64> poison, <32 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 8
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %43, %29 ], [ 0, %12 ]
+  %31 = phi <32 x i64> [ %42, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw i64, ptr %16, i64 %32
+  %34 = load i64, ptr %33, align 8
+  %35 = insertelement <32 x i64> poison, i64 %34, i64 0
+  %36 = shufflevector <32 x i64> %35, <32 x i64> poison, <32 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 5
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw i64, ptr %20, i64 %38
   %40 = load <32 x i64>, ptr %39, align 4
-  %41 = mul <32 x i64> %37, %40
-  %42 = add <32 x i64> %41, %33
-  %43 = add nuw nsw i64 %32, 1
-  %44 = icmp eq i64 %43, %13
-  br i1 %44, label %27, label %31
+  %41 = mul <32 x i64> %36, %40
+  %42 = add <32 x i64> %41, %31
+  %43 = add nuw nsw i32 %30, 1
+  %44 = icmp eq i32 %43, %4
+  br i1 %44, label %25, label %29
 }
 
 define internal void @wl.product_f64_8(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 3
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds double, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds double, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 6
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <8 x double>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds double, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds double, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 3
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw double, ptr %0, i64 %22
+  %24 = load <8 x double>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <8 x double> [ %26, %15 ], [ %41, %31 ]
-  store <8 x double> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <8 x double> [ %24, %12 ], [ %41, %29 ]
+  store <8 x double> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %42, %31 ], [ 0, %15 ]
-  %33 = phi <8 x double> [ %41, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw double, ptr %18, i64 %32
-  %35 = load double, ptr %34, align 8
-  %36 = insertelement <8 x double> poison, double %35, i64 0
-  %37 = shufflevector <8 x double> %36, <8 x double> poison, <8 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 6
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %42, %29 ], [ 0, %12 ]
+  %31 = phi <8 x double> [ %41, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw double, ptr %16, i64 %32
+  %34 = load double, ptr %33, align 8
+  %35 = insertelement <8 x double> poison, double %34, i64 0
+  %36 = shufflevector <8 x double> %35, <8 x double> poison, <8 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 3
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw double, ptr %20, i64 %38
   %40 = load <8 x double>, ptr %39, align 4
-  %41 = tail call <8 x double> @llvm.fma.v8f64(<8 x double> %37, <8 x double> %40, <8 x double> %33)
-  %42 = add nuw nsw i64 %32, 1
-  %43 = icmp eq i64 %42, %13
-  br i1 %43, label %27, label %31
+  %41 = tail call <8 x double> @llvm.fma.v8f64(<8 x double> %36, <8 x double> %40, <8 x double> %31)
+  %42 = add nuw nsw i32 %30, 1
+  %43 = icmp eq i32 %42, %4
+  br i1 %43, label %25, label %29
 }
 
 define internal void @wl.product_xor_8(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 3
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds i32, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds i32, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 5
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <8 x i32>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds i32, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds i32, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 3
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw i32, ptr %0, i64 %22
+  %24 = load <8 x i32>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <8 x i32> [ %26, %15 ], [ %43, %31 ]
-  store <8 x i32> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <8 x i32> [ %24, %12 ], [ %43, %29 ]
+  store <8 x i32> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %44, %31 ], [ 0, %15 ]
-  %33 = phi <8 x i32> [ %43, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw i32, ptr %18, i64 %32
-  %35 = load i32, ptr %34, align 4
-  %36 = insertelement <8 x i32> poison, i32 %35, i64 0
-  %37 = shufflevector <8 x i32> %36, <8 x i32> poison, <8 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 5
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %44, %29 ], [ 0, %12 ]
+  %31 = phi <8 x i32> [ %43, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw i32, ptr %16, i64 %32
+  %34 = load i32, ptr %33, align 4
+  %35 = insertelement <8 x i32> poison, i32 %34, i64 0
+  %36 = shufflevector <8 x i32> %35, <8 x i32> poison, <8 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 3
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw i32, ptr %20, i64 %38
   %40 = load <8 x i32>, ptr %39, align 4
-  %41 = xor <8 x i32> %37, %40
+  %41 = xor <8 x i32> %36, %40
   %42 = tail call range(i32 0, 33) <8 x i32> @llvm.ctpop.v8i32(<8 x i32> %41)
-  %43 = add <8 x i32> %42, %33
-  %44 = add nuw nsw i64 %32, 1
-  %45 = icmp eq i64 %44, %13
-  br i1 %45, label %27, label %31
+  %43 = add <8 x i32> %42, %31
+  %44 = add nuw nsw i32 %30, 1
+  %45 = icmp eq i32 %44, %4
+  br i1 %45, label %25, label %29
 }
 
 define internal void @wl.product_and_8(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %14
+  br i1 %7, label %8, label %11
 
 8:
   %9 = shl i32 %4, 3
   %10 = icmp sgt i32 %4, 0
-  %11 = sext i32 %4 to i64
-  %12 = zext nneg i32 %3 to i64
-  %13 = zext nneg i32 %4 to i64
-  br label %15
+  br label %12
 
-14:
+11:
   ret void
 
-15:
-  %16 = phi i64 [ 0, %8 ], [ %29, %27 ]
-  %17 = mul nsw i64 %16, %11
-  %18 = getelementptr inbounds i32, ptr %1, i64 %17
-  %19 = trunc nuw nsw i64 %16 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul i32 %9, %20
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr inbounds i32, ptr %2, i64 %22
-  %24 = shl nsw i64 %16, 5
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 %24
-  %26 = load <8 x i32>, ptr %25, align 4
-  br i1 %10, label %31, label %27
+12:
+  %13 = phi i32 [ 0, %8 ], [ %27, %25 ]
+  %14 = mul nsw i32 %13, %4
+  %15 = sext i32 %14 to i64
+  %16 = getelementptr inbounds i32, ptr %1, i64 %15
+  %17 = sdiv i32 %13, %5
+  %18 = mul i32 %9, %17
+  %19 = sext i32 %18 to i64
+  %20 = getelementptr inbounds i32, ptr %2, i64 %19
+  %21 = shl nsw i32 %13, 3
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw i32, ptr %0, i64 %22
+  %24 = load <8 x i32>, ptr %23, align 4
+  br i1 %10, label %29, label %25
 
-27:
-  %28 = phi <8 x i32> [ %26, %15 ], [ %43, %31 ]
-  store <8 x i32> %28, ptr %25, align 4
-  %29 = add nuw nsw i64 %16, 1
-  %30 = icmp eq i64 %29, %12
-  br i1 %30, label %14, label %15
+25:
+  %26 = phi <8 x i32> [ %24, %12 ], [ %43, %29 ]
+  store <8 x i32> %26, ptr %23, align 4
+  %27 = add nuw nsw i32 %13, 1
+  %28 = icmp eq i32 %27, %3
+  br i1 %28, label %11, label %12
 
-31:
-  %32 = phi i64 [ %44, %31 ], [ 0, %15 ]
-  %33 = phi <8 x i32> [ %43, %31 ], [ %26, %15 ]
-  %34 = getelementptr inbounds nuw i32, ptr %18, i64 %32
-  %35 = load i32, ptr %34, align 4
-  %36 = insertelement <8 x i32> poison, i32 %35, i64 0
-  %37 = shufflevector <8 x i32> %36, <8 x i32> poison, <8 x i32> zeroinitializer
-  %38 = shl nsw i64 %32, 5
-  %39 = getelementptr inbounds nuw i8, ptr %23, i64 %38
+29:
+  %30 = phi i32 [ %44, %29 ], [ 0, %12 ]
+  %31 = phi <8 x i32> [ %43, %29 ], [ %24, %12 ]
+  %32 = zext nneg i32 %30 to i64
+  %33 = getelementptr inbounds nuw i32, ptr %16, i64 %32
+  %34 = load i32, ptr %33, align 4
+  %35 = insertelement <8 x i32> poison, i32 %34, i64 0
+  %36 = shufflevector <8 x i32> %35, <8 x i32> poison, <8 x i32> zeroinitializer
+  %37 = shl nsw i32 %30, 3
+  %38 = zext nneg i32 %37 to i64
+  %39 = getelementptr inbounds nuw i32, ptr %20, i64 %38
   %40 = load <8 x i32>, ptr %39, align 4
-  %41 = and <8 x i32> %37, %40
+  %41 = and <8 x i32> %36, %40
   %42 = tail call range(i32 0, 33) <8 x i32> @llvm.ctpop.v8i32(<8 x i32> %41)
-  %43 = add <8 x i32> %42, %33
-  %44 = add nuw nsw i64 %32, 1
-  %45 = icmp eq i64 %44, %13
-  br i1 %45, label %27, label %31
+  %43 = add <8 x i32> %42, %31
+  %44 = add nuw nsw i32 %30, 1
+  %45 = icmp eq i32 %44, %4
+  br i1 %45, label %25, label %29
 }
 
 define internal void @wl.product_f64_rz_8(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nounwind {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %24
+  br i1 %7, label %8, label %19
 
 8:
   %9 = icmp sgt i32 %4, 0
-  %10 = sext i32 %4 to i64
-  %11 = zext nneg i32 %3 to i64
-  %12 = zext nneg i32 %4 to i64
-  br label %13
+  br label %10
 
-13:
-  %14 = phi i64 [ 0, %8 ], [ %32, %31 ]
-  br i1 %9, label %15, label %31
+10:
+  %11 = phi i32 [ 0, %8 ], [ %28, %27 ]
+  br i1 %9, label %12, label %27
 
-15:
-  %16 = shl nsw i64 %14, 6
-  %17 = getelementptr inbounds nuw i8, ptr %0, i64 %16
-  %18 = mul nuw nsw i64 %14, %10
-  %19 = trunc nuw nsw i64 %14 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul nsw i32 %20, %4
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr double, ptr %1, i64 %18
-  br label %25
+12:
+  %13 = shl nsw i32 %11, 3
+  %14 = zext nneg i32 %13 to i64
+  %15 = getelementptr inbounds nuw double, ptr %0, i64 %14
+  %16 = mul nuw nsw i32 %11, %4
+  %17 = sdiv i32 %11, %5
+  %18 = mul nsw i32 %17, %4
+  br label %20
 
-24:
+19:
   ret void
 
-25:
-  %26 = phi i64 [ 0, %15 ], [ %35, %34 ]
-  %27 = getelementptr double, ptr %23, i64 %26
-  %28 = add nsw i64 %26, %22
-  %29 = shl i64 %28, 6
-  %30 = getelementptr i8, ptr %2, i64 %29
-  br label %37
+20:
+  %21 = phi i32 [ 0, %12 ], [ %31, %30 ]
+  %22 = add nuw nsw i32 %21, %16
+  %23 = zext nneg i32 %22 to i64
+  %24 = getelementptr inbounds nuw double, ptr %1, i64 %23
+  %25 = add nsw i32 %18, %21
+  %26 = shl nsw i32 %25, 3
+  br label %33
 
-31:
-  %32 = add nuw nsw i64 %14, 1
-  %33 = icmp eq i64 %32, %11
-  br i1 %33, label %24, label %13
+27:
+  %28 = add nuw nsw i32 %11, 1
+  %29 = icmp eq i32 %28, %3
+  br i1 %29, label %19, label %10
 
-34:
-  %35 = add nuw nsw i64 %26, 1
-  %36 = icmp eq i64 %35, %12
-  br i1 %36, label %31, label %25
+30:
+  %31 = add nuw nsw i32 %21, 1
+  %32 = icmp eq i32 %31, %4
+  br i1 %32, label %27, label %20
 
-37:
-  %38 = phi i64 [ 0, %25 ], [ %45, %37 ]
-  %39 = getelementptr inbounds nuw double, ptr %17, i64 %38
-  %40 = load double, ptr %27, align 8
-  %41 = getelementptr double, ptr %30, i64 %38
-  %42 = load double, ptr %41, align 8
-  %43 = load double, ptr %39, align 8
-  %44 = tail call double @wl.rounded.fma.rz(double %40, double %42, double %43) nounwind
-  store double %44, ptr %39, align 8
-  %45 = add nuw nsw i64 %38, 1
-  %46 = icmp eq i64 %45, 8
-  br i1 %46, label %34, label %37
+33:
+  %34 = phi i32 [ 0, %20 ], [ %44, %33 ]
+  %35 = zext nneg i32 %34 to i64
+  %36 = getelementptr inbounds nuw double, ptr %15, i64 %35
+  %37 = load double, ptr %24, align 8
+  %38 = add nuw nsw i32 %26, %34
+  %39 = sext i32 %38 to i64
+  %40 = getelementptr inbounds double, ptr %2, i64 %39
+  %41 = load double, ptr %40, align 8
+  %42 = load double, ptr %36, align 8
+  %43 = tail call double @wl.rounded.fma.rz(double %37, double %41, double %42) nounwind
+  store double %43, ptr %36, align 8
+  %44 = add nuw nsw i32 %34, 1
+  %45 = icmp eq i32 %44, 8
+  br i1 %45, label %30, label %33
 }
 
 define internal void @wl.product_f64_rm_8(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nounwind {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %24
+  br i1 %7, label %8, label %19
 
 8:
   %9 = icmp sgt i32 %4, 0
-  %10 = sext i32 %4 to i64
-  %11 = zext nneg i32 %3 to i64
-  %12 = zext nneg i32 %4 to i64
-  br label %13
+  br label %10
 
-13:
-  %14 = phi i64 [ 0, %8 ], [ %32, %31 ]
-  br i1 %9, label %15, label %31
+10:
+  %11 = phi i32 [ 0, %8 ], [ %28, %27 ]
+  br i1 %9, label %12, label %27
 
-15:
-  %16 = shl nsw i64 %14, 6
-  %17 = getelementptr inbounds nuw i8, ptr %0, i64 %16
-  %18 = mul nuw nsw i64 %14, %10
-  %19 = trunc nuw nsw i64 %14 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul nsw i32 %20, %4
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr double, ptr %1, i64 %18
-  br label %25
+12:
+  %13 = shl nsw i32 %11, 3
+  %14 = zext nneg i32 %13 to i64
+  %15 = getelementptr inbounds nuw double, ptr %0, i64 %14
+  %16 = mul nuw nsw i32 %11, %4
+  %17 = sdiv i32 %11, %5
+  %18 = mul nsw i32 %17, %4
+  br label %20
 
-24:
+19:
   ret void
 
-25:
-  %26 = phi i64 [ 0, %15 ], [ %35, %34 ]
-  %27 = getelementptr double, ptr %23, i64 %26
-  %28 = add nsw i64 %26, %22
-  %29 = shl i64 %28, 6
-  %30 = getelementptr i8, ptr %2, i64 %29
-  br label %37
+20:
+  %21 = phi i32 [ 0, %12 ], [ %31, %30 ]
+  %22 = add nuw nsw i32 %21, %16
+  %23 = zext nneg i32 %22 to i64
+  %24 = getelementptr inbounds nuw double, ptr %1, i64 %23
+  %25 = add nsw i32 %18, %21
+  %26 = shl nsw i32 %25, 3
+  br label %33
 
-31:
-  %32 = add nuw nsw i64 %14, 1
-  %33 = icmp eq i64 %32, %11
-  br i1 %33, label %24, label %13
+27:
+  %28 = add nuw nsw i32 %11, 1
+  %29 = icmp eq i32 %28, %3
+  br i1 %29, label %19, label %10
 
-34:
-  %35 = add nuw nsw i64 %26, 1
-  %36 = icmp eq i64 %35, %12
-  br i1 %36, label %31, label %25
+30:
+  %31 = add nuw nsw i32 %21, 1
+  %32 = icmp eq i32 %31, %4
+  br i1 %32, label %27, label %20
 
-37:
-  %38 = phi i64 [ 0, %25 ], [ %45, %37 ]
-  %39 = getelementptr inbounds nuw double, ptr %17, i64 %38
-  %40 = load double, ptr %27, align 8
-  %41 = getelementptr double, ptr %30, i64 %38
-  %42 = load double, ptr %41, align 8
-  %43 = load double, ptr %39, align 8
-  %44 = tail call double @wl.rounded.fma.rm(double %40, double %42, double %43) nounwind
-  store double %44, ptr %39, align 8
-  %45 = add nuw nsw i64 %38, 1
-  %46 = icmp eq i64 %45, 8
-  br i1 %46, label %34, label %37
+33:
+  %34 = phi i32 [ 0, %20 ], [ %44, %33 ]
+  %35 = zext nneg i32 %34 to i64
+  %36 = getelementptr inbounds nuw double, ptr %15, i64 %35
+  %37 = load double, ptr %24, align 8
+  %38 = add nuw nsw i32 %26, %34
+  %39 = sext i32 %38 to i64
+  %40 = getelementptr inbounds double, ptr %2, i64 %39
+  %41 = load double, ptr %40, align 8
+  %42 = load double, ptr %36, align 8
+  %43 = tail call double @wl.rounded.fma.rm(double %37, double %41, double %42) nounwind
+  store double %43, ptr %36, align 8
+  %44 = add nuw nsw i32 %34, 1
+  %45 = icmp eq i32 %44, 8
+  br i1 %45, label %30, label %33
 }
 
 define internal void @wl.product_f64_rp_8(ptr captures(none) %0, ptr readonly captures(none) %1, ptr readonly captures(none) %2, i32 %3, i32 %4, i32 %5) alwaysinline nounwind {
   %7 = icmp sgt i32 %3, 0
-  br i1 %7, label %8, label %24
+  br i1 %7, label %8, label %19
 
 8:
   %9 = icmp sgt i32 %4, 0
-  %10 = sext i32 %4 to i64
-  %11 = zext nneg i32 %3 to i64
-  %12 = zext nneg i32 %4 to i64
-  br label %13
+  br label %10
 
-13:
-  %14 = phi i64 [ 0, %8 ], [ %32, %31 ]
-  br i1 %9, label %15, label %31
+10:
+  %11 = phi i32 [ 0, %8 ], [ %28, %27 ]
+  br i1 %9, label %12, label %27
 
-15:
-  %16 = shl nsw i64 %14, 6
-  %17 = getelementptr inbounds nuw i8, ptr %0, i64 %16
-  %18 = mul nuw nsw i64 %14, %10
-  %19 = trunc nuw nsw i64 %14 to i32
-  %20 = sdiv i32 %19, %5
-  %21 = mul nsw i32 %20, %4
-  %22 = sext i32 %21 to i64
-  %23 = getelementptr double, ptr %1, i64 %18
-  br label %25
+12:
+  %13 = shl nsw i32 %11, 3
+  %14 = zext nneg i32 %13 to i64
+  %15 = getelementptr inbounds nuw double, ptr %0, i64 %14
+  %16 = mul nuw nsw i32 %11, %4
+  %17 = sdiv i32 %11, %5
+  %18 = mul nsw i32 %17, %4
+  br label %20
 
-24:
+19:
   ret void
 
-25:
-  %26 = phi i64 [ 0, %15 ], [ %35, %34 ]
-  %27 = getelementptr double, ptr %23, i64 %26
-  %28 = add nsw i64 %26, %22
-  %29 = shl i64 %28, 6
-  %30 = getelementptr i8, ptr %2, i64 %29
-  br label %37
+20:
+  %21 = phi i32 [ 0, %12 ], [ %31, %30 ]
+  %22 = add nuw nsw i32 %21, %16
+  %23 = zext nneg i32 %22 to i64
+  %24 = getelementptr inbounds nuw double, ptr %1, i64 %23
+  %25 = add nsw i32 %18, %21
+  %26 = shl nsw i32 %25, 3
+  br label %33
 
-31:
-  %32 = add nuw nsw i64 %14, 1
-  %33 = icmp eq i64 %32, %11
-  br i1 %33, label %24, label %13
+27:
+  %28 = add nuw nsw i32 %11, 1
+  %29 = icmp eq i32 %28, %3
+  br i1 %29, label %19, label %10
 
-34:
-  %35 = add nuw nsw i64 %26, 1
-  %36 = icmp eq i64 %35, %12
-  br i1 %36, label %31, label %25
+30:
+  %31 = add nuw nsw i32 %21, 1
+  %32 = icmp eq i32 %31, %4
+  br i1 %32, label %27, label %20
 
-37:
-  %38 = phi i64 [ 0, %25 ], [ %45, %37 ]
-  %39 = getelementptr inbounds nuw double, ptr %17, i64 %38
-  %40 = load double, ptr %27, align 8
-  %41 = getelementptr double, ptr %30, i64 %38
-  %42 = load double, ptr %41, align 8
-  %43 = load double, ptr %39, align 8
-  %44 = tail call double @wl.rounded.fma.rp(double %40, double %42, double %43) nounwind
-  store double %44, ptr %39, align 8
-  %45 = add nuw nsw i64 %38, 1
-  %46 = icmp eq i64 %45, 8
-  br i1 %46, label %34, label %37
+33:
+  %34 = phi i32 [ 0, %20 ], [ %44, %33 ]
+  %35 = zext nneg i32 %34 to i64
+  %36 = getelementptr inbounds nuw double, ptr %15, i64 %35
+  %37 = load double, ptr %24, align 8
+  %38 = add nuw nsw i32 %26, %34
+  %39 = sext i32 %38 to i64
+  %40 = getelementptr inbounds double, ptr %2, i64 %39
+  %41 = load double, ptr %40, align 8
+  %42 = load double, ptr %36, align 8
+  %43 = tail call double @wl.rounded.fma.rp(double %37, double %41, double %42) nounwind
+  store double %43, ptr %36, align 8
+  %44 = add nuw nsw i32 %34, 1
+  %45 = icmp eq i32 %44, 8
+  br i1 %45, label %30, label %33
 }
 
 define internal void @wl.scatter_f32_to_f32(ptr readonly captures(none) %0, ptr writeonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -3608,27 +3446,24 @@ define internal void @wl.scatter_f32_to_f32(ptr readonly captures(none) %0, ptr 
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %21, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = zext i32 %16 to i64
-  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
-  %19 = getelementptr inbounds nuw float, ptr %0, i64 %14
-  %20 = load float, ptr %19, align 4
-  store float %20, ptr %18, align 4
-  %21 = add nuw nsw i64 %14, 1
-  %22 = icmp eq i64 %21, %11
-  br i1 %22, label %12, label %13
+11:
+  %12 = phi i32 [ %20, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i8, ptr %8, i64 %16
+  %18 = getelementptr inbounds nuw float, ptr %0, i64 %13
+  %19 = load float, ptr %18, align 4
+  store float %19, ptr %17, align 4
+  %20 = add nuw nsw i32 %12, 1
+  %21 = icmp eq i32 %20, %4
+  br i1 %21, label %10, label %11
 }
 
 define internal void @wl.scatter_f32_to_f16(ptr readonly captures(none) %0, ptr writeonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -3636,28 +3471,25 @@ define internal void @wl.scatter_f32_to_f16(ptr readonly captures(none) %0, ptr 
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %22, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = zext i32 %16 to i64
-  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
-  %19 = getelementptr inbounds nuw float, ptr %0, i64 %14
-  %20 = load float, ptr %19, align 4
-  %21 = fptrunc float %20 to half
-  store half %21, ptr %18, align 2
-  %22 = add nuw nsw i64 %14, 1
-  %23 = icmp eq i64 %22, %11
-  br i1 %23, label %12, label %13
+11:
+  %12 = phi i32 [ %21, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i8, ptr %8, i64 %16
+  %18 = getelementptr inbounds nuw float, ptr %0, i64 %13
+  %19 = load float, ptr %18, align 4
+  %20 = fptrunc float %19 to half
+  store half %20, ptr %17, align 2
+  %21 = add nuw nsw i32 %12, 1
+  %22 = icmp eq i32 %21, %4
+  br i1 %22, label %10, label %11
 }
 
 define internal void @wl.scatter_f64_to_f64(ptr readonly captures(none) %0, ptr writeonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -3665,32 +3497,29 @@ define internal void @wl.scatter_f64_to_f64(ptr readonly captures(none) %0, ptr 
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %25, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = zext i32 %16 to i64
-  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
-  %19 = getelementptr inbounds nuw double, ptr %0, i64 %14
-  %20 = load i64, ptr %19, align 8
-  %21 = trunc i64 %20 to i32
-  store i32 %21, ptr %18, align 4
-  %22 = lshr i64 %20, 32
-  %23 = trunc nuw i64 %22 to i32
-  %24 = getelementptr inbounds nuw i8, ptr %18, i64 4096
-  store i32 %23, ptr %24, align 4
-  %25 = add nuw nsw i64 %14, 1
-  %26 = icmp eq i64 %25, %11
-  br i1 %26, label %12, label %13
+11:
+  %12 = phi i32 [ %24, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i8, ptr %8, i64 %16
+  %18 = getelementptr inbounds nuw double, ptr %0, i64 %13
+  %19 = load i64, ptr %18, align 8
+  %20 = trunc i64 %19 to i32
+  store i32 %20, ptr %17, align 4
+  %21 = lshr i64 %19, 32
+  %22 = trunc nuw i64 %21 to i32
+  %23 = getelementptr inbounds nuw i8, ptr %17, i64 4096
+  store i32 %22, ptr %23, align 4
+  %24 = add nuw nsw i32 %12, 1
+  %25 = icmp eq i32 %24, %4
+  br i1 %25, label %10, label %11
 }
 
 define internal void @wl.scatter_i32_to_s32(ptr readonly captures(none) %0, ptr writeonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -3698,27 +3527,24 @@ define internal void @wl.scatter_i32_to_s32(ptr readonly captures(none) %0, ptr 
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %21, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = zext i32 %16 to i64
-  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
-  %19 = getelementptr inbounds nuw i32, ptr %0, i64 %14
-  %20 = load i32, ptr %19, align 4
-  store i32 %20, ptr %18, align 4
-  %21 = add nuw nsw i64 %14, 1
-  %22 = icmp eq i64 %21, %11
-  br i1 %22, label %12, label %13
+11:
+  %12 = phi i32 [ %20, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i8, ptr %8, i64 %16
+  %18 = getelementptr inbounds nuw i32, ptr %0, i64 %13
+  %19 = load i32, ptr %18, align 4
+  store i32 %19, ptr %17, align 4
+  %20 = add nuw nsw i32 %12, 1
+  %21 = icmp eq i32 %20, %4
+  br i1 %21, label %10, label %11
 }
 
 define internal void @wl.scatter_i64_to_s32(ptr readonly captures(none) %0, ptr writeonly captures(none) %1, i32 %2, ptr readonly captures(none) %3, i32 %4) alwaysinline nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -3726,30 +3552,27 @@ define internal void @wl.scatter_i64_to_s32(ptr readonly captures(none) %0, ptr 
   %7 = zext i32 %2 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
   %9 = icmp sgt i32 %4, 0
-  br i1 %9, label %10, label %12
+  br i1 %9, label %11, label %10
 
 10:
-  %11 = zext nneg i32 %4 to i64
-  br label %13
-
-12:
   ret void
 
-13:
-  %14 = phi i64 [ 0, %10 ], [ %24, %13 ]
-  %15 = getelementptr inbounds nuw i32, ptr %3, i64 %14
-  %16 = load i32, ptr %15, align 4
-  %17 = zext i32 %16 to i64
-  %18 = getelementptr inbounds nuw i8, ptr %8, i64 %17
-  %19 = getelementptr inbounds nuw i64, ptr %0, i64 %14
-  %20 = load i64, ptr %19, align 8
-  %21 = tail call i64 @llvm.smax.i64(i64 %20, i64 -2147483648)
-  %22 = tail call i64 @llvm.smin.i64(i64 %21, i64 2147483647)
-  %23 = trunc nsw i64 %22 to i32
-  store i32 %23, ptr %18, align 4
-  %24 = add nuw nsw i64 %14, 1
-  %25 = icmp eq i64 %24, %11
-  br i1 %25, label %12, label %13
+11:
+  %12 = phi i32 [ %23, %11 ], [ 0, %5 ]
+  %13 = zext nneg i32 %12 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %3, i64 %13
+  %15 = load i32, ptr %14, align 4
+  %16 = zext i32 %15 to i64
+  %17 = getelementptr inbounds nuw i8, ptr %8, i64 %16
+  %18 = getelementptr inbounds nuw i64, ptr %0, i64 %13
+  %19 = load i64, ptr %18, align 8
+  %20 = tail call i64 @llvm.smax.i64(i64 %19, i64 -2147483648)
+  %21 = tail call i64 @llvm.smin.i64(i64 %20, i64 2147483647)
+  %22 = trunc nsw i64 %21 to i32
+  store i32 %22, ptr %17, align 4
+  %23 = add nuw nsw i32 %12, 1
+  %24 = icmp eq i32 %23, %4
+  br i1 %24, label %10, label %11
 }
 
 define internal void @wl.permute(ptr captures(none) %0, i32 %1, ptr readonly captures(none) %2, i32 %3) nofree norecurse nosync nounwind memory(argmem: readwrite) {
@@ -3761,11 +3584,11 @@ define internal void @wl.permute(ptr captures(none) %0, i32 %1, ptr readonly cap
 
 9:
   %10 = getelementptr inbounds nuw i8, ptr %0, i64 151552
-  %11 = zext nneg i32 %3 to i64
-  br label %12
+  br label %11
 
-12:
-  %13 = phi i64 [ 0, %9 ], [ %18, %17 ]
+11:
+  %12 = phi i32 [ 0, %9 ], [ %18, %17 ]
+  %13 = zext nneg i32 %12 to i64
   %14 = getelementptr inbounds nuw [32 x [2 x i32]], ptr %2, i64 %13
   %15 = getelementptr inbounds nuw [1024 x i32], ptr %10, i64 %13
   br label %20
@@ -3774,33 +3597,33 @@ define internal void @wl.permute(ptr captures(none) %0, i32 %1, ptr readonly cap
   ret void
 
 17:
-  %18 = add nuw nsw i64 %13, 1
-  %19 = icmp eq i64 %18, %11
-  br i1 %19, label %16, label %12
+  %18 = add nuw nsw i32 %12, 1
+  %19 = icmp eq i32 %18, %3
+  br i1 %19, label %16, label %11
 
 20:
-  %21 = phi i64 [ 0, %12 ], [ %40, %20 ]
-  %22 = getelementptr inbounds nuw [2 x i32], ptr %14, i64 %21
-  %23 = load i32, ptr %22, align 4
-  %24 = zext i32 %23 to i64
-  %25 = getelementptr inbounds nuw i8, ptr %7, i64 %24
-  %26 = load i16, ptr %25, align 2
-  %27 = zext i16 %26 to i32
-  %28 = getelementptr inbounds nuw i8, ptr %22, i64 4
-  %29 = load i32, ptr %28, align 4
-  %30 = zext i32 %29 to i64
-  %31 = getelementptr inbounds nuw i8, ptr %7, i64 %30
-  %32 = load i16, ptr %31, align 2
-  %33 = zext i16 %32 to i32
-  %34 = shl nuw i32 %33, 16
-  %35 = or disjoint i32 %34, %27
-  %36 = trunc nuw nsw i64 %21 to i32
-  %37 = add i32 %1, %36
+  %21 = phi i32 [ 0, %11 ], [ %40, %20 ]
+  %22 = zext nneg i32 %21 to i64
+  %23 = getelementptr inbounds nuw [2 x i32], ptr %14, i64 %22
+  %24 = load i32, ptr %23, align 4
+  %25 = zext i32 %24 to i64
+  %26 = getelementptr inbounds nuw i8, ptr %7, i64 %25
+  %27 = load i16, ptr %26, align 2
+  %28 = zext i16 %27 to i32
+  %29 = getelementptr inbounds nuw i8, ptr %23, i64 4
+  %30 = load i32, ptr %29, align 4
+  %31 = zext i32 %30 to i64
+  %32 = getelementptr inbounds nuw i8, ptr %7, i64 %31
+  %33 = load i16, ptr %32, align 2
+  %34 = zext i16 %33 to i32
+  %35 = shl nuw i32 %34, 16
+  %36 = or disjoint i32 %35, %28
+  %37 = add i32 %21, %1
   %38 = zext i32 %37 to i64
   %39 = getelementptr inbounds nuw i32, ptr %15, i64 %38
-  store i32 %35, ptr %39, align 4
-  %40 = add nuw nsw i64 %21, 1
-  %41 = icmp eq i64 %40, 32
+  store i32 %36, ptr %39, align 4
+  %40 = add nuw nsw i32 %21, 1
+  %41 = icmp eq i32 %40, 32
   br i1 %41, label %17, label %20
 }
 
@@ -3830,7 +3653,7 @@ define internal i64 @wl.mbarrier(i64 %0, i64 %1, i64 %2, i64 %3) mustprogress no
   ret i64 %26
 }
 
-%struct.frame = type { %struct.kernel, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, i32 }
+%struct.frame = type { ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32, i32, %struct.kernel }
 
 %struct.kernel = type { ptr, ptr, i32, i32, i32, i32 }
 
@@ -3850,140 +3673,146 @@ define internal void @wl.run_thread_block(ptr readonly captures(none) %0, ptr %1
   %18 = getelementptr inbounds nuw i8, ptr %3, i64 8
   %19 = load i64, ptr %18, align 8
   %20 = inttoptr i64 %19 to ptr
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %8, ptr noundef nonnull align 8 dereferenceable(32) %0, i64 32, i1 false)
-  %21 = getelementptr inbounds nuw i8, ptr %8, i64 32
-  store ptr %1, ptr %21, align 8
-  %22 = getelementptr inbounds nuw i8, ptr %8, i64 40
-  store ptr %2, ptr %22, align 8
-  %23 = getelementptr inbounds nuw i8, ptr %8, i64 48
-  store ptr %3, ptr %23, align 8
-  %24 = getelementptr inbounds nuw i8, ptr %8, i64 56
-  store ptr %20, ptr %24, align 8
-  %25 = getelementptr inbounds nuw i8, ptr %8, i64 64
-  store i32 %4, ptr %25, align 8
-  %26 = getelementptr inbounds nuw i8, ptr %8, i64 68
-  store i32 %5, ptr %26, align 4
-  %27 = getelementptr inbounds nuw i8, ptr %8, i64 72
-  store i32 %6, ptr %27, align 8
-  %28 = getelementptr inbounds nuw i8, ptr %8, i64 76
-  store i32 %11, ptr %28, align 4
-  %29 = getelementptr inbounds nuw i8, ptr %8, i64 80
-  store i32 %14, ptr %29, align 8
-  %30 = getelementptr inbounds nuw i8, ptr %8, i64 84
-  store i32 %17, ptr %30, align 4
-  %31 = getelementptr inbounds nuw i8, ptr %8, i64 88
-  %32 = mul i32 %14, %11
-  %33 = mul i32 %32, %17
-  store i32 %33, ptr %31, align 8
-  %34 = getelementptr inbounds nuw i8, ptr %8, i64 92
-  store i32 0, ptr %34, align 4
+  call void @llvm.lifetime.start.p0(ptr nonnull %8) nounwind
+  store ptr %1, ptr %8, align 8
+  %21 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  store ptr %2, ptr %21, align 8
+  %22 = getelementptr inbounds nuw i8, ptr %8, i64 16
+  store ptr %3, ptr %22, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %8, i64 24
+  store ptr %20, ptr %23, align 8
+  %24 = getelementptr inbounds nuw i8, ptr %8, i64 32
+  store i32 %4, ptr %24, align 8
+  %25 = getelementptr inbounds nuw i8, ptr %8, i64 36
+  store i32 %5, ptr %25, align 4
+  %26 = getelementptr inbounds nuw i8, ptr %8, i64 40
+  store i32 %6, ptr %26, align 8
+  %27 = getelementptr inbounds nuw i8, ptr %8, i64 44
+  store i32 %11, ptr %27, align 4
+  %28 = getelementptr inbounds nuw i8, ptr %8, i64 48
+  store i32 %14, ptr %28, align 8
+  %29 = getelementptr inbounds nuw i8, ptr %8, i64 52
+  store i32 %17, ptr %29, align 4
+  %30 = getelementptr inbounds nuw i8, ptr %8, i64 56
+  %31 = mul i32 %14, %11
+  %32 = mul i32 %31, %17
+  store i32 %32, ptr %30, align 8
+  %33 = getelementptr inbounds nuw i8, ptr %8, i64 60
+  store i32 0, ptr %33, align 4
+  %34 = getelementptr inbounds nuw i8, ptr %8, i64 64
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(32) %34, ptr noundef nonnull align 8 dereferenceable(32) %0, i64 32, i1 false)
   %35 = getelementptr inbounds nuw i8, ptr %20, i64 217088
   tail call void @llvm.memset.p0.i64(ptr noundef nonnull align 4 dereferenceable(68) %35, i8 0, i64 68, i1 false)
-  %36 = getelementptr inbounds nuw i8, ptr %3, i64 16
-  %37 = getelementptr inbounds nuw i8, ptr %1, i64 80
-  %38 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %39 = getelementptr inbounds nuw i8, ptr %0, i64 28
-  br label %40
+  %36 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %37 = getelementptr inbounds nuw i8, ptr %0, i64 28
+  br label %38
 
-40:
-  %41 = phi i32 [ 0, %7 ], [ %54, %75 ]
-  %42 = load ptr, ptr %0, align 8
-  %43 = tail call i32 %42(ptr nonnull %1, ptr %2, ptr nonnull %3, ptr %20, i32 %4, i32 %5, i32 %6, i32 0, i32 %11, i32 0, i32 %14, i32 0, i32 %17, i1 zeroext true, i32 %41) nounwind
-  %44 = load i64, ptr %36, align 8
-  %45 = load ptr, ptr %37, align 8
-  %46 = load volatile i64, ptr %45, align 8
-  %47 = or i64 %46, %44
-  %48 = icmp eq i64 %47, 0
-  br i1 %48, label %49, label %82
-
-49:
-  %50 = icmp eq i32 %43, 0
-  br i1 %50, label %51, label %53
+38:
+  %39 = phi i32 [ 0, %7 ], [ %57, %78 ]
+  %40 = load ptr, ptr %0, align 8
+  %41 = call i32 %40(ptr nonnull %8, i32 0, i32 %11, i32 0, i32 %14, i32 0, i32 %17, i1 zeroext true, i32 %39) nounwind
+  %42 = load ptr, ptr %22, align 8
+  %43 = getelementptr inbounds nuw i8, ptr %42, i64 16
+  %44 = load i64, ptr %43, align 8
+  %45 = load ptr, ptr %8, align 8
+  %46 = getelementptr inbounds nuw i8, ptr %45, i64 80
+  %47 = load ptr, ptr %46, align 8
+  %48 = load volatile i64, ptr %47, align 8
+  %49 = or i64 %48, %44
+  %50 = icmp eq i64 %49, 0
+  br i1 %50, label %51, label %86
 
 51:
-  %52 = tail call fastcc i32 @wl.common_state(ptr %20, i32 %33)
-  br label %53
+  %52 = icmp eq i32 %41, 0
+  br i1 %52, label %53, label %56
 
 53:
-  %54 = phi i32 [ %52, %51 ], [ %43, %49 ]
-  %55 = icmp eq i32 %54, -1
-  br i1 %55, label %82, label %56
+  %54 = load i32, ptr %30, align 8
+  %55 = call fastcc i32 @wl.common_state(ptr %20, i32 %54)
+  br label %56
 
 56:
-  %57 = load ptr, ptr %38, align 8
-  %58 = sext i32 %54 to i64
-  %59 = getelementptr inbounds %struct.phase, ptr %57, i64 %58
-  %60 = icmp eq i32 %54, 0
-  br i1 %60, label %77, label %61
+  %57 = phi i32 [ %55, %53 ], [ %41, %51 ]
+  %58 = icmp eq i32 %57, -1
+  br i1 %58, label %86, label %59
 
-61:
-  %62 = load i32, ptr %39, align 4
-  %63 = icmp eq i32 %62, 0
-  br i1 %63, label %68, label %64
+59:
+  %60 = load ptr, ptr %36, align 8
+  %61 = sext i32 %57 to i64
+  %62 = getelementptr inbounds %struct.phase, ptr %60, i64 %61
+  %63 = icmp eq i32 %57, 0
+  br i1 %63, label %80, label %64
 
 64:
-  %65 = getelementptr inbounds nuw i8, ptr %59, i64 32
-  %66 = load i32, ptr %65, align 8
-  %67 = icmp eq i32 %66, 1
-  br i1 %67, label %77, label %68
+  %65 = load i32, ptr %37, align 4
+  %66 = icmp eq i32 %65, 0
+  br i1 %66, label %71, label %67
 
-68:
-  %69 = load ptr, ptr %59, align 8
-  %70 = icmp eq ptr %69, null
-  br i1 %70, label %71, label %76
+67:
+  %68 = getelementptr inbounds nuw i8, ptr %62, i64 32
+  %69 = load i32, ptr %68, align 8
+  %70 = icmp eq i32 %69, 1
+  br i1 %70, label %80, label %71
 
 71:
-  %72 = getelementptr inbounds nuw i8, ptr %59, i64 32
-  %73 = load i32, ptr %72, align 8
-  %74 = icmp eq i32 %73, 3
-  br i1 %74, label %76, label %75
+  %72 = load ptr, ptr %62, align 8
+  %73 = icmp eq ptr %72, null
+  br i1 %73, label %74, label %79
 
-75:
-  br label %40
+74:
+  %75 = getelementptr inbounds nuw i8, ptr %62, i64 32
+  %76 = load i32, ptr %75, align 8
+  %77 = icmp eq i32 %76, 3
+  br i1 %77, label %79, label %78
 
-76:
-  call fastcc void @wl.resolve(ptr %8, i32 %54)
-  br label %75
+78:
+  br label %38
 
-77:
-  %78 = sext i32 %41 to i64
-  %79 = getelementptr inbounds %struct.phase, ptr %57, i64 %78
-  %80 = getelementptr inbounds nuw i8, ptr %79, i64 24
-  %81 = load ptr, ptr %80, align 8
-  tail call fastcc void @wl.spread(ptr %20, ptr %81, i32 0, i32 %33)
-  call fastcc void @wl.run_diverged(ptr %8, i32 %54)
-  br label %82
+79:
+  call fastcc void @wl.resolve(ptr %8, i32 %57)
+  br label %78
 
-82:
+80:
+  %81 = sext i32 %39 to i64
+  %82 = getelementptr inbounds %struct.phase, ptr %60, i64 %81
+  %83 = getelementptr inbounds nuw i8, ptr %82, i64 24
+  %84 = load ptr, ptr %83, align 8
+  %85 = load i32, ptr %30, align 8
+  call fastcc void @wl.spread(ptr %20, ptr %84, i32 0, i32 %85)
+  call fastcc void @wl.run_diverged(ptr %8, i32 %57)
+  br label %86
+
+86:
+  call void @llvm.lifetime.end.p0(ptr nonnull %8) nounwind
   ret void
 }
 
 define internal fastcc i32 @wl.common_state(ptr readonly captures(none) %0, i32 %1) unnamed_addr minsize nofree noinline norecurse nosync nounwind memory(argmem: read) {
   %3 = load i32, ptr %0, align 4
-  %4 = zext i32 %1 to i64
-  br label %5
+  br label %4
 
-5:
-  %6 = phi i64 [ %12, %8 ], [ 1, %2 ]
-  %7 = icmp samesign ult i64 %6, %4
-  br i1 %7, label %8, label %13
+4:
+  %5 = phi i32 [ 1, %2 ], [ %12, %7 ]
+  %6 = icmp ult i32 %5, %1
+  br i1 %6, label %7, label %13
 
-8:
-  %9 = getelementptr inbounds nuw i32, ptr %0, i64 %6
+7:
+  %8 = zext i32 %5 to i64
+  %9 = getelementptr inbounds nuw i32, ptr %0, i64 %8
   %10 = load i32, ptr %9, align 4
   %11 = icmp eq i32 %10, %3
-  %12 = add nuw nsw i64 %6, 1
-  br i1 %11, label %5, label %13
+  %12 = add nuw i32 %5, 1
+  br i1 %11, label %4, label %13
 
 13:
-  %14 = phi i32 [ 0, %8 ], [ %3, %5 ]
+  %14 = phi i32 [ 0, %7 ], [ %3, %4 ]
   ret i32 %14
 }
 
 define internal fastcc void @wl.resolve(ptr nonnull readonly captures(none) %0, i32 range(i32 1, -1) %1) unnamed_addr noinline nounwind {
-  %3 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 72
   %4 = load ptr, ptr %3, align 8
-  %5 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 80
   %6 = load i32, ptr %5, align 8
   %7 = icmp ult i32 %1, %6
   %8 = select i1 %7, i32 %1, i32 0
@@ -3998,7 +3827,7 @@ define internal fastcc void @wl.resolve(ptr nonnull readonly captures(none) %0, 
   ]
 
 13:
-  %14 = getelementptr inbounds nuw i8, ptr %0, i64 88
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 56
   %15 = load i32, ptr %14, align 8
   %16 = icmp eq i32 %15, 0
   br i1 %16, label %37, label %17
@@ -4022,9 +3851,9 @@ define internal fastcc void @wl.resolve(ptr nonnull readonly captures(none) %0, 
   br i1 %29, label %37, label %30
 
 30:
-  %31 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %31 = getelementptr inbounds nuw i8, ptr %0, i64 24
   %32 = load ptr, ptr %31, align 8
-  %33 = getelementptr inbounds nuw i8, ptr %0, i64 88
+  %33 = getelementptr inbounds nuw i8, ptr %0, i64 56
   %34 = load i32, ptr %33, align 8
   tail call void %28(ptr %32, i32 0, i32 %34, i32 range(i32 1, 0) %1) nounwind
   br label %37
@@ -4100,81 +3929,80 @@ define internal fastcc void @wl.spread(ptr captures(none) %0, ptr readonly captu
   ret void
 }
 
-define internal fastcc void @wl.run_diverged(ptr nonnull readonly captures(none) %0, i32 range(i32 0, -1) %1) unnamed_addr minsize noinline nounwind {
-  %3 = getelementptr inbounds nuw i8, ptr %0, i64 28
-  %4 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %5 = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %6 = getelementptr inbounds nuw i8, ptr %0, i64 48
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 32
+define internal fastcc void @wl.run_diverged(ptr nonnull %0, i32 range(i32 0, -1) %1) unnamed_addr minsize noinline nounwind {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 92
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 24
   %8 = getelementptr inbounds nuw i8, ptr %0, i64 56
-  %9 = getelementptr inbounds nuw i8, ptr %0, i64 88
-  br label %10
+  br label %9
 
-10:
-  %11 = phi i32 [ %1, %2 ], [ %48, %47 ]
-  switch i32 %11, label %12 [
-    i32 -1, label %49
-    i32 0, label %25
+9:
+  %10 = phi i32 [ %1, %2 ], [ %47, %46 ]
+  switch i32 %10, label %11 [
+    i32 -1, label %48
+    i32 0, label %24
   ]
 
-12:
-  %13 = load i32, ptr %3, align 4
-  %14 = icmp eq i32 %13, 0
-  br i1 %14, label %28, label %15
+11:
+  %12 = load i32, ptr %3, align 4
+  %13 = icmp eq i32 %12, 0
+  br i1 %13, label %27, label %14
 
-15:
-  %16 = load ptr, ptr %4, align 8
-  %17 = load i32, ptr %5, align 8
-  %18 = icmp ult i32 %11, %17
-  %19 = select i1 %18, i32 %11, i32 0
-  %20 = zext i32 %19 to i64
-  %21 = getelementptr inbounds nuw %struct.phase, ptr %16, i64 %20
-  %22 = getelementptr inbounds nuw i8, ptr %21, i64 32
-  %23 = load i32, ptr %22, align 8
-  %24 = icmp eq i32 %23, 1
-  br i1 %24, label %25, label %28
+14:
+  %15 = load ptr, ptr %4, align 8
+  %16 = load i32, ptr %5, align 8
+  %17 = icmp ult i32 %10, %16
+  %18 = select i1 %17, i32 %10, i32 0
+  %19 = zext i32 %18 to i64
+  %20 = getelementptr inbounds nuw %struct.phase, ptr %15, i64 %19
+  %21 = getelementptr inbounds nuw i8, ptr %20, i64 32
+  %22 = load i32, ptr %21, align 8
+  %23 = icmp eq i32 %22, 1
+  br i1 %23, label %24, label %27
 
-25:
-  %26 = tail call fastcc zeroext i1 @wl.run_round(ptr %0)
-  br i1 %26, label %30, label %27
+24:
+  %25 = tail call fastcc zeroext i1 @wl.run_round(ptr %0)
+  br i1 %25, label %29, label %26
+
+26:
+  tail call fastcc void @wl.report_deadlock(ptr %0)
+  br label %48
 
 27:
-  tail call fastcc void @wl.report_deadlock(ptr %0)
-  br label %49
+  tail call fastcc void @wl.resolve(ptr %0, i32 %10)
+  %28 = tail call fastcc i32 @wl.run_all(ptr %0, i32 %10)
+  br label %29
 
-28:
-  tail call fastcc void @wl.resolve(ptr %0, i32 %11)
-  %29 = tail call fastcc i32 @wl.run_all(ptr %0, i32 %11)
-  br label %30
+29:
+  %30 = phi i32 [ %28, %27 ], [ 0, %24 ]
+  %31 = load ptr, ptr %6, align 8
+  %32 = getelementptr inbounds nuw i8, ptr %31, i64 16
+  %33 = load i64, ptr %32, align 8
+  %34 = load ptr, ptr %0, align 8
+  %35 = getelementptr inbounds nuw i8, ptr %34, i64 80
+  %36 = load ptr, ptr %35, align 8
+  %37 = load volatile i64, ptr %36, align 8
+  %38 = or i64 %37, %33
+  %39 = icmp eq i64 %38, 0
+  br i1 %39, label %40, label %48
 
-30:
-  %31 = phi i32 [ %29, %28 ], [ 0, %25 ]
-  %32 = load ptr, ptr %6, align 8
-  %33 = getelementptr inbounds nuw i8, ptr %32, i64 16
-  %34 = load i64, ptr %33, align 8
-  %35 = load ptr, ptr %7, align 8
-  %36 = getelementptr inbounds nuw i8, ptr %35, i64 80
-  %37 = load ptr, ptr %36, align 8
-  %38 = load volatile i64, ptr %37, align 8
-  %39 = or i64 %38, %34
-  %40 = icmp eq i64 %39, 0
-  br i1 %40, label %41, label %49
+40:
+  %41 = icmp eq i32 %30, 0
+  br i1 %41, label %42, label %46
 
-41:
-  %42 = icmp eq i32 %31, 0
-  br i1 %42, label %43, label %47
+42:
+  %43 = load ptr, ptr %7, align 8
+  %44 = load i32, ptr %8, align 8
+  %45 = tail call fastcc i32 @wl.common_state(ptr %43, i32 %44)
+  br label %46
 
-43:
-  %44 = load ptr, ptr %8, align 8
-  %45 = load i32, ptr %9, align 8
-  %46 = tail call fastcc i32 @wl.common_state(ptr %44, i32 %45)
-  br label %47
+46:
+  %47 = phi i32 [ %45, %42 ], [ %30, %40 ]
+  br label %9
 
-47:
-  %48 = phi i32 [ %46, %43 ], [ %31, %41 ]
-  br label %10
-
-49:
+48:
   ret void
 }
 
@@ -4187,7 +4015,7 @@ define internal fastcc void @wl.resolve_warp(ptr nonnull readonly captures(none)
   %9 = getelementptr inbounds nuw i8, ptr %1, i64 48
   %10 = load i32, ptr %9, align 8
   %11 = icmp eq i32 %10, 0
-  %12 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 24
   br i1 %11, label %13, label %15
 
 13:
@@ -4225,29 +4053,29 @@ define internal fastcc void @wl.resolve_warp(ptr nonnull readonly captures(none)
 
 declare i32 @sched_yield()
 
-define internal fastcc noundef zeroext i1 @wl.run_round(ptr nonnull readonly captures(none) %0) unnamed_addr minsize noinline nounwind {
-  %2 = getelementptr inbounds nuw i8, ptr %0, i64 88
-  %3 = getelementptr inbounds nuw i8, ptr %0, i64 56
-  %4 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %5 = getelementptr inbounds nuw i8, ptr %0, i64 16
+define internal fastcc noundef zeroext i1 @wl.run_round(ptr nonnull %0) unnamed_addr minsize noinline nounwind {
+  %2 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 80
   br label %6
 
 6:
-  %7 = phi i64 [ %33, %32 ], [ 0, %1 ]
-  %8 = phi i32 [ %28, %32 ], [ 0, %1 ]
+  %7 = phi i32 [ 0, %1 ], [ %33, %32 ]
+  %8 = phi i32 [ 0, %1 ], [ %28, %32 ]
   %9 = load i32, ptr %2, align 8
-  %10 = zext i32 %9 to i64
-  %11 = icmp samesign ult i64 %7, %10
-  br i1 %11, label %15, label %12
+  %10 = icmp ult i32 %7, %9
+  br i1 %10, label %14, label %11
 
-12:
-  %13 = and i32 %8, 4
-  %14 = icmp ne i32 %13, 0
-  br i1 %14, label %34, label %37
+11:
+  %12 = and i32 %8, 4
+  %13 = icmp ne i32 %12, 0
+  br i1 %13, label %34, label %37
 
-15:
-  %16 = load ptr, ptr %3, align 8
-  %17 = getelementptr inbounds nuw i32, ptr %16, i64 %7
+14:
+  %15 = load ptr, ptr %3, align 8
+  %16 = zext i32 %7 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %15, i64 %16
   %18 = load i32, ptr %17, align 4
   %19 = load ptr, ptr %4, align 8
   %20 = load i32, ptr %5, align 8
@@ -4268,7 +4096,7 @@ define internal fastcc noundef zeroext i1 @wl.run_round(ptr nonnull readonly cap
   br label %32
 
 32:
-  %33 = add nuw nsw i64 %7, 1
+  %33 = add nuw i32 %7, 1
   br label %6
 
 34:
@@ -4277,13 +4105,13 @@ define internal fastcc noundef zeroext i1 @wl.run_round(ptr nonnull readonly cap
   br label %37
 
 37:
-  %38 = phi i32 [ 0, %12 ], [ %36, %34 ]
+  %38 = phi i32 [ 0, %11 ], [ %36, %34 ]
   %39 = tail call fastcc zeroext i1 @wl.release_barrier(ptr %0)
   %40 = zext i1 %39 to i32
   %41 = or i32 %38, %40
   %42 = icmp eq i32 %41, 0
   %43 = trunc nuw i32 %41 to i1
-  %44 = and i1 %14, %42
+  %44 = and i1 %13, %42
   br i1 %44, label %45, label %47
 
 45:
@@ -4316,7 +4144,7 @@ define internal fastcc noundef zeroext i1 @wl.run_round(ptr nonnull readonly cap
 }
 
 define internal fastcc void @wl.report_deadlock(ptr nonnull readonly captures(none) %0) unnamed_addr minsize noinline nounwind {
-  %2 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %2 = getelementptr inbounds nuw i8, ptr %0, i64 24
   %3 = load ptr, ptr %2, align 8
   br label %4
 
@@ -4330,11 +4158,11 @@ define internal fastcc void @wl.report_deadlock(ptr nonnull readonly captures(no
   br i1 %9, label %4, label %11
 
 11:
-  %12 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 16
   %13 = load ptr, ptr %12, align 8
-  %14 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 72
   %15 = load ptr, ptr %14, align 8
-  %16 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %16 = getelementptr inbounds nuw i8, ptr %0, i64 80
   %17 = load i32, ptr %16, align 8
   %18 = icmp ult i32 %8, %17
   %19 = select i1 %18, i32 %8, i32 0
@@ -4347,20 +4175,20 @@ define internal fastcc void @wl.report_deadlock(ptr nonnull readonly captures(no
   ret void
 }
 
-define internal fastcc i32 @wl.run_all(ptr nonnull readonly captures(none) %0, i32 range(i32 1, -1) %1) unnamed_addr minsize noinline nounwind {
-  %3 = getelementptr inbounds nuw i8, ptr %0, i64 8
+define internal fastcc i32 @wl.run_all(ptr nonnull %0, i32 range(i32 1, -1) %1) unnamed_addr minsize noinline nounwind {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 72
   %4 = load ptr, ptr %3, align 8
-  %5 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 80
   %6 = load i32, ptr %5, align 8
   %7 = icmp ult i32 %1, %6
   %8 = select i1 %7, i32 %1, i32 0
   %9 = zext i32 %8 to i64
   %10 = getelementptr inbounds nuw %struct.phase, ptr %4, i64 %9
-  %11 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %11 = getelementptr inbounds nuw i8, ptr %0, i64 24
   %12 = load ptr, ptr %11, align 8
   %13 = getelementptr inbounds nuw i8, ptr %10, i64 8
   %14 = load ptr, ptr %13, align 8
-  %15 = getelementptr inbounds nuw i8, ptr %0, i64 88
+  %15 = getelementptr inbounds nuw i8, ptr %0, i64 56
   %16 = load i32, ptr %15, align 8
   %17 = tail call fastcc i32 @wl.alike(ptr %12, ptr %14, i32 0, i32 %16)
   %18 = icmp ult i32 %17, %16
@@ -4368,43 +4196,32 @@ define internal fastcc i32 @wl.run_all(ptr nonnull readonly captures(none) %0, i
 
 19:
   tail call fastcc void @wl.scatter(ptr %0, i32 %1)
-  br label %45
+  br label %34
 
 20:
-  %21 = getelementptr inbounds nuw i8, ptr %0, i64 76
-  %22 = load i32, ptr %21, align 4
-  %23 = getelementptr inbounds nuw i8, ptr %0, i64 80
-  %24 = load i32, ptr %23, align 8
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 84
-  %26 = load i32, ptr %25, align 4
-  %27 = load ptr, ptr %0, align 8
-  %28 = getelementptr inbounds nuw i8, ptr %0, i64 32
-  %29 = load ptr, ptr %28, align 8
-  %30 = getelementptr inbounds nuw i8, ptr %0, i64 40
-  %31 = load ptr, ptr %30, align 8
-  %32 = getelementptr inbounds nuw i8, ptr %0, i64 48
-  %33 = load ptr, ptr %32, align 8
-  %34 = getelementptr inbounds nuw i8, ptr %0, i64 64
-  %35 = load i32, ptr %34, align 8
-  %36 = getelementptr inbounds nuw i8, ptr %0, i64 68
-  %37 = load i32, ptr %36, align 4
-  %38 = getelementptr inbounds nuw i8, ptr %0, i64 72
-  %39 = load i32, ptr %38, align 8
-  %40 = tail call i32 %27(ptr %29, ptr %31, ptr %33, ptr %12, i32 %35, i32 %37, i32 %39, i32 0, i32 %22, i32 0, i32 %24, i32 0, i32 %26, i1 zeroext false, i32 range(i32 0, -1) %1) nounwind
-  %41 = load ptr, ptr %11, align 8
-  %42 = getelementptr inbounds nuw i8, ptr %10, i64 16
-  %43 = load ptr, ptr %42, align 8
-  %44 = load i32, ptr %15, align 8
-  tail call fastcc void @wl.spread(ptr %41, ptr %43, i32 0, i32 %44)
-  br label %45
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  %22 = load ptr, ptr %21, align 8
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 44
+  %24 = load i32, ptr %23, align 4
+  %25 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  %26 = load i32, ptr %25, align 8
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 52
+  %28 = load i32, ptr %27, align 4
+  %29 = tail call i32 %22(ptr nonnull %0, i32 0, i32 %24, i32 0, i32 %26, i32 0, i32 %28, i1 zeroext false, i32 %1) nounwind
+  %30 = load ptr, ptr %11, align 8
+  %31 = getelementptr inbounds nuw i8, ptr %10, i64 16
+  %32 = load ptr, ptr %31, align 8
+  %33 = load i32, ptr %15, align 8
+  tail call fastcc void @wl.spread(ptr %30, ptr %32, i32 0, i32 %33)
+  br label %34
 
-45:
-  %46 = phi i32 [ 0, %19 ], [ %40, %20 ]
-  ret i32 %46
+34:
+  %35 = phi i32 [ 0, %19 ], [ %29, %20 ]
+  ret i32 %35
 }
 
-define internal fastcc zeroext i1 @wl.run_warps(ptr nonnull readonly captures(none) %0, i1 zeroext %1) unnamed_addr minsize noinline nounwind {
-  %3 = getelementptr inbounds nuw i8, ptr %0, i64 88
+define internal fastcc zeroext i1 @wl.run_warps(ptr nonnull %0, i1 zeroext %1) unnamed_addr minsize noinline nounwind {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 56
   %4 = select i1 %1, i32 1, i32 64
   br label %5
 
@@ -4445,59 +4262,59 @@ define internal fastcc zeroext i1 @wl.run_warps(ptr nonnull readonly captures(no
 }
 
 define internal fastcc noundef zeroext i1 @wl.release_barrier(ptr nonnull readonly captures(none) %0) unnamed_addr minsize noinline nounwind {
-  %2 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %2 = getelementptr inbounds nuw i8, ptr %0, i64 24
   %3 = load ptr, ptr %2, align 8
-  %4 = getelementptr inbounds nuw i8, ptr %0, i64 20
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 84
   %5 = load i32, ptr %4, align 4
-  %6 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 88
   %7 = load i32, ptr %6, align 8
-  %8 = getelementptr inbounds nuw i8, ptr %0, i64 88
-  %9 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 80
   %11 = getelementptr inbounds nuw i8, ptr %3, i64 143360
   %12 = getelementptr inbounds nuw i8, ptr %3, i64 147456
   %13 = getelementptr inbounds nuw i8, ptr %3, i64 217088
   br label %14
 
 14:
-  %15 = phi i32 [ %5, %1 ], [ %123, %122 ]
+  %15 = phi i32 [ %5, %1 ], [ %122, %121 ]
   %16 = icmp ult i32 %15, %7
-  br i1 %16, label %17, label %124
+  br i1 %16, label %17, label %123
 
 17:
   %18 = load i32, ptr %8, align 8
-  %19 = zext i32 %18 to i64
-  br label %20
+  br label %19
 
-20:
-  %21 = phi i64 [ 0, %17 ], [ %64, %57 ]
-  %22 = phi i32 [ 0, %17 ], [ %61, %57 ]
-  %23 = phi i32 [ 0, %17 ], [ %44, %57 ]
-  %24 = phi i32 [ 0, %17 ], [ %63, %57 ]
-  %25 = icmp eq i64 %21, %19
-  br i1 %25, label %26, label %39
+19:
+  %20 = phi i32 [ %60, %57 ], [ 0, %17 ]
+  %21 = phi i32 [ %63, %57 ], [ 0, %17 ]
+  %22 = phi i32 [ %44, %57 ], [ 0, %17 ]
+  %23 = phi i32 [ %62, %57 ], [ 0, %17 ]
+  %24 = icmp eq i32 %21, %18
+  br i1 %24, label %25, label %38
 
-26:
-  %27 = zext i32 %22 to i64
-  %28 = getelementptr inbounds nuw i32, ptr %3, i64 %27
-  %29 = load i32, ptr %28, align 4
-  %30 = load ptr, ptr %9, align 8
-  %31 = load i32, ptr %10, align 8
-  %32 = icmp ult i32 %29, %31
-  %33 = select i1 %32, i32 %29, i32 0
-  %34 = zext i32 %33 to i64
-  %35 = getelementptr inbounds nuw %struct.phase, ptr %30, i64 %34
-  %36 = getelementptr inbounds nuw i8, ptr %35, i64 44
-  %37 = load i32, ptr %36, align 4
-  %38 = icmp slt i32 %37, 0
-  br i1 %38, label %65, label %68
+25:
+  %26 = zext i32 %20 to i64
+  %27 = getelementptr inbounds nuw i32, ptr %3, i64 %26
+  %28 = load i32, ptr %27, align 4
+  %29 = load ptr, ptr %9, align 8
+  %30 = load i32, ptr %10, align 8
+  %31 = icmp ult i32 %28, %30
+  %32 = select i1 %31, i32 %28, i32 0
+  %33 = zext i32 %32 to i64
+  %34 = getelementptr inbounds nuw %struct.phase, ptr %29, i64 %33
+  %35 = getelementptr inbounds nuw i8, ptr %34, i64 44
+  %36 = load i32, ptr %35, align 4
+  %37 = icmp slt i32 %36, 0
+  br i1 %37, label %64, label %67
 
-39:
-  %40 = getelementptr inbounds nuw i32, ptr %3, i64 %21
+38:
+  %39 = zext i32 %21 to i64
+  %40 = getelementptr inbounds nuw i32, ptr %3, i64 %39
   %41 = load i32, ptr %40, align 4
   %42 = icmp ne i32 %41, -1
   %43 = zext i1 %42 to i32
-  %44 = add i32 %23, %43
+  %44 = add i32 %22, %43
   %45 = load ptr, ptr %9, align 8
   %46 = load i32, ptr %10, align 8
   %47 = icmp ult i32 %41, %46
@@ -4510,255 +4327,238 @@ define internal fastcc noundef zeroext i1 @wl.release_barrier(ptr nonnull readon
   br i1 %53, label %57, label %54
 
 54:
-  %55 = getelementptr inbounds nuw i32, ptr %11, i64 %21
+  %55 = getelementptr inbounds nuw i32, ptr %11, i64 %39
   %56 = load i32, ptr %55, align 4
   br label %57
 
 57:
-  %58 = phi i32 [ %56, %54 ], [ %52, %39 ]
+  %58 = phi i32 [ %56, %54 ], [ %52, %38 ]
   %59 = icmp eq i32 %58, %15
-  %60 = trunc nuw i64 %21 to i32
-  %61 = select i1 %59, i32 %60, i32 %22
-  %62 = zext i1 %59 to i32
-  %63 = add i32 %24, %62
-  %64 = add nuw nsw i64 %21, 1
-  br label %20
+  %60 = select i1 %59, i32 %21, i32 %20
+  %61 = zext i1 %59 to i32
+  %62 = add i32 %23, %61
+  %63 = add i32 %21, 1
+  br label %19
 
-65:
-  %66 = getelementptr inbounds nuw i32, ptr %12, i64 %27
-  %67 = load i32, ptr %66, align 4
-  br label %68
+64:
+  %65 = getelementptr inbounds nuw i32, ptr %12, i64 %26
+  %66 = load i32, ptr %65, align 4
+  br label %67
 
-68:
-  %69 = phi i32 [ %67, %65 ], [ %37, %26 ]
-  %70 = zext i32 %15 to i64
-  %71 = getelementptr inbounds nuw i32, ptr %13, i64 %70
-  %72 = load i32, ptr %71, align 4
-  %73 = add i32 %72, %24
-  %74 = icmp eq i32 %69, 0
-  %75 = select i1 %74, i32 %23, i32 %69
-  %76 = icmp eq i32 %24, 0
-  %77 = icmp ugt i32 %75, %73
-  %78 = select i1 %76, i1 true, i1 %77
-  br i1 %78, label %122, label %79
+67:
+  %68 = phi i32 [ %66, %64 ], [ %36, %25 ]
+  %69 = zext i32 %15 to i64
+  %70 = getelementptr inbounds nuw i32, ptr %13, i64 %69
+  %71 = load i32, ptr %70, align 4
+  %72 = add i32 %71, %23
+  %73 = icmp eq i32 %68, 0
+  %74 = select i1 %73, i32 %22, i32 %68
+  %75 = icmp eq i32 %23, 0
+  %76 = icmp ugt i32 %74, %72
+  %77 = select i1 %75, i1 true, i1 %76
+  br i1 %77, label %121, label %78
 
-79:
-  %80 = sub nuw i32 %73, %75
-  %81 = icmp ult i32 %80, %72
-  br i1 %81, label %82, label %84
+78:
+  %79 = sub nuw i32 %72, %74
+  %80 = icmp ult i32 %79, %71
+  br i1 %80, label %81, label %83
 
-82:
-  %83 = getelementptr inbounds nuw i32, ptr %13, i64 %70
-  store i32 %80, ptr %83, align 4
+81:
+  %82 = getelementptr inbounds nuw i32, ptr %13, i64 %69
+  store i32 %79, ptr %82, align 4
+  br label %83
+
+83:
   br label %84
 
 84:
-  br label %85
+  %85 = phi i32 [ %120, %119 ], [ 0, %83 ]
+  %86 = load i32, ptr %8, align 8
+  %87 = icmp ult i32 %85, %86
+  br i1 %87, label %94, label %88
 
-85:
-  %86 = phi i64 [ %121, %120 ], [ 0, %84 ]
-  %87 = load i32, ptr %8, align 8
-  %88 = zext i32 %87 to i64
-  %89 = icmp samesign ult i64 %86, %88
-  br i1 %89, label %96, label %90
+88:
+  %89 = load ptr, ptr %34, align 8
+  %90 = icmp eq ptr %89, null
+  br i1 %90, label %123, label %91
 
-90:
-  %91 = load ptr, ptr %35, align 8
-  %92 = icmp eq ptr %91, null
-  br i1 %92, label %124, label %93
+91:
+  %92 = or i32 %28, 1073741824
+  %93 = load ptr, ptr %2, align 8
+  tail call void %89(ptr %93, i32 0, i32 %86, i32 range(i32 1, 0) %92) nounwind
+  br label %123
 
-93:
-  %94 = or i32 %29, 1073741824
+94:
   %95 = load ptr, ptr %2, align 8
-  tail call void %91(ptr %95, i32 0, i32 %87, i32 range(i32 1, 0) %94) nounwind
-  br label %124
+  %96 = zext i32 %85 to i64
+  %97 = getelementptr inbounds nuw i32, ptr %95, i64 %96
+  %98 = load i32, ptr %97, align 4
+  %99 = load ptr, ptr %9, align 8
+  %100 = load i32, ptr %10, align 8
+  %101 = icmp ult i32 %98, %100
+  %102 = select i1 %101, i32 %98, i32 0
+  %103 = zext i32 %102 to i64
+  %104 = getelementptr inbounds nuw %struct.phase, ptr %99, i64 %103
+  %105 = getelementptr inbounds nuw i8, ptr %104, i64 40
+  %106 = load i32, ptr %105, align 8
+  %107 = icmp sgt i32 %106, -1
+  br i1 %107, label %112, label %108
 
-96:
-  %97 = load ptr, ptr %2, align 8
-  %98 = getelementptr inbounds nuw i32, ptr %97, i64 %86
-  %99 = load i32, ptr %98, align 4
-  %100 = load ptr, ptr %9, align 8
-  %101 = load i32, ptr %10, align 8
-  %102 = icmp ult i32 %99, %101
-  %103 = select i1 %102, i32 %99, i32 0
-  %104 = zext i32 %103 to i64
-  %105 = getelementptr inbounds nuw %struct.phase, ptr %100, i64 %104
-  %106 = getelementptr inbounds nuw i8, ptr %105, i64 40
-  %107 = load i32, ptr %106, align 8
-  %108 = icmp sgt i32 %107, -1
-  br i1 %108, label %113, label %109
+108:
+  %109 = getelementptr inbounds nuw i8, ptr %95, i64 143360
+  %110 = getelementptr inbounds nuw i32, ptr %109, i64 %96
+  %111 = load i32, ptr %110, align 4
+  br label %112
 
-109:
-  %110 = getelementptr inbounds nuw i8, ptr %97, i64 143360
-  %111 = getelementptr inbounds nuw i32, ptr %110, i64 %86
-  %112 = load i32, ptr %111, align 4
-  br label %113
+112:
+  %113 = phi i32 [ %111, %108 ], [ %106, %94 ]
+  %114 = icmp eq i32 %113, %15
+  br i1 %114, label %115, label %119
 
-113:
-  %114 = phi i32 [ %112, %109 ], [ %107, %96 ]
-  %115 = icmp eq i32 %114, %15
-  br i1 %115, label %116, label %120
+115:
+  %116 = getelementptr inbounds nuw i32, ptr %3, i64 %96
+  %117 = load i32, ptr %116, align 4
+  %118 = or i32 %117, 1073741824
+  store i32 %118, ptr %116, align 4
+  br label %119
 
-116:
-  %117 = getelementptr inbounds nuw i32, ptr %3, i64 %86
-  %118 = load i32, ptr %117, align 4
-  %119 = or i32 %118, 1073741824
-  store i32 %119, ptr %117, align 4
-  br label %120
+119:
+  %120 = add nuw i32 %85, 1
+  br label %84
 
-120:
-  %121 = add nuw nsw i64 %86, 1
-  br label %85
-
-122:
-  %123 = add i32 %15, 1
+121:
+  %122 = add i32 %15, 1
   br label %14
 
-124:
+123:
   ret i1 %16
 }
 
-define internal fastcc void @wl.advance(ptr nonnull readonly captures(none) %0, i32 %1, i32 %2) unnamed_addr minsize noinline nounwind {
-  %4 = getelementptr inbounds nuw i8, ptr %0, i64 56
+define internal fastcc void @wl.advance(ptr nonnull %0, i32 %1, i32 %2) unnamed_addr minsize noinline nounwind {
+  %4 = getelementptr inbounds nuw i8, ptr %0, i64 24
   %5 = load ptr, ptr %4, align 8
-  %6 = getelementptr inbounds nuw i8, ptr %0, i64 76
-  %7 = getelementptr inbounds nuw i8, ptr %0, i64 80
-  %8 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %9 = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 32
-  %11 = getelementptr inbounds nuw i8, ptr %0, i64 40
-  %12 = getelementptr inbounds nuw i8, ptr %0, i64 48
-  %13 = getelementptr inbounds nuw i8, ptr %0, i64 64
-  %14 = getelementptr inbounds nuw i8, ptr %0, i64 68
-  %15 = getelementptr inbounds nuw i8, ptr %0, i64 72
-  br label %16
+  %6 = getelementptr inbounds nuw i8, ptr %0, i64 44
+  %7 = getelementptr inbounds nuw i8, ptr %0, i64 48
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 64
+  br label %11
 
-16:
-  %17 = phi i32 [ %1, %3 ], [ %90, %88 ]
-  %18 = icmp ult i32 %17, %2
-  br i1 %18, label %20, label %19
+11:
+  %12 = phi i32 [ %1, %3 ], [ %76, %74 ]
+  %13 = icmp ult i32 %12, %2
+  br i1 %13, label %15, label %14
 
-19:
+14:
   ret void
 
-20:
-  %21 = zext i32 %17 to i64
-  %22 = getelementptr inbounds nuw i32, ptr %5, i64 %21
-  %23 = load i32, ptr %22, align 4
-  %24 = and i32 %23, 1073741823
-  %25 = and i32 %23, -1073741824
-  %26 = icmp eq i32 %25, 1073741824
-  br i1 %26, label %27, label %88
+15:
+  %16 = zext i32 %12 to i64
+  %17 = getelementptr inbounds nuw i32, ptr %5, i64 %16
+  %18 = load i32, ptr %17, align 4
+  %19 = and i32 %18, 1073741823
+  %20 = and i32 %18, -1073741824
+  %21 = icmp eq i32 %20, 1073741824
+  br i1 %21, label %22, label %74
 
-27:
-  %28 = load i32, ptr %6, align 4
-  %29 = urem i32 %17, %28
-  %30 = udiv i32 %17, %28
-  %31 = load i32, ptr %7, align 8
-  %32 = urem i32 %30, %31
-  %33 = udiv i32 %30, %31
-  %34 = sub i32 %2, %17
-  br label %35
+22:
+  %23 = load i32, ptr %6, align 4
+  %24 = urem i32 %12, %23
+  %25 = udiv i32 %12, %23
+  %26 = load i32, ptr %7, align 8
+  %27 = urem i32 %25, %26
+  %28 = udiv i32 %25, %26
+  %29 = sub i32 %2, %12
+  br label %30
 
-35:
-  %36 = phi i32 [ 1, %27 ], [ %48, %47 ]
-  %37 = add i32 %36, %29
-  %38 = icmp ult i32 %37, %28
-  br i1 %38, label %39, label %49
+30:
+  %31 = phi i32 [ 1, %22 ], [ %43, %42 ]
+  %32 = add i32 %31, %24
+  %33 = icmp ult i32 %32, %23
+  br i1 %33, label %34, label %44
 
-39:
-  %40 = add i32 %36, %17
-  %41 = icmp ult i32 %40, %2
-  br i1 %41, label %42, label %49
+34:
+  %35 = add i32 %31, %12
+  %36 = icmp ult i32 %35, %2
+  br i1 %36, label %37, label %44
+
+37:
+  %38 = zext i32 %35 to i64
+  %39 = getelementptr inbounds nuw i32, ptr %5, i64 %38
+  %40 = load i32, ptr %39, align 4
+  %41 = icmp eq i32 %40, %18
+  br i1 %41, label %42, label %44
 
 42:
-  %43 = zext i32 %40 to i64
-  %44 = getelementptr inbounds nuw i32, ptr %5, i64 %43
-  %45 = load i32, ptr %44, align 4
-  %46 = icmp eq i32 %45, %23
-  br i1 %46, label %47, label %49
+  %43 = add i32 %31, 1
+  br label %30
 
-47:
-  %48 = add i32 %36, 1
-  br label %35
+44:
+  %45 = phi i32 [ %29, %34 ], [ %31, %30 ], [ %31, %37 ]
+  %46 = load ptr, ptr %8, align 8
+  %47 = load i32, ptr %9, align 8
+  %48 = icmp ult i32 %19, %47
+  %49 = select i1 %48, i32 %19, i32 0
+  %50 = zext nneg i32 %49 to i64
+  %51 = getelementptr inbounds nuw %struct.phase, ptr %46, i64 %50
+  %52 = load ptr, ptr %4, align 8
+  %53 = getelementptr inbounds nuw i8, ptr %51, i64 8
+  %54 = load ptr, ptr %53, align 8
+  %55 = tail call fastcc i32 @wl.alike(ptr %52, ptr %54, i32 %12, i32 %45)
+  %56 = load ptr, ptr %10, align 8
+  %57 = add i32 %55, %24
+  %58 = add i32 %27, 1
+  %59 = add i32 %28, 1
+  %60 = tail call i32 %56(ptr nonnull %0, i32 %24, i32 %57, i32 %27, i32 %58, i32 %28, i32 %59, i1 zeroext false, i32 %19) nounwind
+  %61 = freeze i32 %60
+  %62 = load ptr, ptr %4, align 8
+  %63 = getelementptr inbounds nuw i8, ptr %51, i64 16
+  %64 = load ptr, ptr %63, align 8
+  tail call fastcc void @wl.spread(ptr %62, ptr %64, i32 %12, i32 %55)
+  %65 = icmp eq i32 %61, 0
+  br i1 %65, label %74, label %66
 
-49:
-  %50 = phi i32 [ %34, %39 ], [ %36, %35 ], [ %36, %42 ]
-  %51 = load ptr, ptr %8, align 8
-  %52 = load i32, ptr %9, align 8
-  %53 = icmp ult i32 %24, %52
-  %54 = select i1 %53, i32 %24, i32 0
-  %55 = zext nneg i32 %54 to i64
-  %56 = getelementptr inbounds nuw %struct.phase, ptr %51, i64 %55
-  %57 = load ptr, ptr %4, align 8
-  %58 = getelementptr inbounds nuw i8, ptr %56, i64 8
-  %59 = load ptr, ptr %58, align 8
-  %60 = tail call fastcc i32 @wl.alike(ptr %57, ptr %59, i32 %17, i32 %50)
-  %61 = add i32 %60, %29
-  %62 = add i32 %32, 1
-  %63 = add i32 %33, 1
-  %64 = load ptr, ptr %0, align 8
-  %65 = load ptr, ptr %10, align 8
-  %66 = load ptr, ptr %11, align 8
-  %67 = load ptr, ptr %12, align 8
-  %68 = load i32, ptr %13, align 8
-  %69 = load i32, ptr %14, align 4
-  %70 = load i32, ptr %15, align 8
-  %71 = tail call i32 %64(ptr %65, ptr %66, ptr %67, ptr %57, i32 %68, i32 %69, i32 %70, i32 %29, i32 %61, i32 %32, i32 %62, i32 %33, i32 %63, i1 zeroext false, i32 range(i32 0, -1) %24) nounwind
-  %72 = freeze i32 %71
-  %73 = load ptr, ptr %4, align 8
-  %74 = getelementptr inbounds nuw i8, ptr %56, i64 16
-  %75 = load ptr, ptr %74, align 8
-  tail call fastcc void @wl.spread(ptr %73, ptr %75, i32 %17, i32 %60)
-  %76 = icmp eq i32 %72, 0
-  br i1 %76, label %88, label %77
+66:
+  %67 = phi i32 [ %73, %69 ], [ 0, %44 ]
+  %68 = icmp eq i32 %67, %55
+  br i1 %68, label %74, label %69
 
-77:
-  %78 = zext i32 %60 to i64
-  br label %79
+69:
+  %70 = add i32 %67, %12
+  %71 = zext i32 %70 to i64
+  %72 = getelementptr inbounds nuw i32, ptr %5, i64 %71
+  store i32 %61, ptr %72, align 4
+  %73 = add i32 %67, 1
+  br label %66
 
-79:
-  %80 = phi i64 [ 0, %77 ], [ %87, %82 ]
-  %81 = icmp eq i64 %80, %78
-  br i1 %81, label %88, label %82
-
-82:
-  %83 = trunc nuw i64 %80 to i32
-  %84 = add i32 %17, %83
-  %85 = zext i32 %84 to i64
-  %86 = getelementptr inbounds nuw i32, ptr %5, i64 %85
-  store i32 %72, ptr %86, align 4
-  %87 = add nuw nsw i64 %80, 1
-  br label %79
-
-88:
-  %89 = phi i32 [ 1, %20 ], [ %60, %49 ], [ %60, %79 ]
-  %90 = add i32 %89, %17
-  br label %16
+74:
+  %75 = phi i32 [ 1, %15 ], [ %55, %44 ], [ %55, %66 ]
+  %76 = add i32 %75, %12
+  br label %11
 }
 
 define internal fastcc zeroext i1 @wl.release_groups(ptr nonnull readonly captures(none) %0, i32 %1, i32 %2, i1 zeroext %3) unnamed_addr minsize noinline nounwind {
-  %5 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 24
   %6 = load ptr, ptr %5, align 8
   %7 = zext i32 %1 to i64
   %8 = getelementptr inbounds nuw i32, ptr %6, i64 %7
-  %9 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %10 = getelementptr inbounds nuw i8, ptr %0, i64 16
-  %11 = zext i32 %2 to i64
-  br label %12
+  %9 = getelementptr inbounds nuw i8, ptr %0, i64 72
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 80
+  br label %11
 
-12:
-  %13 = phi i64 [ %87, %84 ], [ 0, %4 ]
-  %14 = phi i1 [ %85, %84 ], [ false, %4 ]
-  %15 = phi i32 [ %86, %84 ], [ 0, %4 ]
-  %16 = icmp eq i64 %13, %11
-  br i1 %16, label %17, label %18
+11:
+  %12 = phi i32 [ 0, %4 ], [ %86, %83 ]
+  %13 = phi i1 [ false, %4 ], [ %84, %83 ]
+  %14 = phi i32 [ 0, %4 ], [ %85, %83 ]
+  %15 = icmp eq i32 %12, %2
+  br i1 %15, label %16, label %17
+
+16:
+  ret i1 %13
 
 17:
-  ret i1 %14
-
-18:
-  %19 = getelementptr inbounds nuw i32, ptr %8, i64 %13
+  %18 = zext i32 %12 to i64
+  %19 = getelementptr inbounds nuw i32, ptr %8, i64 %18
   %20 = load i32, ptr %19, align 4
   %21 = load ptr, ptr %9, align 8
   %22 = load i32, ptr %10, align 8
@@ -4766,88 +4566,87 @@ define internal fastcc zeroext i1 @wl.release_groups(ptr nonnull readonly captur
   %24 = select i1 %23, i32 %20, i32 0
   %25 = zext i32 %24 to i64
   %26 = getelementptr inbounds nuw %struct.phase, ptr %21, i64 %25
-  %27 = trunc nuw i64 %13 to i32
-  %28 = shl nuw i32 1, %27
-  %29 = and i32 %15, %28
-  %30 = icmp eq i32 %29, 0
-  br i1 %30, label %31, label %84
+  %27 = shl nuw i32 1, %12
+  %28 = and i32 %14, %27
+  %29 = icmp eq i32 %28, 0
+  br i1 %29, label %30, label %83
 
-31:
-  %32 = getelementptr inbounds nuw i8, ptr %26, i64 32
-  %33 = load i32, ptr %32, align 8
-  %34 = icmp eq i32 %33, 2
-  br i1 %34, label %35, label %84
+30:
+  %31 = getelementptr inbounds nuw i8, ptr %26, i64 32
+  %32 = load i32, ptr %31, align 8
+  %33 = icmp eq i32 %32, 2
+  br i1 %33, label %34, label %83
 
-35:
-  %36 = phi i64 [ %67, %55 ], [ 0, %31 ]
-  %37 = phi i32 [ %62, %55 ], [ 0, %31 ]
-  %38 = phi i32 [ %66, %55 ], [ 0, %31 ]
-  %39 = icmp eq i64 %36, %11
-  br i1 %39, label %40, label %55
+34:
+  %35 = phi i32 [ %61, %54 ], [ 0, %30 ]
+  %36 = phi i32 [ %65, %54 ], [ 0, %30 ]
+  %37 = phi i32 [ %66, %54 ], [ 0, %30 ]
+  %38 = icmp eq i32 %37, %2
+  br i1 %38, label %39, label %54
 
-40:
-  %41 = load ptr, ptr %5, align 8
-  %42 = getelementptr inbounds nuw i8, ptr %41, i64 147456
-  %43 = add i32 %1, %27
-  %44 = zext i32 %43 to i64
-  %45 = getelementptr inbounds nuw i32, ptr %42, i64 %44
-  %46 = load i32, ptr %45, align 4
-  %47 = icmp eq i32 %46, 0
-  %48 = select i1 %47, i32 -1, i32 %46
-  %49 = xor i32 %37, -1
-  %50 = and i32 %38, %49
-  %51 = and i32 %50, %48
-  %52 = icmp eq i32 %51, 0
-  %53 = select i1 %47, i1 %3, i1 false
-  %54 = select i1 %52, i1 true, i1 %53
-  br i1 %54, label %68, label %80
+39:
+  %40 = load ptr, ptr %5, align 8
+  %41 = getelementptr inbounds nuw i8, ptr %40, i64 147456
+  %42 = add i32 %12, %1
+  %43 = zext i32 %42 to i64
+  %44 = getelementptr inbounds nuw i32, ptr %41, i64 %43
+  %45 = load i32, ptr %44, align 4
+  %46 = icmp eq i32 %45, 0
+  %47 = select i1 %46, i32 -1, i32 %45
+  %48 = xor i32 %35, -1
+  %49 = and i32 %36, %48
+  %50 = and i32 %49, %47
+  %51 = icmp eq i32 %50, 0
+  %52 = select i1 %46, i1 %3, i1 false
+  %53 = select i1 %51, i1 true, i1 %52
+  br i1 %53, label %67, label %79
 
-55:
-  %56 = getelementptr inbounds nuw i32, ptr %8, i64 %36
+54:
+  %55 = zext i32 %37 to i64
+  %56 = getelementptr inbounds nuw i32, ptr %8, i64 %55
   %57 = load i32, ptr %56, align 4
   %58 = icmp eq i32 %57, %20
   %59 = zext i1 %58 to i32
-  %60 = trunc nuw i64 %36 to i32
-  %61 = shl nuw i32 %59, %60
-  %62 = or i32 %61, %37
-  %63 = icmp ne i32 %57, -1
-  %64 = zext i1 %63 to i32
-  %65 = shl nuw i32 %64, %60
-  %66 = or i32 %65, %38
-  %67 = add nuw nsw i64 %36, 1
-  br label %35
+  %60 = shl nuw i32 %59, %37
+  %61 = or i32 %60, %35
+  %62 = icmp ne i32 %57, -1
+  %63 = zext i1 %62 to i32
+  %64 = shl nuw i32 %63, %37
+  %65 = or i32 %64, %36
+  %66 = add i32 %37, 1
+  br label %34
 
-68:
-  %69 = and i32 %48, %37
-  tail call fastcc void @wl.resolve_warp(ptr %0, ptr %26, i32 %1, i32 %2, i32 %69)
-  %70 = or i32 %20, 1073741824
-  br label %71
+67:
+  %68 = and i32 %47, %35
+  tail call fastcc void @wl.resolve_warp(ptr %0, ptr %26, i32 %1, i32 %2, i32 %68)
+  %69 = or i32 %20, 1073741824
+  br label %70
 
-71:
-  %72 = phi i32 [ %69, %68 ], [ %79, %74 ]
-  %73 = icmp eq i32 %72, 0
-  br i1 %73, label %80, label %74
+70:
+  %71 = phi i32 [ %68, %67 ], [ %78, %73 ]
+  %72 = icmp eq i32 %71, 0
+  br i1 %72, label %79, label %73
 
-74:
-  %75 = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %72, i1 true)
-  %76 = zext nneg i32 %75 to i64
-  %77 = getelementptr inbounds nuw i32, ptr %8, i64 %76
-  store i32 %70, ptr %77, align 4
-  %78 = add i32 %72, -1
-  %79 = and i32 %78, %72
-  br label %71
+73:
+  %74 = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %71, i1 true)
+  %75 = zext nneg i32 %74 to i64
+  %76 = getelementptr inbounds nuw i32, ptr %8, i64 %75
+  store i32 %69, ptr %76, align 4
+  %77 = add i32 %71, -1
+  %78 = and i32 %77, %71
+  br label %70
 
-80:
-  %81 = phi i1 [ %14, %40 ], [ true, %71 ]
-  %82 = phi i32 [ %37, %40 ], [ %69, %71 ]
-  %83 = or i32 %82, %15
-  br label %84
+79:
+  %80 = phi i1 [ %13, %39 ], [ true, %70 ]
+  %81 = phi i32 [ %35, %39 ], [ %68, %70 ]
+  %82 = or i32 %81, %14
+  br label %83
 
-84:
-  %85 = phi i1 [ %81, %80 ], [ %14, %31 ], [ %14, %18 ]
-  %86 = phi i32 [ %83, %80 ], [ %15, %31 ], [ %15, %18 ]
-  %87 = add nuw nsw i64 %13, 1
-  br label %12
+83:
+  %84 = phi i1 [ %80, %79 ], [ %13, %30 ], [ %13, %17 ]
+  %85 = phi i32 [ %82, %79 ], [ %14, %30 ], [ %14, %17 ]
+  %86 = add i32 %12, 1
+  br label %11
 }
 
 define internal fastcc i32 @wl.alike(ptr readonly captures(none) %0, ptr readonly captures(none) %1, i32 %2, i32 %3) unnamed_addr minsize nofree noinline norecurse nounwind memory(argmem: read) {
@@ -4898,28 +4697,28 @@ define internal fastcc i32 @wl.alike(ptr readonly captures(none) %0, ptr readonl
   ret i32 %6
 }
 
-define internal fastcc void @wl.scatter(ptr nonnull readonly captures(none) %0, i32 range(i32 1, -1) %1) unnamed_addr minsize noinline nounwind {
-  %3 = getelementptr inbounds nuw i8, ptr %0, i64 88
+define internal fastcc void @wl.scatter(ptr nonnull %0, i32 range(i32 1, -1) %1) unnamed_addr minsize noinline nounwind {
+  %3 = getelementptr inbounds nuw i8, ptr %0, i64 56
   %4 = or i32 %1, 1073741824
-  %5 = getelementptr inbounds nuw i8, ptr %0, i64 56
+  %5 = getelementptr inbounds nuw i8, ptr %0, i64 24
   br label %6
 
 6:
-  %7 = phi i64 [ %15, %12 ], [ 0, %2 ]
+  %7 = phi i32 [ 0, %2 ], [ %15, %11 ]
   %8 = load i32, ptr %3, align 8
-  %9 = zext i32 %8 to i64
-  %10 = icmp samesign ult i64 %7, %9
-  br i1 %10, label %12, label %11
+  %9 = icmp ult i32 %7, %8
+  br i1 %9, label %11, label %10
 
-11:
+10:
   tail call fastcc void @wl.advance(ptr %0, i32 0, i32 %8)
   ret void
 
-12:
-  %13 = load ptr, ptr %5, align 8
-  %14 = getelementptr inbounds nuw i32, ptr %13, i64 %7
+11:
+  %12 = load ptr, ptr %5, align 8
+  %13 = zext i32 %7 to i64
+  %14 = getelementptr inbounds nuw i32, ptr %12, i64 %13
   store i32 %4, ptr %14, align 4
-  %15 = add nuw nsw i64 %7, 1
+  %15 = add nuw i32 %7, 1
   br label %6
 }
 
@@ -4979,7 +4778,7 @@ define internal { i64, i64 } @wl.find(ptr readonly captures(none) %0, ptr readon
   %5 = tail call { i64, i64 } @wl.allocation(ptr %0, ptr poison, i64 %2) nounwind willreturn memory(read)
   %6 = extractvalue { i64, i64 } %5, 1
   %7 = icmp eq i64 %6, 0
-  br i1 %7, label %8, label %41
+  br i1 %7, label %8, label %42
 
 8:
   call void @llvm.lifetime.start.p0(ptr nonnull %4) nounwind
@@ -5008,31 +4807,32 @@ define internal { i64, i64 } @wl.find(ptr readonly captures(none) %0, ptr readon
   br label %28
 
 25:
-  %26 = add nuw nsw i64 %29, 1
-  %27 = icmp eq i64 %26, 3
-  br i1 %27, label %36, label %28
+  %26 = add nuw nsw i32 %29, 1
+  %27 = icmp eq i32 %26, 3
+  br i1 %27, label %37, label %28
 
 28:
-  %29 = phi i64 [ 0, %8 ], [ %26, %25 ]
-  %30 = getelementptr inbounds nuw %struct.range, ptr %4, i64 %29
-  %31 = load i64, ptr %30, align 16
-  %32 = sub i64 %2, %31
-  %33 = getelementptr inbounds nuw i8, ptr %30, i64 8
-  %34 = load i64, ptr %33, align 8
-  %35 = icmp ult i64 %32, %34
-  br i1 %35, label %36, label %25
+  %29 = phi i32 [ 0, %8 ], [ %26, %25 ]
+  %30 = zext nneg i32 %29 to i64
+  %31 = getelementptr inbounds nuw %struct.range, ptr %4, i64 %30
+  %32 = load i64, ptr %31, align 16
+  %33 = sub i64 %2, %32
+  %34 = getelementptr inbounds nuw i8, ptr %31, i64 8
+  %35 = load i64, ptr %34, align 8
+  %36 = icmp ult i64 %33, %35
+  br i1 %36, label %37, label %25
 
-36:
-  %37 = phi i64 [ 0, %25 ], [ %34, %28 ]
-  %38 = phi i64 [ -1, %25 ], [ %31, %28 ]
+37:
+  %38 = phi i64 [ 0, %25 ], [ %35, %28 ]
+  %39 = phi i64 [ -1, %25 ], [ %32, %28 ]
   call void @llvm.lifetime.end.p0(ptr nonnull %4) nounwind
-  %39 = insertvalue { i64, i64 } poison, i64 %38, 0
-  %40 = insertvalue { i64, i64 } %39, i64 %37, 1
-  br label %41
+  %40 = insertvalue { i64, i64 } poison, i64 %39, 0
+  %41 = insertvalue { i64, i64 } %40, i64 %38, 1
+  br label %42
 
-41:
-  %42 = phi { i64, i64 } [ %40, %36 ], [ %5, %3 ]
-  ret { i64, i64 } %42
+42:
+  %43 = phi { i64, i64 } [ %41, %37 ], [ %5, %3 ]
+  ret { i64, i64 } %43
 }
 
 define internal void @wl.fault(ptr captures(none) %0, i64 %1, i64 %2, i32 %3, i64 %4) cold mustprogress nofree noinline norecurse nosync nounwind optsize willreturn memory(argmem: readwrite) {

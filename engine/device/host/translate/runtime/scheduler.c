@@ -15,6 +15,7 @@ enum kind { START, BARRIER, WARP, YIELD, LOCKSTEP };
 /* States that name no point. Marked threads (MARKED | state) may go on from their point. */
 enum { EXITED = -1, DIVERGED = 0, MARKED = 1 << 30 };
 
+/* The number of a barrier for threads that wait elsewhere. */
 enum { NO_BARRIER = BARRIERS };
 
 /* How many operations a warp may do in one round before other threads have their turn. */
@@ -25,13 +26,14 @@ struct array {
     uint32_t offset, size; /* of an element; 0 ends a list */
 };
 
+struct frame;
+
 /* Runs threads of one thread block, given by their ranges, from the point `state` to their next points. Returns the
    state of all of them, or DIVERGED when each one's own state says it. `together`: all threads run, and they never
    diverged. */
 typedef int32_t run_phase(
-    const struct launch *launch, const void *params, struct worker *worker, struct scratch *s,
-    uint32_t block_x, uint32_t block_y, uint32_t block_z,
-    uint32_t x0, uint32_t x1, uint32_t y0, uint32_t y1, uint32_t z0, uint32_t z1, bool together, int32_t state);
+    const struct frame *f, uint32_t x0, uint32_t x1, uint32_t y0, uint32_t y1, uint32_t z0, uint32_t z1, bool together,
+    int32_t state);
 
 /* What the translator says of the phase that follows a point; phase 0 starts the kernel. */
 struct phase {
@@ -52,15 +54,15 @@ struct kernel {
     int32_t diverges_at_barriers; /* threads may be at one barrier instruction without being at one barrier */
 };
 
-/* A thread block as it runs. */
+/* A thread block as it runs; the translator knows the fields up to its position. */
 struct frame {
-    struct kernel kernel;
     const struct launch *launch;
     const void *params;
     struct worker *worker;
     struct scratch *s;
     uint32_t block_x, block_y, block_z;
     uint32_t nx, ny, nz, threads;
+    struct kernel kernel;
 };
 
 /* The phase that follows a state; the start for states that name no point. */
@@ -166,14 +168,6 @@ static NOINLINE void resolve(const struct frame *f, int32_t state)
 
 /* -- divergent threads -- */
 
-/* Runs the threads in these ranges, which share the same values, from one point to their next points. */
-static ALWAYS_INLINE int32_t run(
-    const struct frame *f, int32_t state, uint32_t x0, uint32_t x1, uint32_t y0, uint32_t y1, uint32_t z0, uint32_t z1)
-{
-    return f->kernel.run(
-        f->launch, f->params, f->worker, f->s, f->block_x, f->block_y, f->block_z, x0, x1, y0, y1, z0, z1, false, state);
-}
-
 /* Runs the marked threads from `first` to `end`, equal neighbours in a row together. */
 static RARE void advance(const struct frame *f, uint32_t first, uint32_t end)
 {
@@ -188,7 +182,7 @@ static RARE void advance(const struct frame *f, uint32_t first, uint32_t end)
             ++count;
         const struct phase *phase = after(f, state);
         count = alike(f->s, phase->shared, thread, count);
-        int32_t next = run(f, state, x, x + count, y, y + 1, z, z + 1);
+        int32_t next = f->kernel.run(f, x, x + count, y, y + 1, z, z + 1, false, state);
         spread(f->s, phase->first_only, thread, count);
         for (uint32_t n = 0; next != DIVERGED && n < count; ++n)
             states[thread + n] = next;
@@ -252,7 +246,8 @@ static RARE bool run_warps(const struct frame *f, bool force)
     return moved;
 }
 
-/* The number of the barrier where a thread waits; NO_BARRIER when it waits elsewhere. */
+/* The number of the barrier where a thread waits; NO_BARRIER, or another number that no barrier has, when it waits
+   elsewhere. */
 static ALWAYS_INLINE uint32_t barrier_of(const struct frame *f, uint32_t thread)
 {
     int32_t number = after(f, f->s->state[thread])->barrier;
@@ -334,7 +329,7 @@ static RARE int32_t run_all(const struct frame *f, int32_t state)
         scatter(f, state);
         return DIVERGED;
     }
-    int32_t next = run(f, state, 0, f->nx, 0, f->ny, 0, f->nz);
+    int32_t next = f->kernel.run(f, 0, f->nx, 0, f->ny, 0, f->nz, false, state);
     spread(f->s, phase->first_only, 0, f->threads);
     return next;
 }
@@ -369,14 +364,13 @@ ALWAYS_INLINE void wl_run_thread_block(
 {
     uint32_t nx = launch->thread_block[0], ny = launch->thread_block[1], nz = launch->thread_block[2];
     struct scratch *s = (struct scratch *)worker->scratch;
-    const struct frame frame = {*kernel, launch,  params, worker, s,  block_x,
-                                block_y, block_z, nx,     ny,     nz, nx * ny * nz};
-    for (uint32_t number = 0; number < BARRIERS; ++number)
-        s->arrived[number] = 0;
+    const struct frame frame = {
+        launch, params, worker, s, block_x, block_y, block_z, nx, ny, nz, nx * ny * nz, *kernel,
+    };
+    memset(s->arrived, 0, BARRIERS * sizeof *s->arrived);
     int32_t state = 0, next;
     for (;; state = next) {
-        next = kernel->run(
-            launch, params, worker, s, block_x, block_y, block_z, 0, nx, 0, ny, 0, nz, true, state);
+        next = kernel->run(&frame, 0, nx, 0, ny, 0, nz, true, state);
         if (must_end(&frame))
             return;
         if (next == DIVERGED)
@@ -389,8 +383,6 @@ ALWAYS_INLINE void wl_run_thread_block(
         if (phase->resolve || phase->kind == YIELD)
             resolve(&frame, next);
     }
-    /* From here on each thread has its own state and values. Only here does the frame need memory. */
-    const struct frame kept = frame;
     spread(s, kernel->phases[state].not_copied, 0, frame.threads);
-    run_diverged(&kept, next);
+    run_diverged(&frame, next);
 }

@@ -61,24 +61,31 @@ def text(kernel: str, phases: Sequence[PhasePlan], limits: str, *, parts_at_barr
 
 
 def _dispatch(name: str, phases: Sequence[PhasePlan]) -> str:
-    """Return the function that runs threads from the point `%state`.
+    """Return the function that runs threads of the thread block `%frame` from the point `%state`.
 
     It is inlined, so that LLVM sees which phases are called, and drops what they have no use for.
     """
+    block, threads = FRAME.split(", ")[:7], FRAME.split(", ")[7:]
+    loads = "".join(
+        f"  {value}.at = getelementptr {FRAME_RECORD}, ptr %frame, i32 0, i32 {index}\n"
+        f"  {value} = load {kind}, ptr {value}.at\n"
+        for index, (kind, value) in enumerate(item.split() for item in block)
+    )
     cases = " ".join(f"i32 {number}, label %phase.{number}" for number in range(len(phases)))
     calls = "".join(
         f"phase.{number}:\n  %next.{number} = call i32 {phase.name}({FRAME})\n  ret i32 %next.{number}\n"
         for number, phase in enumerate(phases)
     )
     return (
-        f"define internal i32 {name}({FRAME}, i32 %state) alwaysinline nounwind {{\n"
-        f"  switch i32 %state, label %never [{cases}]\n{calls}never:\n  unreachable\n}}\n"
+        f"define internal i32 {name}({', '.join(['ptr %frame', *threads, 'i32 %state'])}) alwaysinline nounwind {{\n"
+        f"{loads}  switch i32 %state, label %never [{cases}]\n{calls}never:\n  unreachable\n}}\n"
     )
 
 
-# `struct phase` and `struct kernel` of scheduler.c.
+# Records of scheduler.c: `struct phase`, `struct kernel`, and the beginning of `struct frame`.
 PHASE_RECORD = "{ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32}"
 KERNEL_RECORD = "{ptr, ptr, i32, i32, i32, i32}"
+FRAME_RECORD = "{ptr, ptr, ptr, ptr, i32, i32, i32}"
 
 
 class _Tables:
