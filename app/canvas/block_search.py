@@ -74,13 +74,13 @@ class SearchPopup(QFrame):
         self.list.setUniformItemSizes(True)
         self.list.setMinimumHeight(_ROW_HEIGHT)
         self.list.itemClicked.connect(self._choose)
-        self._nothing = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self.nothing = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(8)
         layout.addWidget(self.field)
         layout.addWidget(self.list, 1)
-        layout.addWidget(self._nothing, 1)
+        layout.addWidget(self.nothing, 1)
         self.hide()
 
     def open(self, position: QPoint, find: Find, hint: str) -> None:
@@ -138,8 +138,8 @@ class SearchPopup(QFrame):
         self.list.setCurrentRow(0)
         is_empty = self.list.count() == 0
         self.list.setVisible(not is_empty)
-        self._nothing.setVisible(is_empty)
-        self._nothing.setText(f"No block matches “{text}”." if text else "No block fits here.")
+        self.nothing.setVisible(is_empty)
+        self.nothing.setText(f"No block matches “{text}”." if text else "No block fits here.")
         self._resize_to_rows()
 
     def _resize_to_rows(self) -> None:

@@ -47,16 +47,16 @@ class Canvas(QWidget):
         self._mirror: Mirror | None = None
         self._selected: list[str] = []
         self._has_selected_connections = False
-        self._scene = GraphScene(self)
-        self._scene.selection_settled.connect(self._pass_on_selection)
+        self.scene = GraphScene(self)
+        self.scene.selection_settled.connect(self._pass_on_selection)
         self._connecting = ConnectionEdits(self)
         self._connecting.refused.connect(self._refuse)
         self._connecting.dropped_on_nothing.connect(self._search_for_end)
-        self._view = GraphView(self._scene, self._connecting, self._move_refusal, self._tooltip, self)
+        self._view = GraphView(self.scene, self._connecting, self._move_refusal, self._tooltip, self)
         self._view.setAccessibleName("Patch")
-        self.edits = SelectionEdits(self._scene, self._view.cursor_point, self)
+        self.edits = SelectionEdits(self.scene, self._view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
-        self._display = ReportDisplay(self._scene, self._view)
+        self._display = ReportDisplay(self.scene, self._view)
         self._nudges = 0
         self._notice = Notice(self)
         self._search = BlockSearch(self)
@@ -94,10 +94,10 @@ class Canvas(QWidget):
         self._search.close()
         self._view.cancel_drag()
         self._display.clear()
-        self._scene.empty()
+        self.scene.empty()
         self._patch = self.edits.patch = self._connecting.patch = patch
         if patch is not None:
-            self._mirror = Mirror(patch, self._scene, self._view.cancel_drag)
+            self._mirror = Mirror(patch, self.scene, self._view.cancel_drag)
         self._pass_on_selection()
         self._view.viewport().update()
 
@@ -121,21 +121,21 @@ class Canvas(QWidget):
 
     def fit(self) -> None:
         """Bring the whole patch into view."""
-        self._view.show_rect(self._scene.rect_of(self._scene.nodes))
+        self._view.show_rect(self.scene.rect_of(self.scene.nodes))
 
     def fit_selection(self) -> None:
         """Bring the selected nodes into view, or the whole patch when none is selected."""
-        self._view.show_rect(self._scene.rect_of(self.selected() or self._scene.nodes))
+        self._view.show_rect(self.scene.rect_of(self.selected() or self.scene.nodes))
 
     # Selection
 
     def selected(self) -> list[str]:
         """Ids of the selected nodes."""
-        return self._scene.selected_nodes()
+        return self.scene.selected_nodes()
 
     def select(self, node_ids: Iterable[str]) -> None:
         """Select these nodes and nothing else."""
-        self._scene.select(node_ids)
+        self.scene.select(node_ids)
 
     @property
     def has_selected_connections(self) -> bool:
@@ -144,14 +144,14 @@ class Canvas(QWidget):
 
     def select_all(self) -> None:
         """Select every node."""
-        self._scene.select(self._scene.nodes)
+        self.scene.select(self.scene.nodes)
 
     def _pass_on_selection(self) -> None:
         selected = self.selected()
         if selected != self._selected:
             self._selected = selected
             self.selection_changed.emit(selected)
-        has_connections = bool(self._scene.selected_connections())
+        has_connections = bool(self.scene.selected_connections())
         if has_connections != self._has_selected_connections:
             self._has_selected_connections = has_connections
             self.connections_selected.emit(has_connections)
@@ -160,7 +160,7 @@ class Canvas(QWidget):
         """Select what is under the pointer and ask for its menu."""
         match hit:
             case Connection():
-                self._scene.select_connection(hit)
+                self.scene.select_connection(hit)
                 kind = "connection"
             case PortRef(node=node) | str(node):
                 if node not in self.selected():
@@ -223,11 +223,11 @@ class Canvas(QWidget):
         if self._patch is not None:
             position = position or self._view.mapFromScene(self._view.cursor_point())
             point = self._view.mapToScene(position)
-            self._search.open(self._patch, position, point, goal, self._scene.regions.scope_at(point))
+            self._search.open(self._patch, position, point, goal, self.scene.regions.scope_at(point))
 
     def insert_block(self) -> None:
         """Search a block to put in the middle of the selected connection."""
-        connections = self._scene.selected_connections()
+        connections = self.scene.selected_connections()
         if connections:
             self._insert_at_pointer(connections[0])
 
@@ -236,7 +236,7 @@ class Canvas(QWidget):
 
     def _select_placed(self, node_id: str) -> None:
         self.select([node_id])
-        self._view.ensureVisible(self._scene.rect_of([node_id]), 24, 24)
+        self._view.ensureVisible(self.scene.rect_of([node_id]), 24, 24)
 
     # Events
 

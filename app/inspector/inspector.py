@@ -52,9 +52,9 @@ class Inspector(EmptyState):
         self._patch: Patch | None = None
         self._nodes: list[str] = []
         self._unsubscribe: Callable[[], None] = lambda: None
-        self._rows: dict[str, ParameterRow] = {}
-        self._header: NodeHeader | None = None
-        self._status: NodeStatus | None = None
+        self.rows: dict[str, ParameterRow] = {}
+        self.header: NodeHeader | None = None
+        self.status: NodeStatus | None = None
         self._report: FrameReport | None = None
         self._drives = ParameterDrives(node_size, self)
         self._drives.refused.connect(self.refused)
@@ -71,11 +71,7 @@ class Inspector(EmptyState):
 
     def editor(self, parameter: str) -> ParameterEditor:
         """Return the editor of a parameter."""
-        return self._rows[parameter].editor
-
-    def row(self, parameter: str) -> ParameterRow:
-        """Return the row of a parameter."""
-        return self._rows[parameter]
+        return self.rows[parameter].editor
 
     def set_patch(self, patch: Patch | None) -> None:
         """Follow another patch; nothing is selected in it."""
@@ -88,8 +84,8 @@ class Inspector(EmptyState):
         """Show the parameters of these nodes."""
         self._end_gesture()
         self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
-        self._rows, self._header, self._status = {}, None, None
-        self._drives.show_rows(self._patch, self._nodes, self._rows)
+        self.rows, self.header, self.status = {}, None, None
+        self._drives.show_rows(self._patch, self._nodes, self.rows)
         self._scroll.takeWidget()
         if self._patch is None or not self._nodes:
             self.set_hint(_HINT)
@@ -103,9 +99,9 @@ class Inspector(EmptyState):
             return
         self._scroll.setWidget(self._build(self._patch, self._patch.block_type(self._nodes[0])))
         self.set_filled(True)
-        for row in self._rows.values():
+        for row in self.rows.values():
             self._refresh(row)
-        self._drives.show_rows(self._patch, self._nodes, self._rows)
+        self._drives.show_rows(self._patch, self._nodes, self.rows)
         if self._report is not None:
             self.show_report(self._report)
 
@@ -113,24 +109,24 @@ class Inspector(EmptyState):
         """Show the state, time and buffers of the node."""
         self._report = report
         self._drives.show_report(report)
-        if self._status is not None and len(self._nodes) == 1:
-            self._status.show_report(self._nodes[0], report)
+        if self.status is not None and len(self._nodes) == 1:
+            self.status.show_report(self._nodes[0], report)
 
     def begin_rename(self) -> None:
         """Put the cursor into the title, when one block is shown."""
-        if self._header is not None and len(self._nodes) == 1:
-            self._header.title.setFocus()
-            self._header.title.selectAll()
+        if self.header is not None and len(self._nodes) == 1:
+            self.header.title.setFocus()
+            self.header.title.selectAll()
 
     def _build(self, patch: Patch, block_type: type[Block] | None) -> QWidget:
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(12, 12, 12, 12)
         column.setSpacing(12)
-        self._header = NodeHeader(patch, self._nodes, block_type)
-        self._header.renamed.connect(self._rename)
-        self._header.finished.connect(self.renaming_ended)
-        column.addWidget(self._header)
+        self.header = NodeHeader(patch, self._nodes, block_type)
+        self.header.renamed.connect(self._rename)
+        self.header.finished.connect(self.renaming_ended)
+        column.addWidget(self.header)
         if block_type is not None and block_type.parameters:
             form = QFormLayout()
             form.setHorizontalSpacing(8)
@@ -138,16 +134,16 @@ class Inspector(EmptyState):
             form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
             for spec in block_type.parameters.values():
-                self._rows[spec.name] = row = self._make_row(spec)
+                self.rows[spec.name] = row = self._make_row(spec)
                 form.addRow(row.label, row)
-            align_numbers(row.editor for row in self._rows.values())
+            align_numbers(row.editor for row in self.rows.values())
             column.addLayout(form)
         elif block_type is not None:
             none = QLabel("This block has no parameters")
             none.setObjectName("faint")
             column.addWidget(none)
-        self._status = NodeStatus(block_type)
-        column.addWidget(self._status)
+        self.status = NodeStatus(block_type)
+        column.addWidget(self.status)
         column.addStretch(1)
         return page
 
@@ -193,7 +189,7 @@ class Inspector(EmptyState):
                     edit(self._patch, node)
         except PatchError as problem:
             self.refused.emit(str(problem))
-            self._refresh(self._rows[parameter])
+            self._refresh(self.rows[parameter])
 
     def _subject(self) -> str:
         assert self._patch is not None
@@ -211,13 +207,13 @@ class Inspector(EmptyState):
 
     def _on_change(self, change: Change) -> None:
         match change:
-            case ParameterChanged(node, parameter) if node in self._nodes and parameter in self._rows:
-                self._refresh(self._rows[parameter])
+            case ParameterChanged(node, parameter) if node in self._nodes and parameter in self.rows:
+                self._refresh(self.rows[parameter])
             case Connected(connection) | Disconnected(connection):
-                if connection.target.node in self._nodes and connection.target.port in self._rows:
+                if connection.target.node in self._nodes and connection.target.port in self.rows:
                     self._drives.refresh(connection.target.port)
-            case NodeRenamed(node, title) if node in self._nodes and self._header is not None:
-                self._header.show_title(title)
+            case NodeRenamed(node, title) if node in self._nodes and self.header is not None:
+                self.header.show_title(title)
             case NodeRenamed():
                 self._drives.refresh_all()
             case NodeRemoved(node) if node.id in self._nodes:

@@ -117,10 +117,10 @@ class NodeHeader(QWidget):
             self.title.setReadOnly(True)
         column.addWidget(self.title)
         summary = block_type.summary if block_type else f"Block type {node.type} is not installed; its data is kept."
-        self._summary = text_label("summary", summary)
+        self.summary = text_label("summary", summary)
         if block_type is not None:
-            self._summary.setToolTip(inspect.cleandoc(block_type.__doc__ or ""))
-        column.addWidget(self._summary)
+            self.summary.setToolTip(inspect.cleandoc(block_type.__doc__ or ""))
+        column.addWidget(self.summary)
 
     def show_title(self, title: str) -> None:
         """Show the node's own title, or else its type's."""

@@ -33,7 +33,7 @@ class PictureView(QWidget):
         self.setMouseTracking(True)
         self.setMinimumSize(96, 72)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        self._pixels: np.ndarray[Any, Any] | None = None  # QImage points into it
+        self.pixels: np.ndarray[Any, Any] | None = None  # QImage points into it
         self._image = QImage()
         self._size = (0, 0)  # of the whole picture
         self._fitted = True
@@ -49,12 +49,12 @@ class PictureView(QWidget):
     @property
     def picture_size(self) -> tuple[int, int] | None:
         """Width and height of the whole picture in pixels; None without a picture."""
-        return None if self._pixels is None else self._size
+        return None if self.pixels is None else self._size
 
     @property
     def is_whole(self) -> bool:
         """True when every pixel of the picture is here."""
-        return self._pixels is not None and (self._image.width(), self._image.height()) == self._size
+        return self.pixels is not None and (self._image.width(), self._image.height()) == self._size
 
     @property
     def wanted_size(self) -> tuple[int, int] | None:
@@ -63,7 +63,7 @@ class PictureView(QWidget):
         A larger picture would not look better.
         """
         ratio = self.devicePixelRatioF()
-        if self._fitted or self._pixels is None:
+        if self._fitted or self.pixels is None:
             return max(1, round(self.width() * ratio)), max(1, round(self.height() * ratio))
         return self._shown_size() if self._scale < 1.0 else None
 
@@ -82,7 +82,7 @@ class PictureView(QWidget):
         """Screen pixels for each picture pixel."""
         if not self._fitted:
             return self._scale
-        if self._pixels is None:
+        if self.pixels is None:
             return 1.0
         ratio = self.devicePixelRatioF()
         return min(self.width() * ratio / self._size[0], self.height() * ratio / self._size[1])
@@ -100,7 +100,7 @@ class PictureView(QWidget):
             self._size = size
             if not self._fitted:
                 self.view_changed.emit()
-        self._pixels = pixels
+        self.pixels = pixels
         # Alpha is ignored: a patch's colours are shown whatever their fourth component holds.
         self._image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBX8888)
         self.update()
@@ -109,14 +109,14 @@ class PictureView(QWidget):
 
     def clear(self) -> None:
         """Show nothing."""
-        self._image, self._pixels = QImage(), None
+        self._image, self.pixels = QImage(), None
         self.update()
 
     def pixel(self, x: int, y: int) -> tuple[int, int, int, int] | None:
         """Return a pixel's red, green, blue and alpha; None outside the picture, or while it is not whole."""
-        if self._pixels is None or not self.is_whole or not (0 <= y < self._size[1] and 0 <= x < self._size[0]):
+        if self.pixels is None or not self.is_whole or not (0 <= y < self._size[1] and 0 <= x < self._size[0]):
             return None
-        red, green, blue, alpha = (int(value) for value in self._pixels[y, x])
+        red, green, blue, alpha = (int(value) for value in self.pixels[y, x])
         return red, green, blue, alpha
 
     def picture(self) -> QImage:
@@ -143,7 +143,7 @@ class PictureView(QWidget):
         """Draw the picture."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(colours.current().canvas))
-        if self._pixels is None:
+        if self.pixels is None:
             return
         # Enlarged, single pixels are what a person wants to see.
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.scale < 1.0 or not self.is_whole)
@@ -152,7 +152,7 @@ class PictureView(QWidget):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom about the pointer."""
-        if self._pixels is not None and event.angleDelta().y():
+        if self.pixels is not None and event.angleDelta().y():
             self.zoom_to(self.scale * 1.2 ** (event.angleDelta().y() / 120), event.position())
         event.accept()
 
@@ -163,7 +163,7 @@ class PictureView(QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Pan, and say which pixel is under the pointer."""
-        if self._grabbed is not None and self._pixels is not None:
+        if self._grabbed is not None and self.pixels is not None:
             if self._fitted:
                 self._scale, self._centre = self.scale, self._fitted_centre()
                 self._fitted = False
@@ -232,4 +232,4 @@ class PictureView(QWidget):
     def _pixel_at(self, point: QPointF) -> tuple[int, int] | None:
         where = self._to_picture(point)
         x, y = int(where.x() // 1), int(where.y() // 1)
-        return (x, y) if self._pixels is not None and 0 <= x < self._size[0] and 0 <= y < self._size[1] else None
+        return (x, y) if self.pixels is not None and 0 <= x < self._size[0] and 0 <= y < self._size[1] else None

@@ -95,13 +95,13 @@ class ViewerPanel(QWidget):
         super().__init__(parent)
         self.picture = PictureView()
         self._page = EmptyState(self.picture, hint)
-        self._probe = QLabel()
-        self._probe.setObjectName("figures")
-        self._probe.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._status = QLabel()
-        self._status.setObjectName("figures")
-        self._status.setToolTip("Size of the picture, zoom, and pictures a second while it changes")
-        self._status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.probe_label = QLabel()
+        self.probe_label.setObjectName("figures")
+        self.probe_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.status_label = QLabel()
+        self.status_label.setObjectName("figures")
+        self.status_label.setToolTip("Size of the picture, zoom, and pictures a second while it changes")
+        self.status_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._icon_buttons: dict[str, QToolButton] = {}
         self._footer = self._make_footer()
         column = QVBoxLayout(self)
@@ -126,12 +126,12 @@ class ViewerPanel(QWidget):
     @property
     def probe_text(self) -> str:
         """The footer's text on the pixel under the pointer."""
-        return self._probe.text()
+        return self.probe_label.text()
 
     @property
     def status_text(self) -> str:
         """The footer's text on the picture: size, zoom, and rate while it changes."""
-        return self._status.text()
+        return self.status_label.text()
 
     @property
     def hint(self) -> str:
@@ -182,8 +182,8 @@ class ViewerPanel(QWidget):
         row = QHBoxLayout(footer)
         row.setContentsMargins(_MARGIN, _SPACING, _SPACING, _SPACING)
         row.setSpacing(_SPACING)
-        row.addWidget(self._probe, 1)
-        row.addWidget(self._status)
+        row.addWidget(self.probe_label, 1)
+        row.addWidget(self.status_label)
         for name, text, run in (
             ("fit", "Fit the picture (double-click)", self.picture.fit),
             ("1:1", "Actual pixels (double-click)", self.picture.show_actual_pixels),
@@ -216,10 +216,10 @@ class ViewerPanel(QWidget):
 
     def _show_probe(self, text: str) -> None:
         """Show the pixel under the pointer; when the footer is too narrow for both texts, hide the other."""
-        self._probe.setText(text)
-        needed = self._probe.fontMetrics().horizontalAdvance(text) + self._status.sizeHint().width()
+        self.probe_label.setText(text)
+        needed = self.probe_label.fontMetrics().horizontalAdvance(text) + self.status_label.sizeHint().width()
         tools = sum(button.sizeHint().width() + _SPACING for button in self._footer.findChildren(QToolButton))
-        self._status.setVisible(not text or needed + tools + 3 * _SPACING + _MARGIN < self._footer.width())
+        self.status_label.setVisible(not text or needed + tools + 3 * _SPACING + _MARGIN < self._footer.width())
 
     def _tell_viewing(self) -> None:
         if self.viewing != self._told:
@@ -238,4 +238,4 @@ class ViewerPanel(QWidget):
         parts = [f"{size[0]} × {size[1]}", f"{self.picture.scale:.0%}"]
         if rate is not None:
             parts.append(format_rate(rate))
-        self._status.setText(" · ".join(parts))
+        self.status_label.setText(" · ".join(parts))

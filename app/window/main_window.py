@@ -68,7 +68,7 @@ class MainWindow(QMainWindow):
         self.messages = Messages(self.statusBar(), self.log)
         self.badge = EngineBadge()
         self.banner = Banner("Restart engine")
-        self._problem_count = ProblemCount()
+        self.problem_count = ProblemCount()
         self._central = QStackedWidget()
         self._central.addWidget(self.welcome)
         self._central.addWidget(under_banner(self.banner, self.canvas))
@@ -83,7 +83,7 @@ class MainWindow(QMainWindow):
         self.transport = TransportControls(self, self.session, self.actions_by_id)
         fill_menu_bar(self.actions_by_id, self.docks)
         add_toolbar(self, self.actions_by_id, self.transport.bar, self.badge)
-        set_status_bar(self, self._problem_count)
+        set_status_bar(self, self.problem_count)
         self._availability = Availability(self, self.session, self.canvas, self.actions_by_id)
         ChangingMenus(self, self.actions_by_id, self.canvas, self.viewers, self.files, self.state)
         application().focusChanged.connect(FocusKeys(self).watch)
@@ -199,7 +199,7 @@ class MainWindow(QMainWindow):
         self.updates.node_activated.connect(self.go_to)
         self.updates.noted.connect(self.messages.show)
         self.problems.counted.connect(self._on_problem_count)
-        self._problem_count.clicked.connect(lambda: self.docks.reveal("problems"))
+        self.problem_count.clicked.connect(lambda: self.docks.reveal("problems"))
         self.welcome.new_requested.connect(self.files.new)
         self.welcome.browse_requested.connect(self.files.open)
         self.welcome.open_requested.connect(self.files.open_path)
@@ -271,7 +271,7 @@ class MainWindow(QMainWindow):
     def _on_problem_count(self, errors: int, warnings: int) -> None:
         count = errors + warnings
         self.docks["problems"].setWindowTitle(f"Problems ({count})" if count else "Problems")
-        self._problem_count.show_count(errors, warnings)
+        self.problem_count.show_count(errors, warnings)
 
     def _show_recent(self) -> None:
         self.welcome.show_recent(self.state.existing_recent()[:5])

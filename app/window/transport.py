@@ -62,18 +62,18 @@ class TransportBar(QWidget):
         self._place.setMinimumWidth(QFontMetrics(self._place.font()).horizontalAdvance(_WIDEST))
         menu = QMenu(self)
         menu.setToolTipsVisible(True)
-        self._pacing = QToolButton()
-        self._pacing.setObjectName("pacing")
-        self._pacing.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._pacing.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
-        self._pacing.setMenu(menu)
+        self.pacing = QToolButton()
+        self.pacing.setObjectName("pacing")
+        self.pacing.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.pacing.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self.pacing.setMenu(menu)
         # Wide enough for every choice, so that what follows stays where it is.
-        text_width = QFontMetrics(self._pacing.font()).horizontalAdvance("Display 240")
-        self._pacing.setMinimumWidth(text_width + _BUTTON_MARGINS)
+        text_width = QFontMetrics(self.pacing.font()).horizontalAdvance("Display 240")
+        self.pacing.setMinimumWidth(text_width + _BUTTON_MARGINS)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(4, 0, 0, 0)
         layout.setSpacing(12)
-        layout.addWidget(self._pacing)
+        layout.addWidget(self.pacing)
         layout.addWidget(self._place)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._shown: tuple[bool, int] = (False, -1)
@@ -87,13 +87,13 @@ class TransportBar(QWidget):
 
     def fill_pacings(self, choices: Sequence[QAction]) -> None:
         """Offer these choices."""
-        self._pacing.menu().addActions(choices)
+        self.pacing.menu().addActions(choices)
 
     def show_pacing(self, pacing: Pacing) -> None:
         """Show another choice."""
-        self._pacing.setText(pacing_text(pacing))
-        self._pacing.setToolTip(pacing_tooltip(pacing))
-        self._pacing.setAccessibleName(self._pacing.toolTip())
+        self.pacing.setText(pacing_text(pacing))
+        self.pacing.setToolTip(pacing_tooltip(pacing))
+        self.pacing.setAccessibleName(self.pacing.toolTip())
 
     def show_report(self, report: FrameReport) -> None:
         """Take a report; a change of state shows at once, the figures of a playing patch ten times a second."""
@@ -113,7 +113,7 @@ class TransportBar(QWidget):
 
     def set_available(self, available: bool) -> None:
         """Allow the choice only while there is a patch."""
-        self._pacing.setEnabled(available)
+        self.pacing.setEnabled(available)
 
 
 class TransportControls(QObject):

@@ -56,16 +56,16 @@ class Welcome(QScrollArea):
         column.addLayout(self._make_cards(examples))
         self._recent_title = _label("Recent", "sectionTitle")
         column.addWidget(self._recent_title)
-        self._recent = QVBoxLayout()
-        self._recent.setSpacing(4)
-        column.addLayout(self._recent)
+        self.recent = QVBoxLayout()
+        self.recent.setSpacing(4)
+        column.addLayout(self.recent)
         column.addStretch(1)
         self.setWidget(page)
         self.show_recent([])
 
     def show_recent(self, paths: Sequence[Path]) -> None:
         """List the recent files."""
-        while (item := self._recent.takeAt(0)) is not None:
+        while (item := self.recent.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         for path in paths:
@@ -74,7 +74,7 @@ class Welcome(QScrollArea):
             button.setToolTip(str(path))
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.clicked.connect(lambda _=False, path=path: self.open_requested.emit(path))
-            self._recent.addWidget(button)
+            self.recent.addWidget(button)
         self._recent_title.setVisible(bool(paths))
 
     def _make_head(self) -> QHBoxLayout:

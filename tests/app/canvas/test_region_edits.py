@@ -115,7 +115,7 @@ def test_what_is_placed_in_a_box_lies_in_the_region(canvas: Canvas, hand: Hand, 
     popup = canvas.findChild(SearchPopup)
     assert popup is not None
     popup.field.setText("quokka that counts")
-    popup._choose(popup.list.item(0))
+    popup.list.itemClicked.emit(popup.list.item(0))
     (placed,) = canvas.selected()
     assert patch.nodes[placed].region == "loop"
     canvas.edits.duplicate()

@@ -74,7 +74,7 @@ def test_nothing_found_says_so(canvas: Canvas) -> None:
     search = popup(canvas)
     search.field.setText("xyzzy")
     assert not search.list.isVisible()
-    assert any("No block matches “xyzzy”." in label.text() for label in search.findChildren(type(search._nothing)))
+    assert any("No block matches “xyzzy”." in label.text() for label in search.findChildren(type(search.nothing)))
 
 
 def test_a_connection_dropped_on_the_canvas_offers_what_fits_and_connects_it(

@@ -75,7 +75,7 @@ def test_rename_goes_to_the_title_and_back(opened: MainWindow, qtbot: QtBot) -> 
     opened.docks["inspector"].close()
     opened.canvas.select(["screen"])
     opened.actions_by_id["rename"].trigger()
-    header = opened.inspector._header
+    header = opened.inspector.header
     assert header is not None
     assert opened.focusWidget() is header.title
     assert header.title.selectedText() == "Screen"
@@ -102,7 +102,7 @@ def test_a_selected_connection_can_be_deleted_from_the_menu(opened: MainWindow) 
     assert patch is not None
     assert not opened.actions_by_id["delete"].isEnabled()
     (connection,) = patch.connections
-    opened.canvas._scene.select_connection(connection)
+    opened.canvas.scene.select_connection(connection)
     assert opened.actions_by_id["delete"].isEnabled()
     assert opened.actions_by_id["insert_block"].isEnabled()
     assert not opened.actions_by_id["rename"].isEnabled()

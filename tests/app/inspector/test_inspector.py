@@ -215,7 +215,7 @@ def test_an_array_is_summarised(inspector: Inspector, patch: Patch) -> None:
 
 def test_reset_gives_the_default_back(inspector: Inspector, patch: Patch) -> None:
     """The reset button is there only for a value that was set, and one click removes that value."""
-    reset = inspector.row("gain").reset
+    reset = inspector.rows["gain"].reset
     assert reset.isHidden()
     patch.set("a", gain=5.0)
     assert not reset.isHidden()
@@ -273,7 +273,7 @@ def test_a_removed_node_leaves_the_inspector(inspector: Inspector, patch: Patch)
 
 def test_the_title_renames_the_node(qtbot: QtBot, inspector: Inspector, patch: Patch) -> None:
     """Typing a title renames; typing the type's own title removes the name again."""
-    header = inspector._header
+    header = inspector.header
     assert header is not None
     for text, title in (("Volume", "Volume"), ("Every Parameter", "")):
         header.title.selectAll()
@@ -303,7 +303,7 @@ def test_the_report_shows_state_and_buffers(inspector: Inspector) -> None:
     """What is wrong with the node, and what its outputs hold, stand below its parameters."""
     node = NodeReport(TYPE, NodeState.ERROR, "x must be connected", 1500, 2)
     inspector.show_report(make_report(nodes={"a": node}, buffers={"a.out": BufferReport("f32", (4,), 16, 256)}))
-    status = inspector._status
+    status = inspector.status
     assert status is not None
     assert status.message == "x must be connected"
     assert status.figures == ["out: f32, 4, 16 B", "1.50 µs in 2 kernels"]
@@ -316,8 +316,8 @@ def test_a_placeholder_node_is_explained(inspector: Inspector, patch: Patch) -> 
     unknown = parse_patch('{"schema": 1, "nodes": [{"id": "z", "type": "not.installed", "parameters": {"k": 1}}]}')
     inspector.set_patch(unknown)
     inspector.show_nodes(["z"])
-    assert inspector._header is not None
-    assert "not.installed" in inspector._header._summary.text()
+    assert inspector.header is not None
+    assert "not.installed" in inspector.header.summary.text()
 
 
 def test_the_wheel_edits_only_a_focused_number(inspector: Inspector, patch: Patch) -> None:
@@ -343,7 +343,7 @@ def test_numbers_fit_into_their_boxes_with_their_units(inspector: Inspector, pat
     """The largest and the smallest that may be set, too; the boxes of a block are equally wide."""
     inspector.show_nodes([patch.add(block).id])
     inspector.resize(518, 400)
-    editors = [row.editor for row in inspector._rows.values()]
+    editors = [row.editor for row in inspector.rows.values()]
     boxes = [editor.box for editor in editors if isinstance(editor, NumberEditor) and editor.slider is not None]
     assert len({box.width() for box in boxes}) == 1
     for box in boxes:

@@ -38,7 +38,7 @@ def inspector(qtbot: QtBot, patch: Patch) -> Inspector:
 
 def entries(inspector: Inspector, parameter: str) -> dict[str, QAction]:
     """Return what the menu at a parameter offers, by its path: "Drive with a new > LFO"."""
-    menu = inspector.row(parameter).menu
+    menu = inspector.rows[parameter].menu
     menu.aboutToShow.emit()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     found = {action.text(): action for action in menu.actions() if not action.isSeparator()}
@@ -51,7 +51,7 @@ def entries(inspector: Inspector, parameter: str) -> dict[str, QAction]:
 def test_only_live_numbers_and_switches_can_be_driven(inspector: Inspector) -> None:
     """Text, files and what would rebuild the patch have no button for it."""
     names = ("gain", "free", "count", "on", "mode", "label", "source", "data")
-    assert [name for name in names if not inspector.row(name).drive.isHidden()] == ["gain", "free", "on"]
+    assert [name for name in names if not inspector.rows[name].drive.isHidden()] == ["gain", "free", "on"]
 
 
 def test_a_driven_parameter_shows_what_drives_it_and_its_value(
@@ -60,7 +60,7 @@ def test_a_driven_parameter_shows_what_drives_it_and_its_value(
     """In place of the editor; the number is what the parameter takes, and follows the reports."""
     patch.rename("lfo", "Tide")
     patch.connect(LFO, PortRef("a", "gain"))
-    row = inspector.row("gain")
+    row = inspector.rows["gain"]
     assert row.is_driven and not row.editor.isVisible()
     assert row.driven.source.text() == "← Tide"
     for value, text in ((0.25, "0.250 dB"), (0.0, "0.000 dB"), (10.0, "10.00 dB")):
@@ -74,7 +74,7 @@ def test_the_stored_value_comes_back(inspector: Inspector, patch: Patch) -> None
     """Disconnecting is one undo step, after which the parameter has the value that was set."""
     patch.connect(LFO, PortRef("a", "gain"))
     entries(inspector, "gain")["Disconnect"].trigger()
-    row = inspector.row("gain")
+    row = inspector.rows["gain"]
     assert not row.is_driven and isinstance(row.editor, NumberEditor)
     assert row.editor.box.value() == 3.0
     assert patch.history.names[-1] == "Disconnect gain of Every Parameter"
@@ -92,7 +92,7 @@ def test_a_new_block_is_added_and_connected_in_one_step(inspector: Inspector, pa
     assert patch.value(source.node, "setting") == pytest.approx(0.3)
     assert patch.history.names[-1] == "Drive gain of Every Parameter with a new Slider"
     patch.undo()
-    assert set(patch.nodes) == before and not inspector.row("gain").is_driven
+    assert set(patch.nodes) == before and not inspector.rows["gain"].is_driven
 
 
 def test_new_blocks_do_not_lie_on_each_other(inspector: Inspector, patch: Patch) -> None:
@@ -128,7 +128,7 @@ def test_a_click_goes_to_what_drives(inspector: Inspector, patch: Patch, qtbot: 
     """From the row and from the menu."""
     patch.connect(LFO, PortRef("a", "gain"))
     with qtbot.waitSignal(inspector.node_followed) as followed:
-        QTest.mouseClick(inspector.row("gain").driven.source, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(inspector.rows["gain"].driven.source, Qt.MouseButton.LeftButton)
     assert followed.args == ["lfo"]
     with qtbot.waitSignal(inspector.node_followed) as followed:
         entries(inspector, "gain")["Go to LFO"].trigger()
@@ -141,11 +141,11 @@ def test_several_nodes_are_driven_together(inspector: Inspector, patch: Patch) -
     inspector.show_nodes(["a", "b"])
     entries(inspector, "gain")["Drive with > LFO\tlfo"].trigger()
     assert {patch.source_of(PortRef(node, "gain")) for node in ("a", "b")} == {LFO}
-    assert inspector.row("gain").driven.source.text() == "← LFO"
+    assert inspector.rows["gain"].driven.source.text() == "← LFO"
     patch.disconnect(PortRef("b", "gain"))
-    assert inspector.row("gain").driven.source.text() == "← various"
+    assert inspector.rows["gain"].driven.source.text() == "← various"
     entries(inspector, "gain")["Disconnect"].trigger()
-    assert patch.connections == [] and not inspector.row("gain").is_driven
+    assert patch.connections == [] and not inspector.rows["gain"].is_driven
 
 
 def test_the_foot_shows_the_outputs_of_a_value_block(inspector: Inspector, patch: Patch) -> None:
@@ -153,4 +153,4 @@ def test_the_foot_shows_the_outputs_of_a_value_block(inspector: Inspector, patch
     inspector.show_nodes(["lfo"])
     nodes = {"lfo": NodeReport("value.lfo", NodeState.OK)}
     inspector.show_report(make_report(nodes=nodes, values={"lfo.value": 0.25}))
-    assert inspector._status is not None and inspector._status.figures == ["value: 0.250"]
+    assert inspector.status is not None and inspector.status.figures == ["value: 0.250"]

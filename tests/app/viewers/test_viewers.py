@@ -139,10 +139,10 @@ def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: Viewer
     viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
     move_pointer(viewer.picture, viewer.picture.rect().center())
     QApplication.processEvents()
-    assert viewer._probe.fontMetrics().horizontalAdvance(viewer.probe_text) <= viewer._probe.width()
-    assert viewer._status.isVisible() is both
+    assert viewer.probe_label.fontMetrics().horizontalAdvance(viewer.probe_text) <= viewer.probe_label.width()
+    assert viewer.status_label.isVisible() is both
     viewer.picture.leaveEvent(object())
-    assert viewer._status.isVisible()
+    assert viewer.status_label.isVisible()
 
 
 def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, monkeypatch: pytest.MonkeyPatch) -> None:

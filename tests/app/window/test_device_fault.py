@@ -57,7 +57,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     assert row is not None
     assert row.text(1) == "Bull"
     assert "start the engine again" in row.text(2)
-    assert window.canvas._scene.nodes["wild"].appearance.state == "error"
+    assert window.canvas.scene.nodes["wild"].appearance.state == "error"
     patch.undo()
     assert patch.value("wild", "reach") == 0
     failed = window.session.engine
@@ -66,7 +66,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     assert window.banner.text == ""
     qtbot.waitUntil(lambda: "still" in window.badge.text, timeout=PATIENCE_MS)
     assert window.problems.list.topLevelItemCount() == 0
-    assert window.canvas._scene.nodes["wild"].appearance.state == "ok"
+    assert window.canvas.scene.nodes["wild"].appearance.state == "ok"
 
 
 def test_an_engine_that_cannot_start_is_shown_in_the_same_place(

@@ -57,7 +57,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 def model(window: Any, node: str) -> Any:
     """Return what the canvas shows of a node."""
-    return window.canvas._scene.nodes[node].model
+    return window.canvas.scene.nodes[node].model
 
 
 @pytest.mark.parametrize(("answer", "is_missing"), [(Trust.NO, True), (Trust.ONCE, False), (Trust.ALWAYS, False)])
@@ -147,13 +147,13 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
     qtbot.waitUntil(lambda: len(model(window, "scale").outputs) == 2)
     assert {port.name: port.dangling for port in model(window, "scale").outputs} == {"result": False, "out": True}
     (connection,) = [c for c in window.session.patch.connections if c.source == PortRef("scale", "out")]
-    assert window.canvas._scene.connections[connection].is_dangling
+    assert window.canvas.scene.connections[connection].is_dangling
     assert window.inspector.editor("more").spec.default == 3.0
     assert window.session.patch.value("scale", "gain") == 2.0
     assert "Stretch a buffer." in window.help.text
     assert next(block.id for block in default_catalogue().search("stretch")) == "live.scale"
     project.save(block_text())
-    qtbot.waitUntil(lambda: not window.canvas._scene.connections[connection].is_dangling)
+    qtbot.waitUntil(lambda: not window.canvas.scene.connections[connection].is_dangling)
     assert [port.name for port in model(window, "scale").outputs] == ["out"]
 
 

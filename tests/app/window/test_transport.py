@@ -102,7 +102,7 @@ def test_an_engine_starts_at_the_displays_rate_and_follows_the_choice(window: An
         actions[command].trigger()
         assert [m for m in session.engine.posted if isinstance(m, SetPacing)] == [SetPacing(pacing)]
         assert [c for c in PACINGS if actions[c].isChecked()] == [command]
-        assert window.transport.bar._pacing.text() == pacing_text(pacing)
+        assert window.transport.bar.pacing.text() == pacing_text(pacing)
 
 
 def test_only_the_displays_pacing_follows_the_display(window: Any, patch: Patch) -> None:
@@ -140,12 +140,12 @@ def test_the_transport_needs_an_engine_that_runs(window: Any, patch: Patch) -> N
 
     def allowed() -> set[bool]:
         enabled = {window.actions_by_id[command].isEnabled() for command in NEEDS_ENGINE}
-        return enabled | {window.transport.bar._pacing.isEnabled()}
+        return enabled | {window.transport.bar.pacing.isEnabled()}
 
     assert allowed() == {False}
     window.session.replace(patch)
     assert allowed() == {True}
-    window._on_report(make_report(running=False, failed=True, diagnostics=(error("the device has gone"),)))
+    window.bridge.report.emit(make_report(running=False, failed=True, diagnostics=(error("the device has gone"),)))
     assert allowed() == {False}
     window.session.restart_engine()
     assert allowed() == {True}

@@ -21,4 +21,4 @@ def test_the_welcome_page_offers_examples_and_recent_files(qtbot: QtBot, tmp_pat
         card.click()
     assert opened.args == [tmp_path / "one.loom"]
     page.show_recent([tmp_path / "one.loom"])
-    assert page._recent.count() == 1
+    assert page.recent.count() == 1

@@ -333,15 +333,15 @@ def test_reports_reach_every_part(opened: MainWindow) -> None:
     opened.bridge.poll()
     assert opened.badge.text == "host · 420 µs"
     assert opened.problems.list.topLevelItemCount() == 1
-    assert opened.inspector._status is not None
-    assert opened.inspector._status.message == "x must be connected"
-    assert opened._problem_count.text() == "1 error"
+    assert opened.inspector.status is not None
+    assert opened.inspector.status.message == "x must be connected"
+    assert opened.problem_count.text() == "1 error"
     opened.docks.reveal("log")
-    opened._problem_count.click()
+    opened.problem_count.click()
     assert not opened.problems.visibleRegion().isEmpty()
     engine_of(opened).reports.append(make_report(frame=2))
     opened.bridge.poll()
-    assert opened._problem_count.isHidden()
+    assert opened.problem_count.isHidden()
 
 
 def test_a_problem_leads_to_its_node(qtbot: QtBot, opened: MainWindow) -> None:

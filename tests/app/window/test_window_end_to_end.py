@@ -17,7 +17,7 @@ from tests.app.conftest import Asked
 
 def picture(window: MainWindow) -> np.ndarray:
     """The picture on the screen."""
-    pixels = window.viewers.viewer("viewer").picture._pixels
+    pixels = window.viewers.viewer("viewer").picture.pixels
     assert pixels is not None
     return pixels.copy()
 
@@ -75,7 +75,7 @@ def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: Main
     qtbot.waitUntil(lambda: not np.array_equal(first, picture(window)), timeout=PATIENCE_MS)
     updates = list(window.updates.rows.rows)
     window.canvas.select(["forces"])
-    name = next(name for name in window.inspector._rows if "gravity" in name)
+    name = next(name for name in window.inspector.rows if "gravity" in name)
     editor = window.inspector.editor(name)
     assert isinstance(editor, NumberEditor)
     assert editor.slider is not None
