@@ -1,5 +1,3 @@
-"""buffer.assign: new contents for a buffer."""
-
 from engine.api import Block, BlockBuilder, In, Out, any_type, port
 
 

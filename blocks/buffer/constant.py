@@ -1,5 +1,3 @@
-"""buffer.constant: a buffer of one value, of a type and shape of your choice."""
-
 from blocks.buffer.element_types import NUMBERS
 from blocks.buffer.shape_text import shape_rule
 from engine.api import Block, BlockBuilder, Kernel, Out, any_type, param, port

@@ -1,5 +1,3 @@
-"""buffer.convert: the same numbers in another type."""
-
 from blocks.buffer.element_types import NUMBERS
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 

@@ -1,5 +1,3 @@
-"""buffer.copy: the same contents in another buffer."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
 
 

@@ -1,5 +1,3 @@
-"""buffer.fill: a buffer of one value."""
-
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 
 

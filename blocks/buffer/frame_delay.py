@@ -1,5 +1,3 @@
-"""buffer.frame_delay: what a buffer held a frame ago."""
-
 from engine.api import Block, BlockBuilder, In, Out, any_type, param, port
 
 

@@ -1,5 +1,3 @@
-"""buffer.positions: where each element is."""
-
 import math
 
 from blocks.buffer.shape_text import shape_rule, whole_numbers

@@ -1,5 +1,3 @@
-"""buffer.reinterpret: the same bytes as elements of another type, without a copy."""
-
 from blocks.buffer.element_types import ELEMENTS
 from engine.api import Block, BlockBuilder, In, Out, ReinterpretView, any_type, param, port
 

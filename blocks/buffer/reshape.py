@@ -1,5 +1,3 @@
-"""buffer.reshape: the same elements in another shape, without a copy."""
-
 from blocks.buffer.shape_text import whole_numbers
 from engine.api import Block, BlockBuilder, In, Out, ReshapeView, any_type, param, port
 

@@ -1,5 +1,3 @@
-"""buffer.slice: a part of a buffer, without a copy."""
-
 from engine.api import Block, BlockBuilder, In, Out, SliceView, any_type, param, port
 
 

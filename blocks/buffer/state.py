@@ -1,5 +1,3 @@
-"""buffer.state: memory that lasts."""
-
 from blocks.buffer.element_types import ELEMENTS
 from blocks.buffer.shape_text import shape_rule
 from engine.api import Block, BlockBuilder, Out, any_type, param, port

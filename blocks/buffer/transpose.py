@@ -1,5 +1,3 @@
-"""buffer.transpose: the axes in another order, without a copy."""
-
 from blocks.buffer.shape_text import whole_numbers
 from engine.api import Block, BlockBuilder, In, Out, TransposeView, any_type, param, port
 

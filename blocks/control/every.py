@@ -1,5 +1,3 @@
-"""control.every: a condition that holds every so many times."""
-
 from engine.api import Block, BlockBuilder, Kernel, Out, param, port, u32
 
 

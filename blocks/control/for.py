@@ -1,5 +1,3 @@
-"""control.for: a part of the patch that runs a number of times."""
-
 from engine.api import Block, BlockBuilder, In, Out, any_type, describe_for, param, port, u32
 
 

@@ -1,5 +1,3 @@
-"""control.if: a part of the patch that runs only when something holds."""
-
 from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, port
 
 

@@ -1,5 +1,3 @@
-"""control.if_else: one of two parts of the patch."""
-
 from engine.api import Block, BlockBuilder, In, any_type, describe_if, param, port
 
 

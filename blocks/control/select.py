@@ -1,5 +1,3 @@
-"""control.select: one of two buffers."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, param, port
 
 

@@ -1,5 +1,3 @@
-"""control.while: a part of the patch that runs again and again while something holds."""
-
 from engine.api import Block, BlockBuilder, In, Out, any_type, describe_while, param, port, u32
 
 

@@ -1,5 +1,3 @@
-"""field.drop: a drop falls on a surface."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port, u32
 
 

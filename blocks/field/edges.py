@@ -1,5 +1,3 @@
-"""field.edges: values along the edge of a field."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 

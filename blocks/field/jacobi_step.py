@@ -1,5 +1,3 @@
-"""field.jacobi_step: every point becomes the mean of its neighbours."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 

@@ -1,5 +1,3 @@
-"""field.wave_step: waves on a surface go on by one step."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 

@@ -1,5 +1,3 @@
-"""fractal.color_escape: a picture of how fast points escaped."""
-
 from blocks.image.palettes import PALETTES
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32
 

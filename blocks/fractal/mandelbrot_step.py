@@ -1,5 +1,3 @@
-"""fractal.mandelbrot_step: some iterations of z * z + c."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port, u32
 
 

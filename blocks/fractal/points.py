@@ -1,5 +1,3 @@
-"""fractal.points: the part of the complex plane that a fractal is computed for."""
-
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port, u32
 
 

@@ -1,5 +1,3 @@
-"""image.checkerboard: a test pattern."""
-
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 

@@ -1,5 +1,3 @@
-"""image.color_ramp: values as colours."""
-
 from blocks.image.palettes import PALETTES
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 

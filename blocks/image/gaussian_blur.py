@@ -1,5 +1,3 @@
-"""image.gaussian_blur: a soft image."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 MAX_SIGMA = 20.0

@@ -1,5 +1,3 @@
-"""image.glow: light around what is bright."""
-
 from blocks.image.gaussian_blur import GaussianBlur
 from blocks.image.mix import Mix
 from engine.api import Composite, CompositeBuilder

@@ -1,5 +1,3 @@
-"""image.gradient: one colour into another."""
-
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 

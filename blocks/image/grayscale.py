@@ -1,5 +1,3 @@
-"""image.grayscale: take the colour out of an image."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 

@@ -1,5 +1,3 @@
-"""image.invert: turn light into dark: a negative."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 

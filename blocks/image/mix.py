@@ -1,5 +1,3 @@
-"""image.mix: two images into one."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 #: The kernel gets the index of one.

@@ -1,5 +1,3 @@
-"""image.noise: clouds."""
-
 from engine.api import Block, BlockBuilder, Kernel, Out, float4, param, port
 
 

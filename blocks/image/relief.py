@@ -1,5 +1,3 @@
-"""image.relief: heights as a lit surface."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, float4, param, port
 
 

@@ -1,5 +1,3 @@
-"""image.sobel: edges."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 

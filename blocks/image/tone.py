@@ -1,5 +1,3 @@
-"""image.tone: brightness, contrast, saturation and gamma."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, float4, param, port
 
 

@@ -1,5 +1,3 @@
-"""io.array: a numpy array as a buffer."""
-
 import numpy as np
 
 from engine.api import Block, BlockBuilder, Out, any_type, param, port

@@ -1,5 +1,3 @@
-"""io.external: memory of your own as a buffer."""
-
 from engine.api import Block, BlockBuilder, Out, UserArray, any_type, param, port
 from engine.diagnostics import PatchError
 

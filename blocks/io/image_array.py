@@ -1,5 +1,3 @@
-"""io.image_array: a numpy array as an image."""
-
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""io.load_image: an image file as an image."""
-
 from pathlib import Path
 
 from blocks.io.decode_image import load_linear

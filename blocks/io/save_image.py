@@ -1,5 +1,3 @@
-"""io.save_image: an image to a file."""
-
 from pathlib import Path
 
 from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port, uchar4

@@ -1,5 +1,3 @@
-"""io.viewer: an image on the screen."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, float4, param, port, uchar4
 
 

@@ -1,5 +1,3 @@
-"""math.add: x + y, element by element."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port
 
 

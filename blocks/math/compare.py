@@ -1,5 +1,3 @@
-"""math.compare: which elements are less, equal or greater."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, boolean, param, port
 
 #: The kernel gets the index of one.

@@ -1,5 +1,3 @@
-"""math.saxpy: a scaled vector plus another."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 

@@ -1,5 +1,3 @@
-"""math.scale_offset: a straight line through every element."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, param, port
 
 

@@ -1,5 +1,3 @@
-"""particles.emitter: where particles begin."""
-
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, Kernel, Out, param, port
 

@@ -1,5 +1,3 @@
-"""particles.forces: what makes particles change course."""
-
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 

@@ -1,5 +1,3 @@
-"""particles.render_points: particles as points of light."""
-
 from blocks.image.palettes import PALETTES
 from blocks.particles.camera import Camera
 from blocks.particles.particle import Particle

@@ -1,5 +1,3 @@
-"""particles.select: those particles that something holds for."""
-
 from blocks.particles.particle import Particle
 from engine.api import Block, BlockBuilder, In, Kernel, Out, param, port
 

@@ -1,5 +1,3 @@
-"""reduce.count: how many elements hold."""
-
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port, u32
 
 

@@ -1,5 +1,3 @@
-"""reduce.largest: the largest element."""
-
 from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 

@@ -1,5 +1,3 @@
-"""reduce.sum: the sum of all elements."""
-
 from blocks.reduce.shares import describe_reduction
 from engine.api import Block, BlockBuilder, In, Out, any_type, f32, port
 

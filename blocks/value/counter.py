@@ -1,5 +1,3 @@
-"""value.counter: how often something became true."""
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 _LEAST, _MOST = -(2**31), 2**31 - 1

@@ -1,5 +1,3 @@
-"""value.expression: a line of arithmetic."""
-
 from blocks.value.arithmetic import Arithmetic
 from engine.api import Moment, Value, ValueBlock, param, value_port
 

@@ -1,5 +1,3 @@
-"""value.keyboard: one key."""
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 

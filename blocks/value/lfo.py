@@ -1,5 +1,3 @@
-"""value.lfo: a number that swings."""
-
 import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port

@@ -1,5 +1,3 @@
-"""value.map: a number brought from one range into another."""
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.diagnostics import PatchError
 

@@ -1,5 +1,3 @@
-"""value.midi_in: a controller, a key or the pitch wheel of a MIDI device."""
-
 from engine.api import Moment, Value, ValueBlock, midi_name, param, value_port
 
 KINDS = {"controller": "cc", "note": "note", "pitch": "pitch"}

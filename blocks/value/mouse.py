@@ -1,5 +1,3 @@
-"""value.mouse: where the mouse is, and its buttons."""
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 

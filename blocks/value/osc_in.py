@@ -1,5 +1,3 @@
-"""value.osc_in: a number that comes over the network."""
-
 from engine.api import Moment, Value, ValueBlock, osc_name, param, value_port
 from engine.diagnostics import PatchError
 

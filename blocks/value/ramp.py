@@ -1,5 +1,3 @@
-"""value.ramp: a number that goes from one value to another."""
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 

@@ -1,5 +1,3 @@
-"""value.random: chance that can be repeated."""
-
 import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port

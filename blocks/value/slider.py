@@ -1,5 +1,3 @@
-"""value.slider: a number that a person sets."""
-
 import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port

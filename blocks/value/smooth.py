@@ -1,5 +1,3 @@
-"""value.smooth: a number that follows another one softly."""
-
 import math
 
 from engine.api import Moment, Value, ValueBlock, param, value_port

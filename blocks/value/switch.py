@@ -1,5 +1,3 @@
-"""value.switch: one of several numbers."""
-
 from engine.api import Moment, Value, ValueBlock, param, value_port
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")

@@ -1,5 +1,3 @@
-"""value.time: the patch's clock as numbers."""
-
 from engine.api import Moment, Value, ValueBlock, value_port
 
 

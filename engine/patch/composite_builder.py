@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -169,9 +169,37 @@ class CompositeBuilder:
             )
         return spec
 
-    def _output_spec(self, name: str, source: PortRef, doc: str | None) -> PortSpec:
-        exposed = {ref: self.ports[port] for port, refs in self._inputs.items() for ref in refs}
-        return ExposedOutputs(self._type, self._patch.source_of, exposed).spec(name, source, doc)
+    def _output_spec(self, name: str, port: PortRef, doc: str | None) -> PortSpec:
+        """Return the declaration of the output `name` that shows a child's output."""
+        inner = self._port(port)
+        shaped, typed = self._origins(port, "shape"), self._origins(port, "dtype_rule")
+        return replace(
+            inner,
+            name=name,
+            doc=doc or inner.doc,
+            dtype=typed[0].dtype if typed else inner.dtype,
+            dtype_rule=None if inner.dtype.kind != "any" else _same(typed) or _given(inner.dtype_rule),
+            shape=_same(shaped) or _constant(inner.shape),
+            rank=shaped[0].rank if shaped and inner.rank is None else inner.rank,
+            inplace=self._exposed_as(PortRef(port.node, inner.inplace)) if inner.inplace else None,
+            append=False,
+        )
+
+    def _origins(self, port: PortRef, rule: str) -> list[PortSpec]:
+        """Return the composite's inputs; the first connected one gives an output its shape or element type."""
+        found: list[PortSpec] = []
+        inputs = self._type(port.node).inputs()
+        for name in same_names(getattr(self._port(port), rule)):
+            target = PortRef(port.node, inputs[int(name)].name if name.isdigit() else name)
+            exposed, source = self._exposed_as(target), self._patch.source_of(target)
+            if exposed is not None:
+                found.append(self.ports[exposed])
+                if not found[-1].optional:
+                    return found
+            elif source is not None:
+                further = self._origins(source, rule)
+                return [*found, *further] if further else []
+        return found
 
     def _exposed_as(self, target: PortRef) -> str | None:
         return next((name for name, refs in self._inputs.items() if target in refs), None)
@@ -254,57 +282,6 @@ def parameter_spec(
         structural=any(s.structural for s in specs),
     )
     return replace(spec, default=spec.coerce(default))
-
-
-class ExposedOutputs:
-    """Derives a composite's outputs: the rules of its children, in terms of the composite's own inputs."""
-
-    def __init__(
-        self,
-        block_type: Callable[[str], type[Block]],
-        source_of: Callable[[PortRef], PortRef | None],
-        exposed: Mapping[PortRef, PortSpec],
-    ) -> None:
-        """`exposed` gives the composite's input by the child's input that it feeds."""
-        self._type = block_type
-        self._source_of = source_of
-        self._exposed = exposed
-
-    def spec(self, name: str, port: PortRef, doc: str | None) -> PortSpec:
-        """Return the declaration of the output `name` that shows a child's output."""
-        inner = self._spec(port)
-        shaped, typed = self._origins(port, "shape"), self._origins(port, "dtype_rule")
-        inplace = self._exposed.get(PortRef(port.node, inner.inplace)) if inner.inplace else None
-        return replace(
-            inner,
-            name=name,
-            doc=doc or inner.doc,
-            dtype=typed[0].dtype if typed else inner.dtype,
-            dtype_rule=None if inner.dtype.kind != "any" else _same(typed) or _given(inner.dtype_rule),
-            shape=_same(shaped) or _constant(inner.shape),
-            rank=shaped[0].rank if shaped and inner.rank is None else inner.rank,
-            inplace=inplace.name if inplace else None,
-            append=False,
-        )
-
-    def _spec(self, port: PortRef) -> PortSpec:
-        return self._type(port.node).ports[port.port]
-
-    def _origins(self, port: PortRef, rule: str) -> list[PortSpec]:
-        """Return the composite's inputs; the first connected one gives an output its shape or element type."""
-        found: list[PortSpec] = []
-        inputs = self._type(port.node).inputs()
-        for name in same_names(getattr(self._spec(port), rule)):
-            target = PortRef(port.node, inputs[int(name)].name if name.isdigit() else name)
-            source = self._source_of(target)
-            if target in self._exposed:
-                found.append(self._exposed[target])
-                if not found[-1].optional:
-                    return found
-            elif source is not None:
-                further = self._origins(source, rule)
-                return [*found, *further] if further else []
-        return found
 
 
 def _same(specs: list[PortSpec]) -> str:
