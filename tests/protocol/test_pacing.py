@@ -69,8 +69,8 @@ def test_a_rate_is_held_without_drift(clock: FakeTime, rate: float) -> None:
     assert (len(starts) - 1) / (starts[-1] - starts[0]) * 1e9 == pytest.approx(rate, rel=0.001)
 
 
-def test_fine_waiting_takes_little_of_a_frame(clock: FakeTime) -> None:
-    """With a timer that is 60 us late, less than 100 us a frame are waited finely."""
+def test_short_sleeps_take_little_of_a_frame(clock: FakeTime) -> None:
+    """With a timer that is 60 us late, less than 100 us of a frame pass in short sleeps."""
     pacer = Pacer(Pacing.fixed(60), now_ns=clock)
     frames(pacer, clock, [10**6] * 200)
     clock.fine_waits = 0
@@ -98,7 +98,7 @@ def test_lost_frames_are_not_caught_up(intervals: int) -> None:
 
 
 def test_frames_that_take_too_long_follow_each_other_at_once(clock: FakeTime) -> None:
-    """A patch that takes 11 of 10 ms runs at 1 / 11 ms, not at half the rate."""
+    """A patch that takes 11 ms of an interval of 10 ms runs at one frame each 11 ms, not each 20."""
     pacer = Pacer(Pacing.fixed(100), now_ns=clock)
     starts = frames(pacer, clock, [11 * 10**6] * 100)
     assert fmean(b - a for a, b in pairwise(starts)) == pytest.approx(11e6, rel=0.01)
@@ -165,7 +165,7 @@ def test_the_wall_clock_is_never_ahead_of_the_grid() -> None:
 
 @pytest.mark.parametrize("rate", [0.0, -60.0, math.nan, math.inf, None])
 @pytest.mark.parametrize("mode", [PacingMode.FIXED, PacingMode.DISPLAY])
-def test_a_rate_must_be_one(mode: PacingMode, rate: float | None) -> None:
+def test_a_rate_must_be_positive(mode: PacingMode, rate: float | None) -> None:
     """With the rule, the value and a usual one."""
     with pytest.raises(WarploomError, match=rf"frame rate must be a positive number of frames a second, got {rate}; "):
         Pacing(mode, rate)
