@@ -11,8 +11,7 @@ from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Se
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
-from engine.runtime.check.launch_checks import count_problems
-from engine.runtime.check.requirements import element_problems
+from engine.runtime.check.kernel_checks import count_problems, element_problems
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
 from engine.runtime.model.module_cache import ModuleCache, kernel_diagnostic

@@ -40,11 +40,11 @@ from engine.protocol.messages import (
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
+from engine.runtime.frame.reporter import Reporter
 from engine.runtime.model.context import CudaContext
 from engine.runtime.preview.outputs import Saver, read_port
 from engine.runtime.preview.previews import Previews
 from engine.runtime.report.diagnostics_store import fault_diagnostic
-from engine.runtime.report.reporter import Reporter
 from engine.runtime.update.updater import Updater
 
 _NO_RECORDS: tuple[UpdateRecord, ...] = ()

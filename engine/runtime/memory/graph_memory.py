@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +14,9 @@ from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Memory, MemoryPart, PinnedArray
 from engine.diagnostics import DeviceError, GraphValidationError, error
+from engine.figures import format_bytes
 from engine.patch.changes import PortRef
-from engine.runtime.memory.buffer_pool import BufferPool
+from engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes, exact_bytes
 from engine.runtime.memory.state_store import KeptState, StateStore
 
 WORD_BYTES = 4
@@ -100,6 +102,45 @@ def allocate(
         claimed.swapped[target] = claimed.by_owner[source]
         claimed.swapped[source] = claimed.by_owner[target]
     return claimed
+
+
+class MemoryRefused(GraphValidationError):
+    """A plan needs more memory than there is."""
+
+
+def require_memory(
+    plan: Plan, device: Device, pool: BufferPool, kept: AbstractSet[PortRef], *, has_arena: bool = False
+) -> None:
+    """Raise MemoryRefused at the largest buffer when the plan needs more memory than there is.
+
+    `kept` are the buffers that exist already; with `has_arena`, so does the memory that the others share.
+    """
+    allocations, shared = plan.buffers.allocations, plan.placement.offsets
+    wanted = [
+        owner
+        for owner, buffer in allocations.items()
+        if owner not in kept and buffer.lifetime is not Lifetime.EXTERNAL and not (has_arena and owner in shared)
+    ]
+    total = sum(bucket_bytes(allocations[owner].layout.size_bytes) for owner in wanted if owner not in shared)
+    if plan.placement.offsets and not has_arena:
+        total += exact_bytes(plan.placement.size_bytes)
+    available = device.memory_free_bytes + pool.idle_bytes
+    if total <= available:
+        return
+    largest = max(wanted, key=lambda owner: allocations[owner].layout.size_bytes)
+    size = allocations[largest].layout.size_bytes
+    text = f"buffers must fit in the memory of {device.info.name}: all together need {format_bytes(total)}, "
+    text += f"{format_bytes(available)} are free; this one is {format_bytes(size)}"
+    remedy = "make it smaller, or close what else uses the memory"
+    found = error(
+        text,
+        node=largest.node,
+        port=largest.port,
+        expected=f"at most {format_bytes(available)}",
+        found=format_bytes(total),
+        remedy=remedy,
+    )
+    raise MemoryRefused([found])
 
 
 def adopt(plan: Plan, device: Device, owner: PortRef) -> Memory:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
 from engine.diagnostics import Diagnostic, warning
-from engine.patch.changes import Connection, PortRef
+from engine.patch.changes import Connection
 from engine.runtime.model.block_instantiation import PlacedNode, described
 
 
@@ -72,29 +72,15 @@ def _without_dangling(
     """Return the connections whose ports exist, and a warning for each other one on the node that lacks the port."""
     kept, warnings = [], []
     for connection in connections:
-        problem = _missing_end(nodes, connection)
-        if problem is None:
-            kept.append(connection)
+        source, target = nodes.get(connection.source.node), nodes.get(connection.target.node)
+        if source is not None and connection.source.port not in source.description.rules.output_of:
+            end, kind, ports = connection.source, "output", source.description.rules.output_of
+        elif target is not None and connection.target.port not in target.description.rules.input_of:
+            end, kind, ports = connection.target, "input", target.description.rules.input_of
         else:
-            warnings.append(problem)
+            kept.append(connection)
+            continue
+        text = f"connection {connection} must use an {kind} that {end.node} has, got {end.port!r}: it is left out"
+        remedy, expected = f"connect it to another {kind}, or delete it", f"{kind}: {', '.join(ports) or 'none'}"
+        warnings.append(warning(text, node=end.node, port=end.port, remedy=remedy, expected=expected, found=end.port))
     return tuple(kept), warnings
-
-
-def _missing_end(nodes: Mapping[str, BlockNode], connection: Connection) -> Diagnostic | None:
-    source, target = nodes.get(connection.source.node), nodes.get(connection.target.node)
-    if source is not None and connection.source.port not in source.description.rules.output_of:
-        return _left_out(connection, connection.source, "output", source.description.rules.output_of)
-    if target is not None and connection.target.port not in target.description.rules.input_of:
-        return _left_out(connection, connection.target, "input", target.description.rules.input_of)
-    return None
-
-
-def _left_out(connection: Connection, end: PortRef, kind: str, ports: Iterable[str]) -> Diagnostic:
-    return warning(
-        f"connection {connection} must use an {kind} that {end.node} has, got {end.port!r}: it is left out",
-        node=end.node,
-        port=end.port,
-        remedy=f"connect it to another {kind}, or delete it",
-        expected=f"{kind}: {', '.join(ports) or 'none'}",
-        found=end.port,
-    )

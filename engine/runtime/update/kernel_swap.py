@@ -12,8 +12,7 @@ from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan
 from engine.diagnostics import Diagnostic, KernelError
-from engine.runtime.check.launch_checks import count_problems, launch_warnings
-from engine.runtime.check.requirements import element_problems
+from engine.runtime.check.kernel_checks import count_problems, element_problems, launch_warnings
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels, stale_kernels
 from engine.runtime.model.services import DeviceServices
 

@@ -20,9 +20,8 @@ from engine.compiler.verifying.verify import require_sound
 from engine.diagnostics import Diagnostic, GraphValidationError, WarploomError, error
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport
-from engine.runtime.check.launch_checks import count_problems, launch_warnings
-from engine.runtime.check.requirements import MemoryRefused, element_problems, require_memory
-from engine.runtime.memory.graph_memory import GraphMemory, allocate
+from engine.runtime.check.kernel_checks import count_problems, element_problems, launch_warnings
+from engine.runtime.memory.graph_memory import GraphMemory, MemoryRefused, allocate, require_memory
 from engine.runtime.memory.memory_reuse import keep_memory
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
 from engine.runtime.model.module_cache import PlanKernels, stale_kernels, unusable_kernels

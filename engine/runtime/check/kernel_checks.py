@@ -1,19 +1,58 @@
-"""Launch checks: kernels that ignore the count they are launched with, and launches that leave a GPU idle."""
+"""Kernel checks: whether kernels suit a plan, and advice on launches that leave a GPU idle."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 
-from engine.blocktypes.entries import KernelEntry
+import msgspec
+
+from engine.blocktypes.entries import BufferArgument, Kernel, KernelEntry
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.plan import Plan
 from engine.device.device import DeviceInfo
 from engine.device.occupancy import KernelResources, Limit, MultiprocessorLimits, Occupancy, occupancy
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, error, warning
-from engine.runtime.check.requirements import ImageOf
+from engine.kernel_sources.elements import check_elements, pointer_elements
+from engine.kernel_sources.image import KernelImage
+from engine.patch.changes import PortRef
+from engine.types import DType
+
+#: The compiled image of a kernel, found by its name and the folders that are searched first.
+ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
+
+
+def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
+    """Return an error for each buffer whose elements have another size than the struct that a kernel declares.
+
+    With `only`, check these operations, by index.
+    """
+    by_id, layouts = plan.description.by_id, plan.layouts
+    mismatches = cache(lambda kernel, folders, types: _mismatches(image_of(kernel, folders), kernel, types))
+    problems: list[Diagnostic] = []
+    for operation in plan.operations if only is None else [plan.operations[index] for index in sorted(only)]:
+        entry = operation.entry
+        if not isinstance(entry, KernelEntry) or operation.place < 0:
+            continue
+        types = tuple(
+            (argument.name, layout.dtype)
+            if isinstance(argument, BufferArgument)
+            and (layout := layouts.get(PortRef(operation.node, argument.name))) is not None
+            else None
+            for argument in entry.arguments
+        )
+        folders = by_id[operation.node].description.kernel_folders
+        problems += [msgspec.structs.replace(m, node=operation.node) for m in mismatches(entry.kernel, folders, types)]
+    return problems
+
+
+def _mismatches(image: KernelImage, kernel: Kernel, types: tuple[tuple[str, DType] | None, ...]) -> list[Diagnostic]:
+    """Return what is wrong with a kernel's buffers, without a node."""
+    found = check_elements(types, pointer_elements(image, kernel.entry), f"{kernel.file}:{kernel.entry}")
+    return [error(m.message, port=m.port, expected=m.expected, found=m.found, remedy=m.remedy) for m in found]
+
 
 #: Launches with a lower occupancy than this get a warning.
 LOW_OCCUPANCY = 0.25

@@ -19,7 +19,7 @@ from engine.device.host.modules.module import HostKernel
 from engine.device.occupancy import KernelResources, MultiprocessorLimits, occupancy
 from engine.device.protocol import GraphNode, LaunchConfig
 from engine.diagnostics import Severity
-from engine.runtime.check.launch_checks import launch_advice, launch_warnings
+from engine.runtime.check.kernel_checks import launch_advice, launch_warnings
 from tests.runtime.conftest import SCALE, Kernels
 
 HOPPER = MultiprocessorLimits(2048, 32, 65536, 65536, 228 << 10, 1 << 10, 128)
