@@ -56,6 +56,10 @@ class Matrix:
         return self.registers * (2 if self.kind == "f64" else 1)
 
 
+Permutation = Sequence[Sequence[tuple[int, int]]]
+"""For each result word and thread, the byte offsets of its low and its high half in the exchange arrays."""
+
+
 @dataclass(frozen=True)
 class Product:
     """One D = A B + C; `batch` of them are stacked in A, C and D, and in B, as further rows."""
@@ -295,7 +299,7 @@ def wmma(instruction: Instruction) -> Product:
 # -- eight by eight matrices of 16 bits -------------------------------------------------------------------------------
 
 
-def permutation(mode: str, count: int, *, transposed: bool) -> Sequence[Sequence[tuple[int, int]]]:
+def permutation(mode: str, count: int, *, transposed: bool) -> Permutation:
     """Return, for each result word and thread, the byte offsets of its low and its high half.
 
     `mode` is "load" (rows handed over by threads 8j to 8j+7 become fragments), "store" (the reverse) or "move".

@@ -1,4 +1,4 @@
-"""The instructions at which a thread waits for others: what each hands over, how it is resolved, what comes back.
+"""Suspension points: the instructions at which a thread waits for others, and what it exchanges with them.
 
 A thread that arrives writes its operands to its places in the exchange arrays. When all that must arrive have done so,
 the point's collective fills the result arrays, and each thread reads its results as it goes on.
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from engine.device.host.translate.abi import COUNT, MEMBERS, NUMBER
 from engine.device.host.translate.analysis import matrix_fragments
 from engine.device.host.translate.analysis.control_flow import elements_of
+from engine.device.host.translate.analysis.matrix_fragments import Permutation, Product
 from engine.device.host.translate.errors import reading, unsupported
-from engine.device.host.translate.runtime.matrix_collectives import permute, product
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Instruction, Integer, Operand, Pair, Register
 
-#: At a YIELD a thread waits for a value that others write, at a LOCKSTEP it only lets them go as far.
+#: At a YIELD a thread waits for a value that others write, at a LOCKSTEP it only lets them catch up.
 BARRIER, WARP, YIELD, LOCKSTEP = 1, 2, 3, 4
 
 
@@ -26,15 +26,15 @@ class SuspensionPoint:
     """What happens at one waiting instruction.
 
     `given` are (exchange array, operand, PTX type); `results` are (result array, destination, PTX type); `collective`
-    names the function that turns one into the other, "" when nothing is exchanged; `definition` writes that function,
-    given its name, when it is not one that all kernels share. Values of 64 bits take two arrays.
+    names the function that computes the results, "" when nothing is exchanged; `matrices` is what that function does
+    when it belongs to this instruction alone. Values of 64 bits take two arrays.
     """
 
     kind: int
     given: tuple[tuple[int, Operand, str], ...]
     results: tuple[tuple[int, Operand, str], ...]
     collective: str
-    definition: Callable[[str], str] | None = None
+    matrices: Product | Permutation | None = None
 
     @property
     def is_plain_barrier(self) -> bool:
@@ -92,7 +92,7 @@ def _wl(instruction: Instruction) -> SuspensionPoint:
         instruction,
         [(item, "b32") for item in source],
         [(item, "b32") for item in target],
-        lambda name: permute(name, words),
+        words,
     )
 
 
@@ -106,7 +106,7 @@ def _product(instruction: Instruction) -> SuspensionPoint:
         instruction,
         given,
         [(operand, kind) for operand in target],
-        lambda name: product(name, item),
+        item,
     )
 
 
@@ -114,7 +114,7 @@ def _matrices(
     instruction: Instruction,
     given: list[tuple[Operand, str]],
     results: list[tuple[Operand, str]],
-    definition: Callable[[str], str],
+    matrices: Product | Permutation,
 ) -> SuspensionPoint:
     counts = "x".join(str(len(elements_of(operand))) for operand in instruction.operands)
     return SuspensionPoint(
@@ -122,7 +122,7 @@ def _matrices(
         (*_numbered(given), (MEMBERS, _EVERYONE, "b32")),
         _numbered(results),
         f"{instruction.text}.{counts}",
-        definition,
+        matrices,
     )
 
 

@@ -12,6 +12,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.phases.spills import Spills
+from engine.device.host.translate.runtime import matrix_collectives
 from engine.ptx.tree import Function
 
 
@@ -41,13 +42,13 @@ class WaitingKernel:
         self._limits: dict[Root, int] = {}
 
     def _define_collectives(self) -> list[str]:
-        """Name the resolvers that only this kernel has, and return their text."""
+        """Name the collectives that only this kernel has, and return their text."""
         found: dict[str, str] = {}
         for index, point in self.points.items():
-            if point.definition is not None:
+            if point.matrices is not None:
                 name = quoted(f"{self.kernel.name}|{point.collective}")
                 if name not in found:
-                    found[name] = point.definition(name)
+                    found[name] = matrix_collectives.definition(name, point.matrices)
                 self.points[index] = replace(point, collective=name)
         return list(found.values())
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.device.host.translate.abi import ARRAY_BYTES
-from engine.device.host.translate.analysis.matrix_fragments import Product
+from engine.device.host.translate.analysis.matrix_fragments import Permutation, Product
 
 _LLVM = {"f32": "float", "f64": "double", "i32": "i32", "i64": "i64"}
 
 
-def permute(name: str, words: Sequence[Sequence[tuple[int, int]]]) -> str:
+def definition(name: str, matrices: Product | Permutation) -> str:
+    """Return the collective `name`, which is the product or the permutation."""
+    return _product(name, matrices) if isinstance(matrices, Product) else _permute(name, matrices)
+
+
+def _permute(name: str, words: Permutation) -> str:
     """Return the collective that gives each thread words put together from halves of what others handed over."""
     table, text = _table(name, "halves", [offset for word in words for pair in word for offset in pair])
     return text + _collective(name, [f"call void @wl.permute(ptr %scratch, i32 %first, ptr {table}, i32 {len(words)})"])
 
 
-def product(name: str, item: Product) -> str:
+def _product(name: str, item: Product) -> str:
     """Return the collective that computes D = A B + C; A, B and C are handed over one after the other."""
     kind = _accumulator(item)
     tables, array = "", 0
