@@ -47,7 +47,7 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a CUDA device where there is none, and say why there is none."""
+    """Skip tests that need a CUDA device where there is none, and say why there is none."""
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
@@ -76,7 +76,7 @@ def leaves_no_threads() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def leaves_no_block_types() -> Iterator[None]:
-    """Take block types that a test defined out of the catalogue again."""
+    """Remove the block types that a test defined from the catalogue."""
     before = block_types.all()
     yield
     # The library is imported once, by whichever test asks for it first, and stays.

@@ -13,9 +13,7 @@ class Slice(Block, id="buffer.slice", tags=("view", "crop", "part", "row", "chan
     out: Out[any_type] = port(shape="view", dtype="view", doc="The part, in the memory of x.")
     axis: int = param(0, min=-8, max=7, structural=True, doc="The axis that is cut; -1 is the last.")
     start: int = param(0, min=-(1 << 30), max=1 << 30, structural=True, doc="First position.")
-    stop: int = param(
-        0, min=-(1 << 30), max=1 << 30, structural=True, doc="Position after the last one; 0 goes on to the end."
-    )
+    stop: int = param(0, min=-(1 << 30), max=1 << 30, structural=True, doc="Position after the last one; 0 is the end.")
     step: int = param(1, min=1, max=1 << 30, structural=True, doc="Distance between the positions that are taken.")
 
     def describe(self, build: BlockBuilder) -> None:

@@ -12,7 +12,7 @@ class MandelbrotStep(Block, id="fractal.mandelbrot_step", tags=("mandelbrot", "i
     counts: In[u32] = port(shape="same(points)", doc="Iterations done so far.")
     points_out: Out[float4] = port(inplace="points", doc="The points, some iterations later.")
     counts_out: Out[u32] = port(inplace="counts", doc="The iterations done now; they stop when a point escapes.")
-    active: Out[u32] = port(shape="[1]", doc="How many points are to go on.")
+    active: Out[u32] = port(shape="[1]", doc="How many points are not finished.")
     steps: int = param(8, min=1, max=1000, unit="iterations", doc="Most iterations in one step.")
     most: int = param(256, min=1, max=100_000, unit="iterations", doc="Iterations after which a point is left alone.")
 

@@ -1,7 +1,7 @@
 """Parameters: what a person sets on a block.
 
-A *live* parameter is passed to kernels as a scalar, so that a change is one write into an argument block (HOT). A
-*structural* parameter takes part in the description (a shape, a file), so that a change describes the block again.
+A *live* parameter is passed to kernels as a scalar, so changing it is one write into an argument block (HOT). A
+*structural* parameter takes part in the description (a shape, a file), so changing it describes the block again.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _to_float(value: Any) -> float | None:
 
 def _to_int(value: Any) -> int | None:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return int(value)  # by way of a float, numbers above 2**53 would change
+        return int(value)  # a float would change numbers above 2**53
     number = _to_float(value)
     return int(number) if number is not None and number.is_integer() else None
 
@@ -104,22 +104,22 @@ def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
     if array.dtype.kind not in "biufc" or not array.size:
         return None
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
-        # The caller goes on using the array: what the patch holds must only change by an edit.
+        # The caller may change the array later, but the patch's contents must only change by an edit.
         array = np.array(array, order="C")
         array.flags.writeable = False
     return array
 
 
-#: What gives memory away, in the order in which `engine.device.external` asks.
+#: The interfaces by which arrays share memory, in the order in which `engine.device.external` tries them.
 _INTERFACES = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
 
 
 def _to_external(value: Any) -> UserArray | None:
     if isinstance(value, UserArray):
         return value
-    # Looked up without asking the array, which may raise: what is wrong with it is said when it is used.
-    gives = value is None or any(inspect.getattr_static(value, name, None) is not None for name in _INTERFACES)
-    return UserArray(value) if gives else None
+    # Looked up without running the array's code, which may raise; errors are reported when the array is used.
+    shares = value is None or any(inspect.getattr_static(value, name, None) is not None for name in _INTERFACES)
+    return UserArray(value) if shares else None
 
 
 _CONVERT = {
@@ -166,7 +166,7 @@ def _number(text: str) -> int | float:
 
 @dataclass(frozen=True, eq=False)
 class ParameterHandle:
-    """A live parameter as `describe` sees it: it can be passed to a kernel, its value is not known yet."""
+    """A live parameter as `describe` sees it: it can be passed to a kernel, but its value is not known yet."""
 
     name: str
 

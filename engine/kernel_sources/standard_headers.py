@@ -139,5 +139,5 @@ HEADERS: dict[str, str] = {
     "math_constants.h": _CONSTANTS,
 }
 
-#: Changes with any of them, for whoever keeps what was compiled.
+#: A digest of all headers: part of the options, and so of the compile cache's keys.
 DIGEST = hashlib.sha256(repr(sorted(HEADERS.items())).encode()).hexdigest()[:16]

@@ -132,7 +132,7 @@ def _check_drives(connection: Connection, source: PortSpec | ValueSpec, target: 
     if target.structural:
         raise NotDrivable(
             f"parameter {connection.target} must be live to be driven, got a structural one: "
-            "a change of it builds the graph anew"
+            "changing it rebuilds the graph"
         )
 
 
