@@ -53,6 +53,10 @@ _MOST_ROWS = 7
 _BLOCK_TYPE = Qt.ItemDataRole.UserRole
 
 
+#: What the new block is for: to connect to a port, to be inserted on a connection, or neither.
+Goal = PortRef | Connection | None
+
+
 @safe_overrides
 class SearchPopup(QFrame):
     """A field and the block types that match it; up, down and Enter choose, Escape closes."""
@@ -180,10 +184,6 @@ class _Delegate(QStyledItemDelegate):
         paint_text(painter, upper, block_type.title, theme.text, BODY, strong=True)
         paint_text(painter, upper, block_type.category, theme.text_dim, SMALL, align=Qt.AlignmentFlag.AlignRight)
         paint_text(painter, lower, block_type.summary, theme.text_dim, SMALL)
-
-
-#: What the new block is for: to connect to a port, to be inserted on a connection, or neither.
-Goal = PortRef | Connection | None
 
 
 class BlockSearch(QObject):

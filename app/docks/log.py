@@ -23,6 +23,9 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _Index = QModelIndex | QPersistentModelIndex
 
 
+_SHOWN_MS = 8000
+
+
 class Kind(Enum):
     """The kind of an entry."""
 
@@ -143,9 +146,6 @@ class Log(EmptyState):
         self.set_filled(True)
         if follows:
             self.table.scrollToBottom()
-
-
-_SHOWN_MS = 8000
 
 
 class Messages:

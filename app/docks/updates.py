@@ -44,6 +44,11 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _Index = QModelIndex | QPersistentModelIndex
 
 
+_HINT = "No rebuilds yet.\nEdits that are more than a parameter write are listed here, with their cause and cost"
+_REFRESH_MS = 250  # a person can't read figures that change faster
+_WIDTHS = {0: 80, 1: 84, 3: 96, 4: 80, 5: 80, 6: 108}
+
+
 @dataclass(frozen=True)
 class Row:
     """An update, with the time of day at which it arrived."""
@@ -181,11 +186,6 @@ class UpdateRows(QAbstractTableModel):
         if column == self.WAITED and row.record.swap_ns > _LATE_NS:
             return QColor(tokens.warning)
         return QColor(tokens.text if column in (self.LEVEL, self.WHY, self.WAITED) else tokens.text_dim)
-
-
-_HINT = "No rebuilds yet.\nEdits that are more than a parameter write are listed here, with their cause and cost"
-_REFRESH_MS = 250  # a person can't read figures that change faster
-_WIDTHS = {0: 80, 1: 84, 3: 96, 4: 80, 5: 80, 6: 108}
 
 
 class Updates(EmptyState):

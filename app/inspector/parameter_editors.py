@@ -35,6 +35,9 @@ SLIDER_STEPS = 1000
 _WIDEST_SLIDER = 1e8  # a slider over wider bounds could not pick a number
 
 
+_NARROWEST, _WIDEST = 104, 152  # in pixels
+
+
 class ParameterEditor(QWidget):
     """Base: shows a parameter's values (one for each selected node) and says when a person edits them."""
 
@@ -284,9 +287,6 @@ def _all_equal(values: Sequence[Any]) -> bool:
     if isinstance(first, np.ndarray):
         return all(np.array_equal(first, other) for other in values[1:])
     return all(first == other for other in values[1:])
-
-
-_NARROWEST, _WIDEST = 104, 152  # in pixels
 
 
 def align_numbers(editors: Iterable[ParameterEditor]) -> None:

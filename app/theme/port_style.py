@@ -14,6 +14,8 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.ports import PortSpec
 from engine.types import float4, uchar4
 
+_SAME = re.compile(r"same(?:\(\s*(\w+)\s*\))?$")
+
 
 class PortKind(StrEnum):
     """What flows through a port: a buffer by the kind of its elements, with images apart, or a single value."""
@@ -70,7 +72,6 @@ PORT_STYLES: dict[PortKind, PortStyle] = {
 
 #: Kinds of elements that share another kind's row: a flag is an integer of one byte, a complex number a pair.
 _SHARED = {"boolean": PortKind.INTEGER, "complex": PortKind.VECTOR}
-_SAME = re.compile(r"same(?:\(\s*(\w+)\s*\))?$")
 
 
 def kind_of_port(block_type: type[Block], spec: PortSpec) -> PortKind:

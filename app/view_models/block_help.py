@@ -14,6 +14,9 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.entries import Kernel
 from engine.kernel_sources.image import KERNELS_FOLDER
 
+_CODE = re.compile(r"`([^`]+)`")
+_Row = tuple[str, str, str]
+
 
 def kernel_files(block_type: type[Block]) -> list[Path]:
     """Return the kernel files that a block type declares and that exist, beside its own source first."""
@@ -21,10 +24,6 @@ def kernel_files(block_type: type[Block]) -> list[Path]:
     names = dict.fromkeys(value.file for value in vars(block_type).values() if isinstance(value, Kernel))
     found = (next((folder / name for folder in folders if (folder / name).is_file()), None) for name in names)
     return [path for path in found if path is not None]
-
-
-_CODE = re.compile(r"`([^`]+)`")
-_Row = tuple[str, str, str]
 
 
 def help_html(block_type: type[Block]) -> str:

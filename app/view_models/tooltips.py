@@ -20,58 +20,7 @@ from engine.protocol.messages import BufferReport, FrameReport, NodeState
 Hit = PortRef | Connection | str
 
 
-def output_lines(spec: ValueSpec, ref: PortRef, report: FrameReport | None) -> list[str]:
-    """Return a value output's name, type and help, and its last value."""
-    live = LiveValue(str(ref), spec.type)
-    return [f"{spec.name}: {_kind(spec.type)}", "value output", spec.doc, _now(live, spec.unit, report)]
-
-
-def parameter_lines(patch: Patch, spec: ParameterSpec, ref: PortRef, report: FrameReport | None) -> list[str]:
-    """Return a parameter's name, range and help, what drives it, its value, and its value when disconnected."""
-    source = patch.source_of(ref)
-    lines = [f"{spec.name}: {_kind(spec.type)} parameter", ", ".join(parameter_facts(spec)), spec.doc]
-    if source is None:
-        return lines
-    unit = f" {spec.unit}" if spec.unit else ""
-    now = _now(LiveValue(str(ref), spec.type), spec.unit, report)
-    back = f"Without the connection: {value_text(patch.value(ref.node, ref.port))}{unit}"
-    return [*lines, f"Driven by {source_title(patch, source)} ({source})", now, back]
-
-
-def value_lines(patch: Patch, connection: Connection, report: FrameReport | None) -> list[str]:
-    """Return both ends of a value connection and the value at each end, where they differ."""
-    source_type, target_type = patch.block_type(connection.source.node), patch.block_type(connection.target.node)
-    lines = [f"{connection.source} → {connection.target}"]
-    output = source_type.values_out.get(connection.source.port) if source_type else None
-    parameter = target_type.parameters.get(connection.target.port) if target_type else None
-    if output is None:
-        return lines
-    values = report.values if report is not None else {}
-    given = LiveValue(str(connection.source), output.type)
-    lines.append(_now(given, output.unit, report))
-    key = str(connection.target)
-    if parameter is not None and key in values and values[key] != values.get(given.key):
-        lines.append(f"arrives as {_exact(LiveValue(key, parameter.type), values)}")
-    return lines
-
-
-def _now(live: LiveValue, unit: str, report: FrameReport | None) -> str:
-    if report is None or live.key not in report.values:
-        return "No value yet."
-    return f"{_exact(live, report.values)} {unit}".rstrip()
-
-
-def _exact(live: LiveValue, values: Mapping[str, float]) -> str:
-    value = values[live.key]
-    return ("on" if value else "off") if live.type == "bool" else f"{value:.7g}"
-
-
-def _kind(type: str) -> str:
-    return {"float": "number", "int": "whole number", "bool": "yes or no"}[type]
-
-
 _WIDTH = 72
-
 _STATES = {
     NodeState.OK: "running",
     NodeState.WARNING: "warning",
@@ -118,9 +67,9 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
     """Return a port's name, type, rule and help, and what it holds or receives as last reported."""
     spec = patch.find_end(ref)
     if isinstance(spec, ValueSpec):
-        return _joined(output_lines(spec, ref, report))
+        return _joined(_output_lines(spec, ref, report))
     if isinstance(spec, ParameterSpec):
-        return _joined(parameter_lines(patch, spec, ref, report))
+        return _joined(_parameter_lines(patch, spec, ref, report))
     if spec is None:
         missing = f"Block type {patch.nodes[ref.node].type} has no port with this name."
         return _joined([ref.port, missing, "Connect it to another port, or delete the connection."])
@@ -137,9 +86,59 @@ def port_tooltip(patch: Patch, ref: PortRef, report: FrameReport | None) -> str:
 def connection_tooltip(patch: Patch, connection: Connection, report: FrameReport | None) -> str:
     """Return both ends of a connection and the buffer or value that flows through it as last reported."""
     if patch.is_value_connection(connection):
-        return _joined(value_lines(patch, connection, report))
+        return _joined(_value_lines(patch, connection, report))
     held = report.buffers.get(str(connection.source)) if report else None
     return _joined([f"{connection.source} → {connection.target}", buffer_text(held) if held else "Nothing flows yet."])
+
+
+def _output_lines(spec: ValueSpec, ref: PortRef, report: FrameReport | None) -> list[str]:
+    """Return a value output's name, type and help, and its last value."""
+    live = LiveValue(str(ref), spec.type)
+    return [f"{spec.name}: {_kind(spec.type)}", "value output", spec.doc, _now(live, spec.unit, report)]
+
+
+def _parameter_lines(patch: Patch, spec: ParameterSpec, ref: PortRef, report: FrameReport | None) -> list[str]:
+    """Return a parameter's name, range and help, what drives it, its value, and its value when disconnected."""
+    source = patch.source_of(ref)
+    lines = [f"{spec.name}: {_kind(spec.type)} parameter", ", ".join(parameter_facts(spec)), spec.doc]
+    if source is None:
+        return lines
+    unit = f" {spec.unit}" if spec.unit else ""
+    now = _now(LiveValue(str(ref), spec.type), spec.unit, report)
+    back = f"Without the connection: {value_text(patch.value(ref.node, ref.port))}{unit}"
+    return [*lines, f"Driven by {source_title(patch, source)} ({source})", now, back]
+
+
+def _value_lines(patch: Patch, connection: Connection, report: FrameReport | None) -> list[str]:
+    """Return both ends of a value connection and the value at each end, where they differ."""
+    source_type, target_type = patch.block_type(connection.source.node), patch.block_type(connection.target.node)
+    lines = [f"{connection.source} → {connection.target}"]
+    output = source_type.values_out.get(connection.source.port) if source_type else None
+    parameter = target_type.parameters.get(connection.target.port) if target_type else None
+    if output is None:
+        return lines
+    values = report.values if report is not None else {}
+    given = LiveValue(str(connection.source), output.type)
+    lines.append(_now(given, output.unit, report))
+    key = str(connection.target)
+    if parameter is not None and key in values and values[key] != values.get(given.key):
+        lines.append(f"arrives as {_exact(LiveValue(key, parameter.type), values)}")
+    return lines
+
+
+def _now(live: LiveValue, unit: str, report: FrameReport | None) -> str:
+    if report is None or live.key not in report.values:
+        return "No value yet."
+    return f"{_exact(live, report.values)} {unit}".rstrip()
+
+
+def _exact(live: LiveValue, values: Mapping[str, float]) -> str:
+    value = values[live.key]
+    return ("on" if value else "off") if live.type == "bool" else f"{value:.7g}"
+
+
+def _kind(type: str) -> str:
+    return {"float": "number", "int": "whole number", "bool": "yes or no"}[type]
 
 
 def buffer_text(buffer: BufferReport) -> str:

@@ -19,6 +19,11 @@ from engine.protocol.messages import Preview, Viewing
 _PATIENCE_MS = 3000
 
 
+_REFRESH_S = 0.25  # a person can't read figures that change faster
+_SPACING, _MARGIN = 4, 8
+_STAYS_MS = 1000  # a picture older than this no longer changes
+
+
 class PictureSaver(QObject):
     """Asks the person for a file and the engine for the whole picture; saves the first one that arrives."""
 
@@ -76,11 +81,6 @@ class PictureSaver(QObject):
         self._want_whole(False)
         self._name = ""
         self.failed.emit("picture must come from the engine in full size, got none; check that the engine is running")
-
-
-_REFRESH_S = 0.25  # a person can't read figures that change faster
-_SPACING, _MARGIN = 4, 8
-_STAYS_MS = 1000  # a picture older than this no longer changes
 
 
 class ViewerPanel(QWidget):

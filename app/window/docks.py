@@ -11,6 +11,14 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from app.documents.editor_state import UserState
 
+_SIZE = QSize(1440, 900)
+_FRAME = QSize(16, 48)  # about what a window manager puts around a window
+#: Shares of the window: the viewer is what a person works for, so its column is wide.
+_RIGHT_SHARE, _VIEWER_SHARE = 0.36, 0.46
+_LISTS_HEIGHT = 188
+#: An arrangement saved by another version is not restored: its docks may not exist any more.
+_VERSION = 2
+
 
 class Docks:
     """Docks by name. One that the person closed stays closed until the person opens it again."""
@@ -59,15 +67,6 @@ class Docks:
         """Bring a dock to the front, also one that was closed."""
         self._docks[name].show()
         self._docks[name].raise_()
-
-
-_SIZE = QSize(1440, 900)
-_FRAME = QSize(16, 48)  # about what a window manager puts around a window
-#: Shares of the window: the viewer is what a person works for, so its column is wide.
-_RIGHT_SHARE, _VIEWER_SHARE = 0.36, 0.46
-_LISTS_HEIGHT = 188
-#: An arrangement saved by another version is not restored: its docks may not exist any more.
-_VERSION = 2
 
 
 def arrange(window: QMainWindow, docks: Docks) -> None:

@@ -19,46 +19,6 @@ from engine.protocol.messages import NodeState
 _TRACK, _HANDLE = 4.0, 5.0
 
 
-def paint_values(
-    painter: QPainter, model: NodeViewModel, layout: NodeLayout, texts: Mapping[tuple[str, bool], str], ink: str
-) -> None:
-    """Paint the numbers, by the name and side of their ports; right-aligned, so that the decimal point stays."""
-    painter.setFont(ui_font(SMALL))
-    painter.setPen(qcolor(ink))
-    flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-    for ports, centres in ((model.inputs, layout.inputs), (model.outputs, layout.outputs)):
-        for port, centre in zip(ports, centres, strict=True):
-            text = texts.get((port.name, port.is_input))
-            if text is not None:
-                painter.drawText(value_area(port, centre, layout), flags | Qt.TextFlag.TextDontClip, text)
-
-
-def paint_slider(painter: QPainter, slider: SliderViewModel, track: QRectF, theme: Colours, *, held: bool) -> None:
-    """Paint a node's slider: how full it is, and the handle."""
-    colour = PORT_STYLES[PortKind.NUMBER].colour(theme)
-    middle = track.center().y()
-    line = QRectF(track.left(), middle - _TRACK / 2, track.width(), _TRACK)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(qcolor(mix(theme.canvas, theme.text, 0.12)))
-    painter.drawRoundedRect(line, _TRACK / 2, _TRACK / 2)
-    at = handle_at(slider, track)
-    painter.setBrush(qcolor(colour))
-    painter.drawRoundedRect(QRectF(line.topLeft(), QPointF(at, line.bottom())), _TRACK / 2, _TRACK / 2)
-    painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
-    radius = _HANDLE + (1.0 if held else 0.0)
-    painter.drawEllipse(QPointF(at, middle), radius, radius)
-
-
-def handle_at(slider: SliderViewModel, track: QRectF) -> float:
-    """Return where the middle of the slider's handle is; it never leaves the track."""
-    return track.left() + _HANDLE + slider.share * (track.width() - 2 * _HANDLE)
-
-
-def share_at(x: float, track: QRectF) -> float:
-    """Return how far along the slider a place is, from 0 to 1."""
-    return min(max((x - track.left() - _HANDLE) / (track.width() - 2 * _HANDLE), 0.0), 1.0)
-
-
 #: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
 NEAR, MIDDLE = 0.65, 0.28
 #: Size of large titles on nodes that are too narrow for the usual size.
@@ -109,9 +69,9 @@ def paint_node(
             _paint_header(painter, model, layout, appearance, theme, ink)
         _paint_ports(painter, model, layout, appearance, theme, scale)
         if scale >= NEAR:
-            paint_values(painter, model, layout, appearance.values, ink)
+            _paint_values(painter, model, layout, appearance.values, ink)
             if model.slider is not None and layout.track is not None:
-                paint_slider(painter, model.slider, layout.track, theme, held=appearance.held)
+                _paint_slider(painter, model.slider, layout.track, theme, held=appearance.held)
         _paint_state_mark(painter, QPointF(layout.width - 1, 1), appearance.state, theme, max(1.0, 0.8 / scale))
 
 
@@ -273,3 +233,43 @@ def _paint_port(
     else:
         painter.drawPolygon(OUTLINES[style.shape])
     painter.restore()
+
+
+def _paint_values(
+    painter: QPainter, model: NodeViewModel, layout: NodeLayout, texts: Mapping[tuple[str, bool], str], ink: str
+) -> None:
+    """Paint the numbers, by the name and side of their ports; right-aligned, so that the decimal point stays."""
+    painter.setFont(ui_font(SMALL))
+    painter.setPen(qcolor(ink))
+    flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+    for ports, centres in ((model.inputs, layout.inputs), (model.outputs, layout.outputs)):
+        for port, centre in zip(ports, centres, strict=True):
+            text = texts.get((port.name, port.is_input))
+            if text is not None:
+                painter.drawText(value_area(port, centre, layout), flags | Qt.TextFlag.TextDontClip, text)
+
+
+def _paint_slider(painter: QPainter, slider: SliderViewModel, track: QRectF, theme: Colours, *, held: bool) -> None:
+    """Paint a node's slider: how full it is, and the handle."""
+    colour = PORT_STYLES[PortKind.NUMBER].colour(theme)
+    middle = track.center().y()
+    line = QRectF(track.left(), middle - _TRACK / 2, track.width(), _TRACK)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(qcolor(mix(theme.canvas, theme.text, 0.12)))
+    painter.drawRoundedRect(line, _TRACK / 2, _TRACK / 2)
+    at = handle_at(slider, track)
+    painter.setBrush(qcolor(colour))
+    painter.drawRoundedRect(QRectF(line.topLeft(), QPointF(at, line.bottom())), _TRACK / 2, _TRACK / 2)
+    painter.setBrush(qcolor(mix(colour, theme.text, 0.35 if held else 0.0)))
+    radius = _HANDLE + (1.0 if held else 0.0)
+    painter.drawEllipse(QPointF(at, middle), radius, radius)
+
+
+def handle_at(slider: SliderViewModel, track: QRectF) -> float:
+    """Return where the middle of the slider's handle is; it never leaves the track."""
+    return track.left() + _HANDLE + slider.share * (track.width() - 2 * _HANDLE)
+
+
+def share_at(x: float, track: QRectF) -> float:
+    """Return how far along the slider a place is, from 0 to 1."""
+    return min(max((x - track.left() - _HANDLE) / (track.width() - 2 * _HANDLE), 0.0), 1.0)

@@ -13,6 +13,9 @@ from app.theme.port_style import Shape
 _SHORTEST, _LONGEST = 24.0, 160.0
 
 
+CIRCLE_RADIUS = 4.0
+
+
 def connection_path(source: QPointF, target: QPointF) -> QPainterPath:
     """Return a curve that leaves `source` to the right and reaches `target` from the left."""
     dx, dy = target.x() - source.x(), target.y() - source.y()
@@ -47,7 +50,6 @@ OUTLINES: dict[Shape, QPolygonF] = {
         *((1.7, 4.6), (-1.7, 4.6), (-1.7, 1.7), (-4.6, 1.7), (-4.6, -1.7), (-1.7, -1.7)),
     ),
 }
-CIRCLE_RADIUS = 4.0
 
 
 def paint_text(

@@ -13,6 +13,11 @@ _RANGE = (0.05, 2.5)
 _MARGIN = 24
 
 
+_REACH = 16  # pixels from the edge in which the view moves
+_FASTEST = 24  # pixels a turn
+_TURN_MS = 16
+
+
 @safe_overrides
 class ZoomableView(QGraphicsView):
     """The wheel zooms about the pointer; `zoom` is pixels per scene unit, 1 at 100 %."""
@@ -63,11 +68,6 @@ class ZoomableView(QGraphicsView):
         factor = min(max(zoom, _RANGE[0]), _RANGE[1]) / self.zoom
         self.scale(factor, factor)
         self.scroll_by(self.mapFromScene(point) - position)
-
-
-_REACH = 16  # pixels from the edge in which the view moves
-_FASTEST = 24  # pixels a turn
-_TURN_MS = 16
 
 
 class EdgeScroll(QObject):
