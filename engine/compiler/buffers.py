@@ -132,29 +132,40 @@ class BufferPlan:
 
 
 def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> BufferPlan:
-    """Return which buffers to allocate and which ports lie in them; `previous` is the result of an earlier plan."""
-    known = previous.blocks if previous is not None else {}
+    """Return which buffers to allocate and which ports lie in them.
+
+    `previous` is the result for what was checked before, of which `checked` has kept blocks.
+    """
+    known, kept = previous.blocks if previous is not None else {}, checked.kept
+    is_settled = True  # while every output lies where it lay before
     by_id, sources_of = checked.description.by_id, checked.sources
     allocations: dict[PortRef, PlannedBuffer] = {}
     blocks: dict[str, BlockBuffers] = {}
     patterns: dict[tuple[int, bool], _Pattern] = {}
     special: list[BlockNode] = []
     for node_id, layouts in checked.nodes.items():
-        node = by_id[node_id]
+        node, old = by_id[node_id], known.get(node_id)
+        same = old if old is not None and old.layouts is layouts and old.region == node.region else None
+        if same is not None and is_settled and node_id in kept and not layouts.description.delays:
+            blocks[node_id] = same
+            for buffer in same.allocations:
+                allocations[buffer.owner] = buffer
+            continue
         inputs = tuple([None if s is None else blocks[s.node].places[s.port] for s in sources_of[node_id]])
-        old = known.get(node_id)
         key = id(layouts), node.region == TOP
         pattern = patterns.get(key)
         if pattern is None:
             pattern = patterns[key] = _pattern(layouts, is_inside=node.region != TOP)
         if pattern.has_delays:
             special.append(node)
-        elif old is not None and old.layouts is layouts and old.inputs == inputs and old.region == node.region:
-            blocks[node_id] = old
-            for buffer in old.allocations:
+        elif same is not None and same.inputs == inputs:
+            blocks[node_id] = same
+            for buffer in same.allocations:
                 allocations[buffer.owner] = buffer
             continue
         blocks[node_id] = made = _place(node, layouts, pattern, inputs)
+        outputs = layouts.description.rules.output_of
+        is_settled = is_settled and (old is None or all(made.places[name] == old.places.get(name) for name in outputs))
         for buffer in made.allocations:
             allocations[buffer.owner] = buffer
     if not special:
@@ -262,7 +273,7 @@ def _place(node: BlockNode, layouts: NodeLayouts, pattern: _Pattern, inputs: tup
     owned: list[PlannedBuffer] = []
     for made in pattern.made:
         name = made.name
-        if type(made) is _Own:
+        if isinstance(made, _Own):
             owner = PortRef(node_id, name)
             owned.append(PlannedBuffer(owner, made.layout, made.lifetime, made.initial))
             places[name] = Place(owner, 0, made.size_bytes)

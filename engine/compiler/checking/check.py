@@ -24,7 +24,6 @@ from engine.patch.changes import PortRef
 
 #: What feeds each input of a block, in the order of the ports.
 Sources = tuple[PortRef | None, ...]
-_NOTHING: Mapping[str, NodeLayouts] = {}
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,8 @@ class Checked:
     nodes: dict[str, NodeLayouts]
     #: By block, less what feeds delayed inputs.
     sources: dict[str, Sources]
+    #: Blocks that are, with what feeds their inputs, as in the previous result.
+    kept: frozenset[str]
     errors: tuple[Diagnostic, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
 
@@ -62,7 +63,9 @@ class Checked:
 def check(description: GraphDescription, previous: Checked | None = None) -> Checked:
     """Return every error and warning of a description, and the layouts and launches of the blocks that have none."""
     flow = trace_dataflow(description)
-    known = previous.nodes if previous is not None else _NOTHING
+    known, known_sources = (previous.nodes, previous.sources) if previous is not None else ({}, {})
+    kept: list[str] = []
+    is_settled = True  # while every block gives out the layouts that it gave out before
     nodes: dict[str, NodeLayouts] = {}
     sources: dict[str, Sources] = {}
     errors = list(flow.errors)
@@ -73,20 +76,27 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
     alike = _Alike()
     for node_id in flow.order:
         if node_id in broken:
+            is_settled = False
             continue
         block, connected = by_id[node_id].description, incoming[node_id]
         feeding = tuple(map(connected.get, block.rules.input_of))
+        old = known.get(node_id)
+        if old is not None and old.description is block and feeding == known_sources[node_id]:
+            kept.append(node_id)
+            if is_settled:
+                nodes[node_id], sources[node_id] = old, feeding
+                continue
         is_late = bool(late) and node_id in late
         given = _layouts_of(_without(feeding, block, late[node_id]) if is_late else feeding, nodes)
         if given is None:
             continue
         delayed = block.delayed_inputs
         sources[node_id] = _without(feeding, block, delayed) if delayed else feeding
-        old = known.get(node_id)
         if old is not None and old.description is block and old.inputs == given:
             nodes[node_id] = old
             continue
         made = node_layouts(block, given, outputs_only=True) if is_late else alike.layouts(block, given)
+        is_settled = is_settled and (old is None or _gives_the_same(made, old))
         if made.problems:
             errors += _located(node_id, made.problems, connected)
         else:
@@ -104,7 +114,12 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
         else:
             nodes[node_id] = node_layouts(block, given)
             errors += _located(node_id, nodes[node_id].problems, connected)
-    return Checked(description, flow, nodes, sources, tuple(errors), tuple(flow.warnings))
+    return Checked(description, flow, nodes, sources, frozenset(kept), tuple(errors), tuple(flow.warnings))
+
+
+def _gives_the_same(made: NodeLayouts, old: NodeLayouts) -> bool:
+    names = made.description.rules.output_of
+    return not made.problems and all(made.layouts[name] == old.layouts.get(name) for name in names)
 
 
 def _layouts_of(
