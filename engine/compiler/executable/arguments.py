@@ -71,13 +71,13 @@ class Resources:
         return [self.memory, {**self.memory, **self.swapped}] if self.swapped else [self.memory]
 
 
-class Address(msgspec.Struct, frozen=True, gc=False):
+class DeviceAddress(msgspec.Struct, frozen=True, gc=False):
     """A device address as a kernel argument; 0 stands for an optional input that is not connected."""
 
     pointer: int
 
 
-_NOWHERE = Address(0)
+_NOWHERE = DeviceAddress(0)
 
 
 class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
@@ -95,7 +95,7 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
     def values(
         self,
         places: Mapping[str, Place],
-        addresses: Mapping[PortRef, Address],
+        addresses: Mapping[PortRef, DeviceAddress],
         values: Mapping[str, object],
         condition: Condition | None,
     ) -> list[object]:
@@ -105,7 +105,7 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
             place = places.get(name)
             if place is not None:
                 address = addresses[place.owner]
-                found[position] = Address(address.pointer + place.offset) if place.offset else address
+                found[position] = DeviceAddress(address.pointer + place.offset) if place.offset else address
         for position, name in self.parameters:
             found[position] = values[name]
         for position in self.frames:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.blocktypes.entries import BufferArgument, CopyEntry, FillEntry, KernelEntry
 from engine.compiler.checking.launches import counted_launch
-from engine.compiler.executable.arguments import Address, ArgumentRecipe, Resources, TypedKernel, argument_recipe
+from engine.compiler.executable.arguments import ArgumentRecipe, DeviceAddress, Resources, TypedKernel, argument_recipe
 from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, Operation, UploadFrame
 from engine.compiler.plan import Plan
 from engine.device.arguments import KernelArguments
@@ -33,15 +33,15 @@ class KernelNode:
     parameters: Mapping[str, Sequence[int]]
 
 
-class _Addresses(dict[PortRef, Address]):
+class _Addresses(dict[PortRef, DeviceAddress]):
     """The addresses of allocations by owner, made when they are asked for."""
 
     def __init__(self, memory: Mapping[PortRef, Memory]) -> None:
         super().__init__()
         self._memory = memory
 
-    def __missing__(self, owner: PortRef) -> Address:
-        made = self[owner] = Address(self._memory[owner].pointer)
+    def __missing__(self, owner: PortRef) -> DeviceAddress:
+        made = self[owner] = DeviceAddress(self._memory[owner].pointer)
         return made
 
 
@@ -64,9 +64,9 @@ class NodeMaker:
                 whole = pointers.get(id(memory.whole))
                 if whole is None:
                     whole = pointers[id(memory.whole)] = memory.whole.pointer
-                self._addresses[owner] = Address(whole + memory.offset)
+                self._addresses[owner] = DeviceAddress(whole + memory.offset)
             else:
-                self._addresses[owner] = Address(memory.pointer)
+                self._addresses[owner] = DeviceAddress(memory.pointer)
 
     def kernel(self, index: int, entry: KernelEntry, condition: Condition | None) -> KernelNode:
         """Return a kernel's launch and arguments, which are in no graph yet.
