@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from app.edits.compatible import best_end, spanning
-from app.edits.nodes import STEP, snapped
+from app.edits.nodes import STEP, parameter_of, snapped
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
-from engine.figures import plural
 from engine.patch.changes import PortRef, Position
 from engine.patch.document import Patch
 
@@ -61,8 +60,7 @@ def _spec(patch: Patch, parameter: PortRef) -> ParameterSpec:
 
 
 def _named(patch: Patch, targets: Sequence[PortRef]) -> str:
-    one = len(targets) == 1
-    return f"{targets[0].port} of {patch.title(targets[0].node) if one else plural(len(targets), 'block')}"
+    return parameter_of(patch, [target.node for target in targets], targets[0].port)
 
 
 def _free_place(patch: Patch, new: str, node: str, size: NodeSize) -> Position:

@@ -94,6 +94,26 @@ def cut(patch: Patch, connections: Iterable[Connection], name: str = "Cut") -> N
             patch.disconnect(connection)
 
 
+def set_parameter(patch: Patch, node_ids: Collection[str], name: str, value: object, *, gesture: object = None) -> None:
+    """Set a parameter of nodes of one type; PatchError says why the value is refused."""
+    with patch.edit(f"Set {parameter_of(patch, node_ids, name)}", gesture=gesture):
+        for node in node_ids:
+            patch.set(node, **{name: value})
+
+
+def reset_parameter(patch: Patch, node_ids: Collection[str], name: str) -> None:
+    """Return a parameter of nodes of one type to its default."""
+    with patch.edit(f"Reset {parameter_of(patch, node_ids, name)}"):
+        for node in node_ids:
+            patch.reset(node, name)
+
+
+def parameter_of(patch: Patch, node_ids: Collection[str], name: str) -> str:
+    """Return what the history calls a parameter: "gain of Blur", or "gain of 3 blocks"."""
+    first = next(iter(node_ids))
+    return f"{name} of {patch.title(first) if len(node_ids) == 1 else plural(len(node_ids), 'block')}"
+
+
 def _delete_name(node_ids: Collection[str], connections: Collection[Connection]) -> str:
     parts = [plural(len(node_ids), "node")] if node_ids else []
     parts += [plural(len(connections), "connection")] if connections else []

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.edits import nodes as node_edits
 from app.edits.drive import NodeSize
 from app.inspector.node_info import NodeHeader, NodeStatus
 from app.inspector.parameter_drives import ParameterDrives
@@ -23,7 +24,6 @@ from app.widgets.empty_state import EmptyState
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import PatchError
-from engine.figures import plural
 from engine.patch.changes import Change, Connected, Disconnected, NodeRemoved, NodeRenamed, ParameterChanged
 from engine.patch.document import Patch
 from engine.protocol.messages import FrameReport
@@ -170,30 +170,22 @@ class Inspector(EmptyState):
         if not self._dragging:
             self._idle.start()
         gesture = (self._gesture, name)
-        self._do(
-            f"Set {name} of {self._subject()}", lambda patch, node: patch.set(node, **{name: value}), gesture, name
-        )
+        self._do(name, lambda patch: node_edits.set_parameter(patch, self._nodes, name, value, gesture=gesture))
 
     def _reset(self, name: str) -> None:
-        self._do(f"Reset {name} of {self._subject()}", lambda patch, node: patch.reset(node, name), None, name)
+        self._do(name, lambda patch: node_edits.reset_parameter(patch, self._nodes, name))
 
     def _rename(self, title: str) -> None:
         assert self._patch is not None
         self._patch.rename(self._nodes[0], title)
 
-    def _do(self, name: str, edit: Callable[[Patch, str], None], gesture: object, parameter: str) -> None:
+    def _do(self, parameter: str, edit: Callable[[Patch], None]) -> None:
         assert self._patch is not None
         try:
-            with self._patch.edit(name, gesture=gesture):
-                for node in self._nodes:
-                    edit(self._patch, node)
+            edit(self._patch)
         except PatchError as problem:
             self.refused.emit(str(problem))
             self._refresh(self.rows[parameter])
-
-    def _subject(self) -> str:
-        assert self._patch is not None
-        return self._patch.title(self._nodes[0]) if len(self._nodes) == 1 else plural(len(self._nodes), "block")
 
     def _begin_drag(self) -> None:
         self._idle.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.edits.nodes import copied, paste, snapped
+from app.edits.nodes import copied, paste, reset_parameter, set_parameter, snapped
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connected, Connection, Node, NodeAdded, PortRef
 from engine.patch.document import Patch
@@ -61,3 +61,22 @@ def test_text_that_is_no_patch_is_refused(patch: Patch, text: str) -> None:
     with pytest.raises(PatchError, match="clipboard"):
         paste(patch, text)
     assert len(patch.nodes) == 3
+
+
+def test_a_parameter_of_several_nodes_is_set_in_one_step(patch: Patch) -> None:
+    """One value for all, one entry in the history, and back to the default in another."""
+    blends = [patch.add("test_canvas.blend").id for _ in range(2)]
+    set_parameter(patch, blends, "amount", 0.75)
+    assert [patch.value(node, "amount") for node in blends] == [0.75, 0.75]
+    assert patch.history.undo_name == "Set amount of 2 blocks"
+    reset_parameter(patch, blends, "amount")
+    assert [patch.value(node, "amount") for node in blends] == [0.25, 0.25]
+    assert [patch.undo(), patch.undo()] == ["Reset amount of 2 blocks", "Set amount of 2 blocks"]
+
+
+def test_a_refused_value_changes_no_node(patch: Patch) -> None:
+    """The first node keeps its value as well."""
+    blends = [patch.add("test_canvas.blend").id for _ in range(2)]
+    with pytest.raises(PatchError, match="amount"):
+        set_parameter(patch, blends, "amount", 7.0)
+    assert [patch.value(node, "amount") for node in blends] == [0.25, 0.25]
