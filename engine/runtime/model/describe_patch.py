@@ -71,6 +71,7 @@ def _without_dangling(
 ) -> tuple[tuple[Connection, ...], list[Diagnostic]]:
     """Return the connections whose ports exist, and a warning for each other one on the node that lacks the port."""
     kept, warnings = [], []
+    ports: Iterable[str]
     for connection in connections:
         source, target = nodes.get(connection.source.node), nodes.get(connection.target.node)
         if source is not None and connection.source.port not in source.description.rules.output_of:
