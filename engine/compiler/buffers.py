@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from operator import attrgetter
+from typing import final
 
 import msgspec
 
@@ -199,6 +200,7 @@ class _Alias(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int = -1
 
 
+@final
 class _Own(msgspec.Struct, frozen=True, gc=False):
     """An output or internal buffer that is allocated."""
 
