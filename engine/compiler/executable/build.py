@@ -29,6 +29,8 @@ def units(operations: Sequence[Operation], scopes: Sequence[Scope], blocks: Mapp
     have to run between two of its operations. Where that would be so, or where it holds a region (CUDA allows no
     conditions in a child graph), its operations stay nodes of their own.
     """
+    if not any(node.group for node in blocks.values()):
+        return [(index,) for index in range(len(operations))]
     groups: dict[str, list[int]] = {}
     for index, operation in enumerate(operations):
         group = blocks[operation.node].group if operation.node else ""

@@ -1,4 +1,4 @@
-"""Memory by replay: a plan is run in thought, and whoever reads a buffer must find there what was written to it.
+"""Memory by replay: a plan is simulated, and every reader must find in a buffer what was written to it.
 
 This knows nothing of live ranges. Branches are taken and loops turn as a random number says, so a few replays find
 what depends on them. What can run at the same time must not lie at the same bytes at all.

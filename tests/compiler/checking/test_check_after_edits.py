@@ -47,7 +47,7 @@ def assert_ordered(checked: Checked) -> None:
 
 
 def test_blocks_that_did_not_change_are_taken_over() -> None:
-    """The same objects, so that whoever builds on them sees at once what is new."""
+    """The same objects, so that later phases see at once what is new."""
     patch = chain(40)
     before = check(patch)
     after = check(rewired(patch, "n3.out n20.y"), before)

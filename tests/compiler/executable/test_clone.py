@@ -60,7 +60,7 @@ def in_use(running: Running) -> int:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_edited_graphs_do_what_the_interpreter_does(device: Device, modules: ModuleCache, seed: int) -> None:
-    """After each edit in a row, with live values set in between; what was overwritten can be had again.
+    """After each edit in a row, with live values set in between; what was overwritten can be recomputed.
 
     Every span tells its time, and the pool has handed out just what the graph uses.
     """
