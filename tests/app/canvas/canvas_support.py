@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -109,3 +109,14 @@ def documented(patch: Patch) -> tuple[dict[str, tuple[float, float]], set[str]]:
     """Return what the scene should show of a patch."""
     positions = {node.id: node.position for node in patch.nodes.values()}
     return positions, {str(connection) for connection in patch.connections}
+
+
+def box(hand: Hand, region: str) -> QRectF:
+    """Return where a region's box lies."""
+    return QRectF(hand.scene.regions.rect_of(region))
+
+
+def place(hand: Hand, node: str) -> QRectF:
+    """Return where a node lies on the screen."""
+    found: QRectF = hand.scene.nodes[node].place
+    return found

@@ -10,8 +10,7 @@ from app.canvas.canvas import Canvas
 from app.edits import nodes as node_edits
 from engine.patch.changes import Connection, PortRef
 from engine.patch.document import Patch
-from tests.app.canvas.canvas_support import Hand, documented, shown
-from tests.app.canvas.region_support import box, place
+from tests.app.canvas.canvas_support import Hand, box, documented, place, shown
 from tests.app.sample_blocks import KINDS, patch_with_region
 
 

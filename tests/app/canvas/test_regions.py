@@ -21,8 +21,7 @@ from app.theme.colours import DARK, LIGHT, Colours, contrast, mix, region_colour
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Node, NodeAdded, NodeMoved
 from engine.patch.document import Patch
-from tests.app.canvas.canvas_support import Hand, documented, shown
-from tests.app.canvas.region_support import box, place
+from tests.app.canvas.canvas_support import Hand, box, documented, place, shown
 from tests.app.sample_blocks import KINDS, patch_with_region
 
 BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
