@@ -1,4 +1,4 @@
-"""Parameters of device functions whose addresses are taken: such a parameter is copied to local memory first."""
+"""Parameters of device functions whose addresses are taken: each is copied to local memory first."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _copy(variable: Variable, line: int) -> list[Statement]:
 
 
 def _through_local(item: Instruction, taken: dict[str, Variable]) -> Instruction:
-    """Return an instruction that uses the copies where it takes an address, or uses one that was taken."""
+    """Return an instruction with the copies in place of the parameters whose addresses it takes or uses."""
     operands, modifiers = item.operands, item.modifiers
     if item.opcode in _TAKERS:
         operands = tuple(

@@ -1,4 +1,4 @@
-"""cp.async, st.async, red.async and their bulk forms: done at once, which is one of the orders the manual allows."""
+"""cp.async, st.async, red.async and their bulk forms: done at once, an order that the manual allows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _words(rewriter: Rewriter, instruction: Instruction) -> None:
 
 
 def _part(rewriter: Rewriter, source: Operand, words: tuple[Register, ...], limit: Operand, done: str) -> None:
-    """Go on behind only when all bytes are wanted; else load what is wanted, the rest being zero, and go to `done`."""
+    """Fall through when all bytes are wanted; otherwise load those that are, zeros for the rest, and jump to `done`."""
     if isinstance(limit, Negated):
         rewriter.jump(done, Guard(limit.register, True))
         return
@@ -70,7 +70,7 @@ def _part(rewriter: Rewriter, source: Operand, words: tuple[Register, ...], limi
 
 
 def _bulk(rewriter: Rewriter, instruction: Instruction) -> None:
-    """Copy a block of memory in words of 16 bytes; a barrier object learns of it as of any transaction."""
+    """Copy a block of memory in words of 16 bytes, and count them at the barrier object."""
     modifiers = instruction.modifiers
     if {"commit_group", "wait_group"} & set(modifiers):
         return
@@ -123,7 +123,7 @@ def _block(
     step: int,
     move: Callable[[Address, Address], None],
 ) -> None:
-    """Write a loop that does `move` for every `step` bytes; without a source it is given the target twice."""
+    """Write a loop that calls `move` for every `step` bytes; without a source, `move` gets the target twice."""
     to, to_offset = _pointer(rewriter, target)
     start, start_offset = (to, to_offset) if source is None else _pointer(rewriter, source)
     left = rewriter.value("mov.u32", size)
@@ -140,7 +140,7 @@ def _block(
 
 
 def _pointer(rewriter: Rewriter, address: Operand) -> tuple[Register, int]:
-    """Return a register of its own that holds an address, and the offset to it."""
+    """Return a fresh register with the base of an address, and the offset."""
     if not isinstance(address, Address):
         raise TypeError("address expected")
     at = rewriter.register("b64")
@@ -167,7 +167,7 @@ def _masked(
     _block(rewriter, target, source, size, 16, move)
 
 
-# -- stores and reductions that do not wait -----------------------------------------------------------------------
+# -- asynchronous stores and reductions ---------------------------------------------------------------------------
 
 
 @lowers("st")
@@ -178,7 +178,7 @@ def _store(rewriter: Rewriter, instruction: Instruction) -> None:
         target, size = instruction.operands[:2]
         _block(rewriter, target, None, size, 8, lambda to, _: rewriter.emit(f"st{space}.b64", to, 0))
     elif "async" in modifiers:
-        _announced(rewriter, instruction, "st")
+        _with_transaction(rewriter, instruction, "st")
     else:
         rewriter.done.append(instruction)
 
@@ -186,13 +186,13 @@ def _store(rewriter: Rewriter, instruction: Instruction) -> None:
 @lowers("red")
 def _reduce(rewriter: Rewriter, instruction: Instruction) -> None:
     if "async" in instruction.modifiers:
-        _announced(rewriter, instruction, "red")
+        _with_transaction(rewriter, instruction, "red")
     else:
         rewriter.done.append(instruction)
 
 
-def _announced(rewriter: Rewriter, instruction: Instruction, opcode: str) -> None:
-    """Do what an asynchronous instruction does; where there is a barrier object, tell it the bytes."""
+def _with_transaction(rewriter: Rewriter, instruction: Instruction, opcode: str) -> None:
+    """Do what an asynchronous instruction does, and count its bytes at the barrier object if there is one."""
     modifiers = instruction.modifiers
     target, value, *rest = instruction.operands
     space = next(item.split("::")[0] for item in modifiers if item.split("::")[0] in ("shared", "global"))

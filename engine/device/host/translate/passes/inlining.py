@@ -29,10 +29,10 @@ from engine.ptx.tree import (
 
 
 def inline_suspending(kernel: Function, functions: Mapping[str, Function]) -> tuple[Function, dict[str, Function]]:
-    """Return the kernel with calls of functions that may wait replaced by those functions' bodies, and all functions.
+    """Return the kernel with functions that may wait inlined, and all functions, of which those have empty bodies now.
 
-    Guards of waiting instructions and of inlined calls become branches around them. A call through a pointer compares
-    it with each function that may wait first. Those functions then have empty bodies: nothing else calls them.
+    Guards of waiting instructions and of inlined calls become branches around them. A call through a pointer first
+    compares the pointer with each function that may wait.
     """
     waiting = _waiting({name: item for name, item in functions.items() if not item.is_entry})
     inlined = _Inliner(kernel, functions, waiting).run()
@@ -41,7 +41,7 @@ def inline_suspending(kernel: Function, functions: Mapping[str, Function]) -> tu
 
 
 def _waiting(functions: Mapping[str, Function]) -> set[str]:
-    """Return the names of the functions that wait, themselves or in a function that they call."""
+    """Return the names of the functions that wait, directly or in a function that they call."""
     found = {name for name, item in functions.items() if any(_waits(entry) for entry in item.instructions)}
     changed = bool(found)
     while changed:
@@ -116,7 +116,7 @@ class _Inliner:
         return [name for name in reached if name in self._waiting]
 
     def _calls(self, call: Instruction, names: list[str], chain: tuple[str, ...]) -> list[Statement]:
-        """Return what stands for a call; one through a pointer tries each function in turn, and others last."""
+        """Return what replaces a call; one through a pointer tries each inlined function, then makes the call."""
         pointer = target_of(call)
         if pointer is None:
             return self._call(call, names[0], chain)
@@ -180,7 +180,7 @@ class _Inliner:
     def _pass_registers(
         self, call: Instruction, given: list[Operand], formal: list[Variable], results: int, suffix: str
     ) -> tuple[list[Statement], list[Statement]]:
-        """Replace registers and numbers among `given` by new variables; return stores and loads around."""
+        """Replace registers and numbers in `given` by new variables; return the stores before and the loads after."""
         before: list[Statement] = []
         after: list[Statement] = []
         for index, (operand, variable) in enumerate(zip(given, formal, strict=True)):

@@ -1,10 +1,12 @@
-"""Loops whose threads go round together.
+"""Lockstep loops: loops that the threads of a thread block go round together.
 
-A GPU runs the iterations of a loop for all threads of a warp at once; run thread after thread, each goes its whole way
-through memory alone, and nothing is vectorised. So a loop that all threads leave at the same time, or nearly, gets a
-point at its header and at its exits, where the threads take turns: each piece between is then free of loops.
+A GPU runs an iteration of a loop for all threads of a warp at once. If one thread ran all its iterations before the
+next thread started, memory would be read in long strides and nothing would be vectorised. So a loop that all threads
+leave at the same time, or nearly, gets suspension points at its header and its exits. The pieces between them are free
+of loops.
 
-That pays when the threads stay together. It does not for loops that data end, or that few threads enter.
+That pays when the threads stay together. It does not for loops that end when the data say so, or that few threads
+enter.
 """
 
 from __future__ import annotations
@@ -28,14 +30,14 @@ from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, S
 
 Predicate = Callable[[Instruction], bool]
 
-#: A step of a loop index from which on threads are taken to leave the loop at nearly the same time: it is most often as
-#: wide as a side of the thread block.
+#: The least step of a loop index at which threads leave the loop at nearly the same time: such a step is most often a
+#: side of the thread block.
 _STRIDE = 8
 _RANGES = frozenset(("lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"))
 
 
 def with_lockstep_loops(kernel: Function, is_simple: Predicate) -> Function:
-    """Return the kernel with a `wl.lockstep` at loops that its threads go round together.
+    """Return the kernel with a `wl.lockstep` at the headers and exits of its lockstep loops.
 
     `is_simple` says which instructions may run for many threads at once.
     """
@@ -54,12 +56,12 @@ _Key = tuple[int, int]
 
 
 def _key(flow: ControlFlow, loop: Loop) -> _Key:
-    """Return what stays of a loop when points are put in: its header's first own instruction and its latch's last."""
+    """Return what identifies a loop when points are inserted: its header's first instruction, and its latch's last."""
     return id(_first(flow, loop.header)), id(flow.blocks[loop.latch].instructions[-1])
 
 
 def _first(flow: ControlFlow, index: int) -> Instruction | None:
-    """Return the first instruction from a block on that is not a turn."""
+    """Return the first instruction of a block, or of those after it, that is not a lockstep point."""
     while index < len(flow.blocks):
         for item in flow.blocks[index].instructions:
             if not _is_lockstep_point(item):
@@ -80,7 +82,7 @@ def _may_run_in_lockstep(flow: ControlFlow, loop: Loop, is_simple: Predicate) ->
 
 
 def _marked(kernel: Function, flow: ControlFlow, chosen: set[_Key]) -> Function:
-    """Return the kernel with turns at the headers and exits of loops."""
+    """Return the kernel with lockstep points at the headers and exits of the chosen loops."""
     assert kernel.body is not None
     places: dict[int, Instruction] = {}
     for loop in loops(flow):
@@ -100,14 +102,14 @@ def _marked(kernel: Function, flow: ControlFlow, chosen: set[_Key]) -> Function:
 
 @dataclass(frozen=True)
 class _Exit:
-    """How threads leave a loop: all at once, one stride apart, or as each one's data say."""
+    """How threads leave a loop: all at once, one stride apart, or each by its own data."""
 
     is_regular: bool
     is_strided: bool = False
 
 
 class _Choice:
-    """Judges the loops of a kernel that has turns already."""
+    """Judges the loops of a kernel that has its lockstep points already."""
 
     def __init__(self, kernel: Function, is_simple: Predicate) -> None:
         self._kernel = kernel
@@ -118,14 +120,14 @@ class _Choice:
         self._writes = writes(kernel)
 
     def kept(self, chosen: set[_Key]) -> set[_Key]:
-        """Return those of the chosen loops that threads go round together, with everything inside them."""
+        """Return the chosen loops that threads go round together and whose inner loops are lockstep loops or wait."""
         known = {_key(self._flow, loop): loop for loop in self._loops}
         scattered = self._scattered()
         good = {key for key in chosen if key in known and self._is_regular(known[key], scattered)}
         return {key for key in good if self._is_open(known[key], good)}
 
     def _is_open(self, loop: Loop, good: set[_Key]) -> bool:
-        """Whether every loop inside a loop turns too, or waits."""
+        """Whether every loop inside a loop is a lockstep loop too, or waits."""
         return all(
             inner.blocks == loop.blocks
             or not inner.blocks < loop.blocks
@@ -146,7 +148,7 @@ class _Choice:
         )
 
     def _scattered(self) -> Callable[[Loop], bool]:
-        """Return the test for loops that only some threads of a thread block enter, here and there."""
+        """Return the test for loops that only scattered threads of a thread block enter."""
         back = {(loop.latch, loop.header) for loop in self._loops}
         end = len(self._flow.blocks)
         following: list[list[int]] = []

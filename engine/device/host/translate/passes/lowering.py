@@ -1,4 +1,4 @@
-"""Writes PTX instructions in place of others: the tool of everything in this package."""
+"""Lowering: instructions that are rewritten as simpler ones, by a table of opcode -> rewrite."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from engine.ptx.tree import (
 
 
 class Rewriter:
-    """Collects what replaces one instruction; registers and labels are fresh in the function being rewritten.
+    """Collects what replaces instructions of one function, with fresh registers and labels.
 
-    `prologue` is done before anything else in the function, which is also given `variables`.
+    The function also gets the `variables`, and starts with the `prologue`.
     """
 
     def __init__(self, registers: dict[str, str]) -> None:
@@ -39,7 +39,7 @@ class Rewriter:
         self._at: Instruction | None = None
 
     def begin(self, instruction: Instruction) -> None:
-        """Take line and source location from the instruction that is being replaced."""
+        """Start to replace an instruction: what is written next gets its line and source location."""
         self._at = instruction
 
     @property
@@ -71,7 +71,7 @@ class Rewriter:
         return target
 
     def label(self, hint: str) -> str:
-        """Return a new label, which `place` puts somewhere."""
+        """Return a new label, to be put down by `place`."""
         self._count += 1
         return f"$wl${hint}${self._count}"
 
@@ -84,7 +84,7 @@ class Rewriter:
         self.emit("bra", Symbol(label), guard=guard)
 
 
-#: Writes what stands for an instruction, whose guard has been taken off.
+#: Writes what replaces an instruction, whose guard has been taken off.
 Lower = Callable[[Rewriter, Instruction], None]
 
 LOWERED: dict[str, Lower] = {}
@@ -102,7 +102,7 @@ def lowers(*opcodes: str) -> Callable[[Lower], Lower]:
 
 
 def moved(address: Operand, offset: int) -> Address:
-    """Return an address some bytes further on."""
+    """Return the address `offset` bytes further on."""
     if not isinstance(address, Address):
         raise TypeError("address expected")
     return Address(address.base, address.offset + offset, address.coordinates)
@@ -113,7 +113,7 @@ _LEAST_OPERANDS = {"mov": 2, "ld": 2, "ldu": 2, "st": 2, "atom": 3, "selp": 4}
 
 
 def lowered(functions: Mapping[str, Function]) -> dict[str, Function]:
-    """Return functions in which nothing is left that a table of this package rewrites, and spin loops yield."""
+    """Return the functions with all instructions of the table rewritten, and with yields in their spin loops."""
     for item in (item for function in functions.values() for item in function.instructions):
         if len(item.operands) < _LEAST_OPERANDS.get(item.opcode, 0):
             raise error_at(

@@ -1,4 +1,4 @@
-"""ldmatrix, stmatrix, movmatrix and the loads and stores of wmma: memory accesses of each thread, and an exchange."""
+"""ldmatrix, stmatrix, movmatrix, and loads and stores of wmma: each thread's accesses, and an exchange in the warp."""
 
 from __future__ import annotations
 

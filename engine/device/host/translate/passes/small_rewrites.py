@@ -1,4 +1,4 @@
-"""Barriers of a cluster, which on the host has one thread block, and waits that may not go on at once."""
+"""Instructions that become a few simpler ones: clusters, graph conditions, fma.oob, stack memory; and refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _barrier(rewriter: Rewriter, instruction: Instruction) -> None:
 
 @lowers("mapa", "getctarank")
 def _rank(rewriter: Rewriter, instruction: Instruction) -> None:
-    """The only thread block of the cluster has rank 0, and its memory is where it is."""
+    """The only thread block of the cluster has rank 0; addresses in its memory stay as they are."""
     kind = instruction.modifiers[-1]
     target, source = instruction.operands[:2]
     if instruction.opcode == "getctarank":
@@ -43,7 +43,7 @@ def _rank(rewriter: Rewriter, instruction: Instruction) -> None:
         raise unsupported(instruction, "give .u32 or .u64")
 
 
-# cudaGraphSetConditional: on the host, the handle of a condition is the address of its value.
+# -- cudaGraphSetConditional: on the host, the handle of a condition is the address of its value --------------------
 
 
 NAME = "cudaGraphSetConditional"
@@ -51,7 +51,7 @@ NAME = "cudaGraphSetConditional"
 
 @lowers("call")
 def _set_condition(rewriter: Rewriter, instruction: Instruction) -> None:
-    """Write a store, which is checked as every store is: a handle that is none ends the kernel."""
+    """Write a store; as every store it is checked, so a bad handle is a fault."""
     target, *groups = instruction.operands
     if not isinstance(target, Symbol) or target.name != NAME:
         rewriter.done.append(instruction)
@@ -64,11 +64,11 @@ def _set_condition(rewriter: Rewriter, instruction: Instruction) -> None:
 
 
 def _value(rewriter: Rewriter, operand: Operand, kind: str) -> Operand:
-    """Return an argument as an operand: what is passed in a `.param` variable is loaded."""
+    """Return an argument as an operand; one that is passed in a `.param` variable is loaded."""
     return rewriter.value(f"ld.param.{kind}", Address(operand)) if isinstance(operand, Symbol) else operand
 
 
-# fma.oob: the product is zero where a factor is the NaN that tensor copies fill in for what is out of bounds.
+# -- fma.oob: the product is zero where a factor is the NaN that tensor copies write for elements out of bounds -------
 
 
 #: The NaN without its sign, in f16 and in bf16.
@@ -111,7 +111,7 @@ def _halves(rewriter: Rewriter, operand: Operand, *, is_pair: bool) -> list[Regi
     return parts
 
 
-# alloca, stacksave and stackrestore: a function that uses them has one more local variable, taken from its end.
+# -- alloca, stacksave and stackrestore: taken from the end of one more local variable --------------------------------
 
 
 #: Bytes that all allocas of one call of a function share; CUDA gives a thread 1 KiB of stack unless told otherwise.
@@ -156,7 +156,7 @@ def _restore(rewriter: Rewriter, instruction: Instruction) -> None:
     rewriter.emit(f"cvt.u64.{instruction.modifiers[-1]}", _top(rewriter), instruction.operands[0])
 
 
-# Instructions of hardware that the host does not imitate, with what to use instead.
+# -- instructions of hardware that the host does not imitate, with what to use instead --------------------------------
 
 
 _INSTEAD = {

@@ -1,10 +1,13 @@
-"""Loops that wait for a value which another thread writes.
+"""Spin loops: loops that wait for a value which another thread writes.
 
 The threads of a thread block take turns on one core, so a thread that spins must let the others run. A back edge gets
 a `wl.yield` when a branch in its loop depends on a value that other threads may change: the result of an atomic, of a
-volatile, relaxed or acquire load, of a test of an mbarrier, or of a function that does such a thing, or what a thread
-has made of it in shared memory. None is needed by a retry loop around compare-and-swap whose compared value is made in
-the loop, which fails only when another thread has got on, nor by a loop that such values do not end and that counts.
+volatile, relaxed or acquire load, of a test of an mbarrier, or of a function with one of these; or a value in shared
+memory that was computed from such a result.
+
+Two kinds of loops need no yield: a retry loop around a compare-and-swap whose compared value is read or computed in the
+loop, because it fails only when another thread has succeeded; and a counting loop whose exits don't depend on such
+values.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from engine.ptx.tree import (
     Symbol,
 )
 
-# Loops that count: they end whatever other threads do.
+# -- counting loops: they end whatever other threads do ----------------------------------------------------------------
 
 
 _STEPS = frozenset(("add", "sub"))
@@ -49,19 +52,19 @@ Makers = dict[str, list[tuple[int, Instruction]]]
 
 
 def counts(loop: Loop, flow: ControlFlow) -> bool:
-    """Whether every round comes to an exit whose condition steps on, made by arithmetic and plain loads alone."""
-    always = {index for index in loop.blocks if _is_on_every_way(loop, flow, index)}
+    """Whether every round reaches an exit whose condition makes progress, by arithmetic and plain loads alone."""
+    always = {index for index in loop.blocks if _is_on_every_path(loop, flow, index)}
     makers: Makers = {}
     for index in loop.blocks:
         for item in flow.blocks[index].instructions:
             for name in defined(item):
                 makers.setdefault(name, []).append((index, item))
     ends = (flow.blocks[index].instructions[-1] for index, _ in loop.exits(flow) if index in always)
-    return any(item.guard is not None and _steps_on(item.guard.register.name, makers, always) for item in ends)
+    return any(item.guard is not None and _makes_progress(item.guard.register.name, makers, always) for item in ends)
 
 
-def _steps_on(condition: str, makers: Makers, always: set[int]) -> bool:
-    """Whether a condition is made from a register that a number is added to in every round, and nothing unsteady."""
+def _makes_progress(condition: str, makers: Makers, always: set[int]) -> bool:
+    """Whether a condition depends on a register that every round adds to, and on nothing that others may change."""
     names = _origins(condition, makers) | {condition}
     steps = False
     for name in names & makers.keys():
@@ -82,7 +85,7 @@ def _is_steady(instruction: Instruction) -> bool:
 
 
 def _origins(name: str, makers: Makers) -> set[str]:
-    """Return the registers that a register is made from in the loop, over all rounds."""
+    """Return the registers from which the loop computes a register, over all rounds."""
     found: set[str] = set()
     pending = [name]
     while pending:
@@ -92,8 +95,8 @@ def _origins(name: str, makers: Makers) -> set[str]:
     return found
 
 
-def _is_on_every_way(loop: Loop, flow: ControlFlow, index: int) -> bool:
-    """Whether every way from the loop's header to its latch goes through a block."""
+def _is_on_every_path(loop: Loop, flow: ControlFlow, index: int) -> bool:
+    """Whether every path from the loop's header to its latch goes through a block."""
     if index in (loop.header, loop.latch):
         return True
     found, pending = {loop.header}, [loop.header]
@@ -107,7 +110,7 @@ def _is_on_every_way(loop: Loop, flow: ControlFlow, index: int) -> bool:
     return True
 
 
-#: How often a thread goes round before it lets others run: most loops that might spin do not.
+#: After how many rounds a thread lets others run: most loops that might spin end earlier.
 ROUNDS = 32
 _OTHER_SPACES = frozenset(("global", "local", "const", "param", "param::entry", "param::func"))
 _SHARED = "shared memory"

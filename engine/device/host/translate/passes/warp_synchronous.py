@@ -1,8 +1,8 @@
 """Warp-synchronous code of before Volta: threads of a warp that talk through volatile shared memory, with no barrier.
 
-Such code takes it that the threads of a warp run in step, so that one's store is there before another's next load. The
-accesses are volatile, or the compiler would keep values in registers. A `bar.warp.sync` for whoever is there goes
-between two volatile accesses of which one is a store, unless each thread stays at the address it had.
+Such code expects the threads of a warp to run in step, so that one thread's store comes before another's next load. The
+accesses are volatile; otherwise the compiler would keep values in registers. A `bar.warp.sync` for all threads that are
+there goes between two volatile accesses of which one is a store, unless both are to the same address.
 """
 
 from __future__ import annotations

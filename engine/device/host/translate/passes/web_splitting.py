@@ -1,8 +1,8 @@
-"""Registers that are written several times, given a name of their own for each write.
+"""Web splitting: each write of a register that is written several times gets a register of its own.
 
-`add %r1, %r1, 4` becomes `add %t, %r1, 4; mov %r1, %t`, and wherever no other write of `%r1` can be the last one, `%t`
-is read in its place. So most registers are written once, and what they hold can be told from that one instruction:
-the start value of a loop's index, a pointer before the loop moves it on.
+`add %r1, %r1, 4` becomes `add %t, %r1, 4; mov %r1, %t`. Where only that write of `%r1` can reach a read, `%t` is read
+instead. So most registers are written once, and one instruction tells what they hold: the start value of a loop's
+index, or a pointer before the loop advances it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.ptx.tree import Address, Function, Guard, Instruction, Integer, Nega
 
 
 def split_webs(function: Function, flow: ControlFlow) -> Function:
-    """Return a function with its integer registers and predicates split_webs."""
+    """Return a function with the writes of its integer registers and predicates split."""
     assert function.body is not None
     several = {name for name, items in writes(function).items() if len(items) > 1}
     if not several:
@@ -44,9 +44,9 @@ def split_webs(function: Function, flow: ControlFlow) -> Function:
 
 
 def without_redundant_moves(function: Function, flow: ControlFlow) -> Function:
-    """Return a function without the moves that give a register what it has already.
+    """Return a function without the moves that give a register the value which it holds already.
 
-    CUDA compilers write such a move on each way to a loop; where threads part there, it would look as if they had
+    CUDA compilers write such a move on each path to a loop. Where threads diverge there, they would seem to have
     different values.
     """
     assert function.body is not None
@@ -78,7 +78,7 @@ def _is_same(before: Instruction | None, item: Instruction) -> bool:
 
 
 def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instruction, str]]:
-    """Return the writes that get a name of their own, with it, by the identity of the instruction."""
+    """Return the writes that get a register of their own, with its name, by the identity of the instruction."""
     found: dict[int, tuple[Instruction, str]] = {}
     for item in function.instructions:
         target = item.operands[0] if item.operands else None
@@ -92,7 +92,7 @@ def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instr
 
 
 class _Reaching:
-    """Which writes of some registers may be the last ones before a place; 0 stands for none."""
+    """Reaching definitions: which writes of some registers may be the last ones before a place; 0 stands for none."""
 
     def __init__(self, flow: ControlFlow, names: set[str]) -> None:
         self._names = names
@@ -115,7 +115,7 @@ class _Reaching:
         return dict(self._starts.get(block.index, {}))
 
     def step(self, last: dict[str, frozenset[int]], item: Instruction) -> None:
-        """Go on behind an instruction."""
+        """Update `last` with what an instruction writes."""
         for name in defined(item) & self._names:
             kept = frozenset[int]() if item.guard is None else last.get(name, frozenset())
             last[name] = kept | {id(item)}
@@ -124,7 +124,7 @@ class _Reaching:
 def _instruction(
     item: Instruction, names: dict[str, str], fresh: tuple[Instruction, str] | None, registers: dict[str, str]
 ) -> list[Instruction]:
-    """Return what stands for an instruction when registers are read by other names and its result has a fresh one."""
+    """Return what replaces an instruction that reads registers by other names and whose result may have a fresh one."""
     written = defined(item)
     operands = tuple(
         operand if index == 0 and written else _read(operand, names) for index, operand in enumerate(item.operands)
@@ -142,7 +142,7 @@ def _instruction(
 
 
 def _read(operand: Operand, names: dict[str, str]) -> Operand:
-    """Return an operand with other names of its registers; only forms that address and integer code has."""
+    """Return an operand with its registers renamed; vectors, which address code does not use, stay as they are."""
     if isinstance(operand, Register):
         return Register(names.get(operand.name, operand.name))
     if isinstance(operand, Negated):

@@ -2,8 +2,8 @@
 
 A phase without loops has two: one whose accesses are checked for all threads before they run, and its twin, which
 checks each and runs when one of them may be outside. Either returns the number of the point that all threads have
-come to, -1 when all have ended, or 0 when each thread's state says where it is. A phase that is a loop's whole round
-runs until the threads leave the loop.
+reached, -1 when all have ended, or 0 when each thread's state says where it is. A phase that is one round of a loop
+repeats until the threads leave the loop.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Phase:
         return text, bool(choice)
 
     def _common_point(self, writer: PhaseEndWriter, ranges: Ranges | None, guards: Guards | None) -> str:
-        """Return the text that says where all threads are after the phase; nothing when that may differ."""
+        """Return the text that yields the point which all threads reach, `%common.now`; "" when they may differ."""
         shared, ends = self._shared, self._ends
         if ends.is_last:
             return f"  %common.now = add i32 {abi.EXITED}, 0\n"
@@ -136,9 +136,9 @@ class Phase:
         return writer.decided_state(site, always) if always is not None else ""
 
     def _repeat(self) -> str:
-        """Return the text that runs the phase again when all threads have come to where it starts: a loop's next round.
+        """Return the text that repeats a phase when all threads have reached the point where it starts: one round.
 
-        Only as long as the threads are together, since the scheduler looks after them otherwise.
+        Only while the threads are together; the scheduler runs those that have diverged.
         """
         if not any(
             block is self._shared.waiting[self._number - 1]
@@ -161,9 +161,9 @@ round:
   br i1 %round.fine, label %start, label %phase.done"""
 
     def _bounds(self, body: Body, ranges: Ranges, guards: Guards) -> str:
-        """Return the text that leaves out the threads which a comparison keeps from doing anything.
+        """Return the text that skips the threads for which a comparison leaves nothing to do.
 
-        In `if (t < 8) { ... }` before a barrier only eight threads have work.
+        With `if (t < 8) { ... }` before a barrier, only eight threads have work.
         """
         shared, ends = self._shared, self._ends
         if not all(
@@ -187,7 +187,7 @@ round:
         return f"  %x.first = trunc i64 {first} to i32\n  %x.end = trunc i64 {end} to i32\n"
 
     def _thread(self) -> str:
-        """Return the text that runs at the start of each thread: its places."""
+        """Return the text at the start of each thread: where its local memory and its state lie."""
         return f"""  %linear.row = mul i32 %tid.z, %ny
   %linear.row2 = add i32 %linear.row, %tid.y
   %linear.start = mul i32 %linear.row2, %nx
@@ -217,7 +217,7 @@ _FIRST_THREAD = """  %first.row = mul i32 %z0, %ny
 
 
 def _take(body: Body, point: SuspensionPoint) -> None:
-    """Write the results of the point that the thread waited at."""
+    """Write the results of the point at which the thread has waited to their registers."""
     code = body.code
     for index, operand, kind in point.results:
         value = code.value(f"load i32, ptr {element(body, abi.result(index), 'i32')}{body.accesses.suffix}")
@@ -230,17 +230,15 @@ def _take(body: Body, point: SuspensionPoint) -> None:
         body.write(operand, kind, value)
 
 
-# Kernels whose threads wait for each other.
-#
-# The kernel is cut at the points where a thread waits. Each piece, a *phase*, runs from the start or from one point to
-# the next points, for all threads of a thread block in a plain loop. What a thread needs later is kept in arrays with
-# one element for each thread. The scheduler then runs the phase that follows the point all threads have reached.
-
-
 def translate_waiting(
     kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow
 ) -> tuple[str, int]:
-    """Return a waiting kernel's LLVM text and the scratch bytes that a worker needs to run it."""
+    """Return the LLVM text of a kernel whose threads wait, and the scratch bytes that a worker needs to run it.
+
+    The kernel is cut at its suspension points. Each piece, a *phase*, runs from the start or from one point to the next
+    points, for all threads of a thread block in a plain loop. The scheduler then runs the phase that follows the point
+    which the threads have reached.
+    """
     shared = WaitingKernel(kernel, layout, callees, flow)
     phases = [Phase(shared, number) for number in range(len(shared.waiting) + 1)]
     text = [phase.text() for phase in phases]

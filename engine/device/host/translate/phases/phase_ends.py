@@ -1,4 +1,4 @@
-"""Where the threads of a phase stop, and what they leave behind there."""
+"""Where the threads of a phase stop, and what they write there: operands, spills and their state."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ _LEAVING = ("ret", "exit", "trap", "call", "brx")
 class PhaseEnds:
     """The ends of the phase that starts at block `start`, where the registers `restored` have been restored.
 
-    `pieces` are the blocks it runs, `sites` those of them at which it ends: at a point, or at a branch to two points,
-    which is one end when nothing lies between. `is_single` says that all threads come to one site, `is_last` that all
-    end here.
+    `pieces` are the blocks that it runs, `sites` those of them at which it ends: at a suspension point, or at a branch
+    that leads straight to two of them. `is_single`: all threads reach the same site. `is_last`: all threads end here.
     """
 
     def __init__(
@@ -39,7 +38,7 @@ class PhaseEnds:
         ]
         self.is_last = not self.sites and not any(item.opcode in ("trap", "call", "brx") for item in own)
         written = {name for item in own for name in defined(item)}
-        #: What lies in its array already, because the phase has read it there and does not write it.
+        #: Registers whose spilled values are still right, because the phase does not write them.
         self._unchanged = set(spills.kept(restored)) - written
 
     def is_site(self, block: BasicBlock) -> bool:
@@ -47,7 +46,7 @@ class PhaseEnds:
         return block.suspends or bool(self._joined(block))
 
     def _joined(self, block: BasicBlock) -> tuple[BasicBlock, ...]:
-        """Return the two points that a block branches to, when nothing but them lies there."""
+        """Return the two suspension points that a block branches to, when their blocks hold nothing else."""
         last = block.instructions[-1] if block.instructions else None
         if last is None or last.opcode != "bra" or last.guard is None or len(set(block.successors)) != 2:
             return ()
@@ -66,7 +65,7 @@ class PhaseEnds:
         )
 
     def points(self, site: BasicBlock) -> tuple[BasicBlock, ...]:
-        """Return the blocks whose points a site leads to: one, or the one that its branch goes to and the other."""
+        """Return the blocks whose points a site leads to: one, or the branch's target and the block behind it."""
         return self._joined(site) or (site,)
 
     def branch(self, site: BasicBlock) -> Instruction | None:
@@ -74,14 +73,14 @@ class PhaseEnds:
         return site.instructions[-1] if self._joined(site) else None
 
     def spilled(self, site: BasicBlock) -> list[str]:
-        """Return the registers that are written to their places at a site."""
+        """Return the registers that are spilled at a site."""
         live: set[str] = set()
         for block in self.points(site):
             live |= self._flow.blocks[block.index + 1].live_in - self._points[block.index].registers
         return [name for name in self._spills.kept(live) if name not in self._unchanged]
 
     def shared(self) -> list[str]:
-        """Return the saved registers whose uniform part is in common, over all sites."""
+        """Return the spilled registers that are uniform, over all sites."""
         names = {name for site in self.sites for name in self.spilled(site)}
         return sorted(name for name in names if self._spills.is_uniform(name))
 
@@ -89,8 +88,8 @@ class PhaseEnds:
 class PhaseEndWriter:
     """Writes the ends of a phase in one body.
 
-    At the single end of a phase, what threads have in common is written once: `after` holds the text for that, which
-    runs after all threads. `notes_states` is False where the scheduler is told otherwise where the threads are.
+    At the single end of a phase uniform values are spilled once, by the text `after`, which runs after all threads.
+    `notes_states`: each thread writes its state; False where the phase returns the point that all have reached.
     """
 
     def __init__(self, ends: PhaseEnds, body: Body, spills: Spills, points: Mapping[int, SuspensionPoint]) -> None:
@@ -104,7 +103,7 @@ class PhaseEndWriter:
         return self._ends.is_site(block)
 
     def write(self, block: BasicBlock) -> None:
-        """Hand over operands, save what is needed later, note the point, and stop this thread."""
+        """Write operands, spills and the state of this thread, and end its part of the phase."""
         body, code = self._body, self._body.code
         targets = self._ends.points(block)
         for target in targets:
@@ -124,7 +123,7 @@ class PhaseEndWriter:
         code.jump("thread.done")
 
     def uniform_state(self, site: BasicBlock) -> str:
-        """Have all threads told by the last one where they went; return the text that yields `%common.now`.
+        """Return the text that yields `%common.now` from the branch of the last thread, as all branch alike.
 
         Must be called before the site is written.
         """

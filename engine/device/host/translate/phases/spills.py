@@ -1,8 +1,8 @@
-"""What a thread keeps while it waits: arrays with one element for each thread, a register's array at its own place.
+"""Spills: what a thread keeps while it waits, in one array for each register with one element for each thread.
 
-A register that can be computed again is not kept. Of one that is uniform, or drifts from a base, the uniform part is
-kept, and threads that go on together read it from the first of them: so the optimiser sees one number. Where all come
-to one end of a phase, only the first one's is written as well; the scheduler hands it on to the others when they part.
+A register that can be computed again is not spilled. Of one that is uniform, or drifts from a base, the uniform part
+is, and threads that go on together read it from the first of them, so that it is one number to the optimiser. Where all
+threads reach one end of a phase, only the first one's element is written; the scheduler copies it when they diverge.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engine.ptx.tree import Function
 
 
 class Spills:
-    """The places of one kernel's saved registers in a worker's scratch memory; `size` is the memory used so far."""
+    """Where one kernel's spills lie in a worker's scratch memory; `size` is the memory used so far."""
 
     def __init__(self, kernel: Function, kinds: Mapping[str, Uniform]) -> None:
         self._kernel = kernel
@@ -43,31 +43,31 @@ class Spills:
         return self._places[name]
 
     def kept(self, live: Iterable[str]) -> list[str]:
-        """Return those of the live registers that are kept, in order."""
+        """Return the live registers that are spilled, in order."""
         return sorted(name for name in live if name in self._kernel.registers and name not in self._rematerialised)
 
     def uniform(self, live: Iterable[str]) -> list[str]:
-        """Return those of the live registers that are read from the first thread."""
+        """Return the live registers that are read from the first thread."""
         return [name for name in self.kept(live) if name in self._kinds]
 
     def is_uniform(self, name: str) -> bool:
-        """Whether threads have a kept register's uniform part in common."""
+        """Whether a spilled register is uniform or drifts from a base."""
         return name in self._kinds
 
     def array(self, body: Body, name: str) -> tuple[int, str]:
-        """Return a kept register's place and the LLVM type of its elements."""
+        """Return a spilled register's place and the LLVM type of its elements."""
         kind = body.register_type(name)
         stored = "i8" if kind == "i1" else kind
         return self.place(name, max(width(kind), 8) // 8), stored
 
     def spill(self, body: Body, name: str) -> None:
-        """Write one thread's part of a register to its element."""
+        """Write a register, less its base, to this thread's element."""
         offset, stored = self.array(body, name)
         value = self._part(body, name)
         body.code.do(f"store {stored} {value}, ptr {element(body, offset, stored)}{body.accesses.suffix}")
 
     def spill_once(self, body: Body, name: str) -> str:
-        """Write the uniform part of a register; return the text that takes it from the last thread to the first's."""
+        """Note the uniform part of a register; return the text that writes it to the first thread's element."""
         offset, stored = self.array(body, name)
         slot = body.code.slot(stored, "shared")
         body.code.do(f"store {stored} {self._part(body, name)}, ptr {slot}")
@@ -89,7 +89,7 @@ class Spills:
         return code.value(f"zext i1 {value} to i8") if kind == "i1" else value
 
     def restore(self, body: Body, live: Iterable[str]) -> tuple[list[str], dict[str, Restored]]:
-        """Write the registers again; return the lines that must run before all threads, and the uniform parts."""
+        """Reload the live registers; return the lines that must run before all threads, and the uniform parts."""
         names = self.kept(live)
         self._rematerialise(body, {*live, *(self._base(name) for name in names)})
         lines: list[str] = []
@@ -125,7 +125,7 @@ class Spills:
         return kind.base if kind is not None else ""
 
     def _rematerialise(self, body: Body, wanted: set[str]) -> None:
-        """Compute the wanted registers again that can be, with those that they are made from."""
+        """Compute the wanted registers again where possible, with those that they are made from."""
         needed, pending = set[str](), [name for name in wanted if name in self._rematerialised]
         while pending:
             name = pending.pop()

@@ -17,7 +17,7 @@ from engine.ptx.tree import Function
 
 
 class WaitingKernel:
-    """A kernel whose threads wait: its points, saved registers, and the limits of its buffers."""
+    """A kernel whose threads wait: its suspension points, its spills, and the limits of its buffers."""
 
     def __init__(self, kernel: Function, layout: MemoryLayout, callees: dict[str, Function], flow: ControlFlow) -> None:
         self.kernel = kernel
@@ -29,7 +29,7 @@ class WaitingKernel:
             block.index: suspension_point(block.instructions[-1]) for block in self.waiting
         }
         self.definitions = self._define_collectives()
-        #: Where threads only arrive at barriers, or name different ones, the scheduler must look at each.
+        #: Whether threads may only arrive at barriers, or name different ones: then the scheduler looks at each thread.
         self.parts_at_barriers = any(
             item.opcode in ("bar", "barrier") and "arrive" in item.modifiers for item in kernel.instructions
         ) or any(point.kind == BARRIER and point.names_members for point in self.points.values())
