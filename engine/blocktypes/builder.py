@@ -223,8 +223,8 @@ class BlockBuilder:
             externals=self._externals,
         )
 
-    # Kernels reserve each element's place in an append buffer by an atomic addition to a counter, which so ends up
-    # holding how many elements wanted one. The count that others see is at most the capacity.
+    # Kernels reserve a place for each element of an append buffer by an atomic addition to a counter, which may exceed
+    # the capacity. The count that other blocks see does not.
 
     def _begin_append(self, spec: PortSpec) -> None:
         """Make the counter of an append buffer; it starts at 0 each time the block runs, unless the buffer is state."""

@@ -53,8 +53,6 @@ class Patch(PatchContents):
         self._listeners: list[Listener] = []
         self._open_edit: Edit | None = None
 
-    # Looking
-
     def __getitem__(self, node_id: str) -> NodeRef:
         self._require(node_id)
         return NodeRef(self, node_id)
@@ -74,8 +72,6 @@ class Patch(PatchContents):
         part = Patch(self.catalogue)
         part.restore(changes)
         return part
-
-    # Editing
 
     def add(
         self,
@@ -234,8 +230,6 @@ class Patch(PatchContents):
         if edit is not None:
             self._repeat(edit.changes)
         return edit.name if edit else None
-
-    # Listening
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with every change from now on; return a function that ends it."""

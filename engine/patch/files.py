@@ -34,7 +34,7 @@ from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
 SCHEMA = 1
 SUFFIX = ".loom"
 _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
-# A pair of numbers over four lines, as `json` indents it; a JSON string holds no line break that could look like one.
+# A pair of numbers over four lines, as `json` indents it; no JSON string looks like one, since it has no line breaks.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
 _PATCH_FIELDS = {"schema", "nodes", "connections"}
 #: The fields of a node that may be missing: defaults, whose types they must have, and these types in words.
@@ -50,7 +50,7 @@ def save_patch(patch: Patch, path: Path) -> None:
     """Write the patch; PatchError when the file can't be written, which leaves the old file intact."""
     text = dump_patch(patch)
     try:
-        # Half of a surrogate pair, which a file may hold escaped, is written escaped again.
+        # A lone surrogate, which a file may hold escaped, is written escaped again.
         write_atomically(path, text.encode(errors="backslashreplace"))
     except OSError as problem:
         raise PatchError(f"patch must be writable: {path}: {problem.strerror or problem}") from problem

@@ -2,7 +2,7 @@
 
 from engine.compiler.inspection.dot import plan_dot
 from engine.compiler.inspection.drawing import plan_svg
-from engine.compiler.inspection.memory import MemoryTimeline, Step, memory_svg, memory_timeline
+from engine.compiler.inspection.memory import MemoryTimeline, TimelineStep, memory_svg, memory_timeline
 from engine.compiler.inspection.text import plan_text
 
-__all__ = ["MemoryTimeline", "Step", "memory_svg", "memory_timeline", "plan_dot", "plan_svg", "plan_text"]
+__all__ = ["MemoryTimeline", "TimelineStep", "memory_svg", "memory_timeline", "plan_dot", "plan_svg", "plan_text"]

@@ -14,7 +14,7 @@ from engine.patch.changes import PortRef
 
 
 @dataclass(frozen=True)
-class Step:
+class TimelineStep:
     """One operation, and the buffers of the arena that are in use during it, with their bytes in all."""
 
     operation: int
@@ -29,7 +29,7 @@ class MemoryTimeline:
     `spans` holds the first and the last operation that each buffer of the arena is in use during.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[TimelineStep, ...]
     spans: dict[PortRef, tuple[int, int]]
     own_bytes: int
 
@@ -47,7 +47,7 @@ def memory_timeline(plan: Plan) -> MemoryTimeline:
     steps = []
     for index, new in enumerate(starting):
         live = {owner: None for owner in live if found[owner][1] >= index} | dict.fromkeys(new)
-        steps.append(Step(index, tuple(live), sum(placement.sizes[owner] for owner in live)))
+        steps.append(TimelineStep(index, tuple(live), sum(placement.sizes[owner] for owner in live)))
     own = sum(b.layout.size_bytes for o, b in plan.buffers.allocations.items() if o not in placement.offsets)
     return MemoryTimeline(tuple(steps), found, own)
 
