@@ -59,6 +59,8 @@ ARRAY_BYTES = 4 * MAX_THREADS
 EXCHANGES, RESULTS = 36, 16
 NUMBER, COUNT, MEMBERS = 34, 35, 35
 BARRIERS = 17
+#: The number of a barrier for threads that wait elsewhere.
+NO_BARRIER = 1 << 30
 ARRIVED = ARRAY_BYTES * (1 + EXCHANGES + RESULTS)
 #: Where saved registers begin.
 SCRATCH_START = ARRIVED + 128

@@ -3,6 +3,7 @@
 import re
 import subprocess
 
+import llvmlite.binding as llvm
 import pytest
 
 from engine.device.host.graph import stepper
@@ -121,3 +122,15 @@ def test_the_text_names_no_target() -> None:
     """It becomes part of modules for every processor."""
     text = re.sub(r"^;.*", "", library.PATH.read_text(), flags=re.M)
     assert not re.search(r'target[- ]|x86|"|^attributes|^!', text, re.M)
+
+
+def test_the_text_compiles_for_another_processor() -> None:
+    """LLVM makes code of it for 64-bit ARM."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    triple = "aarch64-linux-gnu"
+    rounded = "".join(f"declare double @wl.rounded.fma.{mode}(double, double, double)\n" for mode in ("rz", "rm", "rp"))
+    text = library.PATH.read_text().replace("define internal", "define")
+    module = llvm.parse_assembly(f'target triple = "{triple}"\n{text}{rounded}', llvm.create_context())
+    code = llvm.Target.from_triple(triple).create_target_machine().emit_object(module)
+    assert b"wl.run_thread_block" in code

@@ -16,7 +16,7 @@ enum kind { START, BARRIER, WARP, YIELD, LOCKSTEP };
 enum { EXITED = -1, DIVERGED = 0, MARKED = 1 << 30 };
 
 /* The number of a barrier for threads that wait elsewhere. */
-enum { NO_BARRIER = BARRIERS };
+enum { NO_BARRIER = 1 << 30 };
 
 /* How many operations a warp may do in one round before other threads have their turn. */
 enum { STEPS = 64 };
@@ -246,8 +246,7 @@ static RARE bool run_warps(const struct frame *f, bool force)
     return moved;
 }
 
-/* The number of the barrier where a thread waits; NO_BARRIER, or another number that no barrier has, when it waits
-   elsewhere. */
+/* The number of the barrier where a thread waits; NO_BARRIER when it waits elsewhere. */
 static ALWAYS_INLINE uint32_t barrier_of(const struct frame *f, uint32_t thread)
 {
     int32_t number = after(f, f->s->state[thread])->barrier;
@@ -288,8 +287,7 @@ static RARE bool release_barrier(const struct frame *f)
 
 /* One round over all threads; returns whether any went on. When none did and a thread waits, it waits for ever.
 
-   Every warp goes on whose members have all arrived; then the threads of a complete barrier, and those that take
-   turns. */
+   Warps whose members have all arrived go on first; then the threads of a complete barrier, and those that yield. */
 static RARE bool run_round(const struct frame *f)
 {
     uint32_t kinds = 0;
@@ -304,10 +302,10 @@ static RARE bool run_round(const struct frame *f)
     released |= release_barrier(f);
     if (!released && warps_wait)
         released = run_warps(f, true);
-    uint32_t turns = kinds & (1u << YIELD | 1u << LOCKSTEP);
-    if (!released && !turns)
+    uint32_t yields = kinds & (1u << YIELD | 1u << LOCKSTEP);
+    if (!released && !yields)
         return false;
-    if (!released && turns == 1u << YIELD)
+    if (!released && yields == 1u << YIELD)
         sched_yield();
     advance(f, 0, f->threads);
     return true;

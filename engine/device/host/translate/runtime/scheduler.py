@@ -121,7 +121,7 @@ def _phase(tables: _Tables, phase: PhasePlan, not_copied: Sequence[Array]) -> st
     point = phase.point
     collective = f"@{point.collective}" if point is not None and point.collective else "null"
     pointers = [collective, *(tables.arrays(item) for item in (phase.shared, phase.once, not_copied))]
-    numbers = [0, 0, abi.BARRIERS, 0, 0]
+    numbers = [0, 0, abi.NO_BARRIER, 0, 0]
     if point is not None:
         numbers[:2] = point.kind, phase.line
         if point.kind == BARRIER:
