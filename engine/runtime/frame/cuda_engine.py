@@ -118,7 +118,7 @@ class CudaEngine:
             self.device.activate()  # the engine's own thread has done so
         try:
             if self.inbox:
-                self._read_inbox()
+                self.read_inbox()
             advance = self.running or by_hand
             self.clock.begin(advance=advance, real=real_time)
             level = self._update(advance, by_hand)
@@ -172,7 +172,8 @@ class CudaEngine:
             if self.fault is None:
                 raise
 
-    def _read_inbox(self) -> None:
+    def read_inbox(self) -> None:
+        """Follow the messages that have come since the last frame."""
         while (message := self.context.parameters.read(self.inbox)) is not None:
             match message:
                 case KernelFilesChanged(paths):

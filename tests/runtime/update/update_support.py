@@ -113,7 +113,7 @@ class Reference:
         self.patch = copy_of(patch)
         self._engine = Engine(self.patch, device=self._device, profiling=self._profiling)
         inner = self._engine.core
-        inner._read_inbox()
+        inner.read_inbox()
         inner.updates.run(0, wait=True)
         compiled = inner.updates.compiled
         assert compiled is not None, inner.updates.diagnostics
