@@ -1,8 +1,8 @@
 """Memory accesses with their bounds checks.
 
-Two styles. In a branching body a failed check records the fault and ends the thread. In a branch-free body (a kernel
-that the optimiser may run on many threads at once) the access is skipped, the fault is folded into one number per
-thread, and the smallest of those over all threads tells afterwards who faulted first, where and at what address.
+There are two styles. In a branching body, a failed check records the fault and ends the thread. In a branch-free body,
+which the optimiser may run for many threads at once, the access is skipped and the fault is folded into one number per
+thread; the smallest number over all threads says which thread faulted first, where and at what address.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class _Span:
 class Accesses:
     """Writes the accesses of one body.
 
-    `branch_free` selects the style; `roots` are the provenances of address registers; `limits` gives the place in
-    scratch memory where the limits of a parameter's buffer have been noted, where that has been done.
+    `branch_free` selects the style. `limits` returns where the limits of a parameter's buffer lie in scratch memory;
+    without it they are looked up in the prologue.
     """
 
     def __init__(
@@ -88,16 +88,16 @@ class Accesses:
         self.suffix = ", !llvm.access.group !1" if branch_free else ""
 
     def hoist(self, ranges: Ranges, guards: dict[int, tuple[Comparison, ...]], values: PhaseValues) -> None:
-        """Check accesses whose addresses can be told beforehand for all threads at once, those that pass the guards.
+        """Check accesses with known ranges once for all threads that pass the guards, before the threads run.
 
-        `hoisted` writes these checks, before the threads run.
+        `hoisted` returns these checks.
         """
         self._ranges_of_threads, self._guards, self._values = ranges, guards, values
         self.rows = Ranges(self._body.function, self._body.layout, values, row=True)
 
     @contextmanager
     def at(self, instruction: Instruction, operand: Operand, size: int, space: str | None = None) -> Iterator[str]:
-        """Yield the pointer that an access of `size` bytes may use; what is written inside is the access."""
+        """Yield the pointer for an access of `size` bytes, which is written inside the context."""
         space = space or space_of(instruction)
         if space == "generic":
             space = self._space_of_variable(operand)
@@ -138,7 +138,7 @@ class Accesses:
             yield code.value(pointer)
 
     def _space_of_variable(self, operand: Operand) -> str:
-        """Return the space of the variable that an address names: an instruction without a space means its own."""
+        """Return the space of the variable that an address names, for an instruction that names no space."""
         if isinstance(operand, Address) and isinstance(operand.base, Symbol):
             name, body = operand.base.name, self._body
             if name in body.layout.shared:
@@ -172,7 +172,7 @@ class Accesses:
         return True
 
     def _hoisted_pointer(self, operand: Operand, address: str, size: int, space: str) -> str:
-        """Return the pointer of an access that needs no check: in steps along x, where the optimiser sees them."""
+        """Return the pointer of an access that needs no check: a base and a step along x that the optimiser sees."""
         assert isinstance(operand, Address)
         code, rows = self._body.code, self.rows
         place: Root | str | None = "shared" if space == "shared" else self._provenance.root(operand)
@@ -200,7 +200,7 @@ class Accesses:
         return code.value(f"getelementptr i8, ptr {pointer}, i64 {operand.offset}") if operand.offset else pointer
 
     def hoisted(self) -> tuple[list[str], str]:
-        """Return the lines that check every hoisted access, and the i1 value that says whether all are fine."""
+        """Return the lines that check every hoisted access, and the i1 value that is true when all are inside."""
         ranges = self._ranges_of_threads
         if ranges is None:
             return [], ""
@@ -215,7 +215,7 @@ class Accesses:
             starts = ranges.value(f"sub i64 {first}, {base}")
             ends = ranges.value(f"sub i64 {limit}, {ranges.value(f'sub i64 {last}, {base}')}")
             outside = ranges.value(f"or i64 {starts}, {ends}")
-            # Where no thread passes the guards, there is nothing to check.
+            # When no thread passes the guards, there is nothing to check.
             any_thread = ranges.value(f"sub i64 {high}, {low}")
             none = ranges.value(f"xor i64 {any_thread}, -1")
             ranges.require(f"and i64 {outside}, {none}")
@@ -273,7 +273,7 @@ class Accesses:
         return code.value(f"icmp ult i64 {address}, {starts}")
 
     def _check_alignment(self, check: str, address: str, size: int) -> str:
-        """Return a check with the rule that an access of `size` bytes lies at a multiple of it."""
+        """Return a check extended by the alignment of an access of `size` bytes."""
         code = self._body.code
         rest = code.value(f"and i64 {address}, {size - 1}")
         aligned = code.value(f"icmp eq i64 {rest}, 0")
@@ -384,7 +384,7 @@ class Accesses:
 
 
 def stop_check(body: Operands, line: int) -> None:
-    """End this thread when kernels must end: written wherever a thread may go round in circles."""
+    """End this thread when the kernel is being stopped; written wherever a thread may loop."""
     code = body.code
     place = code.value(f"getelementptr i64, ptr %launch, i64 {abi.STOP}")
     flag = code.value(f"load ptr, ptr {place}, !invariant.load !0")
@@ -400,6 +400,6 @@ def stop_check(body: Operands, line: int) -> None:
 
 
 def report(body: Operands, kind: int, line: int, address: str) -> None:
-    """Record a fault of this thread; the first one of a worker is kept."""
+    """Record a fault of this thread; a worker keeps the first."""
     thread = linear_thread(body.code)
     body.code.do(f"call void @wl.fault(ptr %worker, i64 {kind}, i64 {line}, i32 {thread}, i64 {address})")

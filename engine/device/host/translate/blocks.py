@@ -14,10 +14,10 @@ from engine.ptx.tree import Guard, Instruction, Symbol
 
 
 class SuspensionWriter(Protocol):
-    """Writes what happens where a thread waits for others."""
+    """Writes what a thread does where it waits for others."""
 
     def ends(self, block: BasicBlock) -> bool:
-        """Whether a thread that runs a block waits at its last instruction, or at whatever that branches to."""
+        """Whether a thread waits at a block's last instruction, or at either target of its last branch."""
 
     def write(self, block: BasicBlock) -> None:
         """Write what happens in place of that instruction."""
@@ -33,7 +33,7 @@ def reachable(
 ) -> list[int]:
     """Return the blocks that run before the next suspension when execution starts at a block, in order.
 
-    `ended` says after which blocks nothing more runs.
+    `ended` says at which blocks execution stops.
     """
     found, pending = {start}, [start]
     while pending:

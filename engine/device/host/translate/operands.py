@@ -29,8 +29,8 @@ class Operands:
 
     def __init__(self, function: Function, layout: MemoryLayout, kernel: str) -> None:
         self.function = function
-        #: A kernel's local addresses are offsets, which the optimiser can follow. A device function is given addresses
-        #: in its callers' frames, so there they are the addresses themselves.
+        #: In a kernel, local addresses are offsets, which the optimiser can follow. A device function gets addresses in
+        #: its callers' frames, so there local addresses are machine addresses.
         self.is_entry = function.is_entry
         self.layout = layout
         self.kernel = kernel
@@ -104,7 +104,7 @@ class Operands:
         raise OperandError(f"operand must be a value, got {type(operand).__name__}")
 
     def read_noncanonical(self, operand: Operand, ptx_type: str) -> str:
-        """Return the value of an operand of arithmetic, which may be non-canonical."""
+        """Return an operand of arithmetic, which may be non-canonical."""
         if isinstance(operand, Register) and operand.name in self.noncanonical:
             return self._read_register(operand.name, ptx_type)
         return self.read(operand, ptx_type)
@@ -126,7 +126,7 @@ class Operands:
         return self.convert(self.code.value(f"load {kind}, ptr {slot}"), kind, llvm_type(ptx_type))
 
     def convert(self, value: str, kind: str, wanted: str) -> str:
-        """Reinterpret a value: the same bits, cut or zero-extended to the wanted width."""
+        """Reinterpret a value: the same bits, truncated or zero-extended to the wanted width."""
         if kind == wanted:
             return value
         size, wanted_size = width(kind), width(wanted)
@@ -252,7 +252,7 @@ def float_registers(function: Function) -> dict[str, str]:
 
 @fact
 def _copies(function: Function) -> dict[str, str]:
-    """Return the registers that hold nothing but a special register's value, with its name."""
+    """Return the registers that only hold a special register's value, with its name."""
     written = writes(function)
     copies: dict[str, str] = {}
     for instruction in function.instructions:

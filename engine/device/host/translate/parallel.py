@@ -1,4 +1,4 @@
-"""Which pieces of a kernel the optimiser may run on many threads at once, and how such a piece reports faults.
+"""Which pieces of a kernel the optimiser may run for many threads at once, and how such a piece reports faults.
 
 A branch-free piece cannot leave its loop over threads when an access fails. Each thread folds its failed checks into
 one number, the loop folds those of all threads, and after it the smallest says who failed first, where and how.
@@ -37,7 +37,7 @@ def is_parallel(flow: ControlFlow, pieces: Iterable[int], provenance: Provenance
 
 
 def has_loop(flow: ControlFlow, pieces: list[int]) -> bool:
-    """Whether a thread may go round in circles without waiting: take away what ends until nothing does."""
+    """Whether a thread may loop without waiting: blocks are left after removing those that lead to no other."""
     left = {index: set(() if flow.blocks[index].suspends else flow.blocks[index].successors) for index in pieces}
     while True:
         ended = [index for index, following in left.items() if not following & left.keys()]
@@ -56,7 +56,7 @@ def is_simple(instruction: Instruction, provenance: Provenance) -> bool:
     if instruction.opcode in _SERIAL or _ORDERED & set(instruction.modifiers):
         return False
     if instruction.opcode == "isspacep" or (instruction.opcode == "cvta" and "local" in instruction.modifiers):
-        return False  # they need to know where the thread's local memory lies
+        return False  # they need the address of the thread's local memory
     if instruction.opcode not in ("ld", "ldu", "st"):
         return True
     space = space_of(instruction)
@@ -73,7 +73,7 @@ def is_simple(instruction: Instruction, provenance: Provenance) -> bool:
 class FaultFold:
     """Text around a branch-free loop: stack slots, before the loop, for each thread, after the loop.
 
-    `after` goes on at the label it was made for; `done` is where the loop must leave to.
+    The loop must leave to `done`; `judge` goes on at the label that `fault_fold` was given.
     """
 
     slots: str = ""
@@ -151,7 +151,7 @@ FRAME = (
 
 
 def choice(body: Body, slow: str, done: str) -> str:
-    """Return the text that goes on when all hoisted checks hold, and else runs the piece's checked twin.
+    """Return the text that continues when all hoisted checks hold, and otherwise runs the piece's checked twin.
 
     The twin's result goes to `%common`.
     """

@@ -80,7 +80,7 @@ def used(instruction: Instruction) -> set[str]:
 
 @dataclass
 class BasicBlock:
-    """Statements that run in a row; `suspends` when the last one waits for other threads."""
+    """Statements that run one after the other; `suspends` when the last one waits for other threads."""
 
     index: int
     instructions: list[Instruction] = field(default_factory=list)
@@ -172,14 +172,14 @@ def _liveness(flow: ControlFlow) -> None:
                 block.live_in, changed = live_in, True
 
 
-# Facts about a function that are worked out once and kept with it.
+# -- facts about a function that are computed once and kept with it ----------------------------------------------------
 
 
 Fact = TypeVar("Fact")
 
 
 def fact(compute: Callable[[Function], Fact]) -> Callable[[Function], Fact]:
-    """Keep what a function of a PTX function returns; nobody may change it."""
+    """Memoise an analysis of a PTX function in the function itself; nobody may change the result."""
     name = f"{compute.__module__}.{compute.__qualname__}"
 
     def get(function: Function) -> Fact:
@@ -203,7 +203,7 @@ def writes(function: Function) -> dict[str, list[Instruction]]:
     return found
 
 
-# The loops of a function, as its blocks show them.
+# -- loops -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class Loop:
 
 
 def loops(flow: ControlFlow) -> list[Loop]:
-    """Return a loop for each branch that goes back in the text: every way round has one."""
+    """Return a loop for each branch that goes back in the text; every cycle has such a branch."""
     before: dict[int, list[int]] = {}
     for block in flow.blocks:
         for following in block.successors:

@@ -1,7 +1,6 @@
-"""What is known of registers where a block runs: the comparisons on the way to it.
+"""Guards: the comparisons that hold where a block runs.
 
-`if (i < n)` keeps the threads away from an access whose address would be outside its buffer, so the range of `i` that
-counts there ends below `n`.
+`if (i < n)` keeps threads away from accesses outside a buffer, so the range of `i` inside it ends below `n`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterable
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, fact, writes
 from engine.ptx.tree import Function, Guard, Instruction, Operand, Register, Symbol
 
-#: (register, comparison that holds, the other side, of unsigned numbers); comparisons are lt, le, gt, ge and eq.
+#: (register, comparison that holds, the other side, whether unsigned); comparisons are lt, le, gt, ge and eq.
 Comparison = tuple[Register, str, Operand, bool]
 _SetComparison = tuple[Register, str, Operand, bool, Instruction]
 
@@ -21,9 +20,9 @@ _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
 class Guards:
-    """The comparisons in the pieces of a kernel that run from block `start`.
+    """The comparisons that hold in the blocks `pieces` of a kernel, which run from block `start`.
 
-    `is_fresh` says whether a register still has the value that counts when an instruction compares it.
+    `is_fresh` says whether a register that an instruction compares still has its known value there.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""What can be told of registers within one phase, beside those that are made from thread numbers and parameters.
+"""Registers with known values within one phase, besides those computed from thread numbers and parameters.
 
-A phase starts from saved registers, some of which are uniform or drift from a base. While nothing has written them
+A phase starts by reloading spilled registers, some of which are uniform or drift from a base. Until they are written
 again, they are as good as parameters, and so is what the phase computes from them.
 """
 
@@ -17,7 +17,7 @@ from engine.ptx.tree import Function, Instruction, Register
 
 @dataclass(frozen=True)
 class Restored:
-    """A register as it was saved: `base`, a register that is computed again ("" for none), plus an i64 `value`."""
+    """A reloaded register: `base`, a register that is computed again ("" for none), plus an i64 `value`."""
 
     base: str
     value: str
@@ -25,10 +25,10 @@ class Restored:
 
 @dataclass(frozen=True)
 class PhaseValues:
-    """`restored` at the start of a phase, and `derived`: the instructions that make others from these.
+    """The registers `restored` at the start of a phase, and `derived`: the instructions that compute others from them.
 
-    `stale` are the restored registers that may have been written again before an instruction, by its identity;
-    instructions of other phases are not in it.
+    `stale` are the restored registers that may have been written again before an instruction, by the instruction's
+    identity; instructions of other phases are not in it.
     """
 
     restored: dict[str, Restored] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class PhaseValues:
     stale: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def is_fresh(self, register: Register, at: Instruction) -> bool:
-        """Whether a register that an instruction reads has the value known here."""
+        """Whether a register still has its known value where an instruction reads it."""
         if register.name in self.restored:
             return id(at) in self.stale and register.name not in self.stale[id(at)]
         return register.name not in self.derived or id(at) in self.stale

@@ -1,8 +1,7 @@
-"""Which allocation an address register points into, as far as that can be told before the kernel runs.
+"""Provenance: which allocation an address register points into, as far as that is known before the kernel runs.
 
-A register has a root when it was made from exactly one pointer: a kernel parameter or a module variable. The limits of
-the allocation that the root points into are then looked up once per launch, and every access is checked against them
-without a branch to other code.
+A register has a root when it is computed from exactly one pointer: a kernel parameter or a module variable. The limits
+of that allocation are looked up once per launch, and accesses are checked against them.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def _spread(
     *,
     is_final: bool,
 ) -> None:
-    """Carry roots from instruction to instruction until nothing changes."""
+    """Propagate roots from instruction to instruction until nothing changes."""
     changed = True
     while changed:
         changed = False
@@ -83,7 +82,7 @@ def _spread(
 def _computed(
     instruction: Instruction, found: dict[str, Root], variables: Collection[str], *, is_final: bool
 ) -> Root | None:
-    """Return the root of what an instruction computes; None when there is no pointer in it."""
+    """Return the root of an instruction's result; None when no pointer goes into it."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in ("atom", "shfl", "call"):
         return _UNKNOWN

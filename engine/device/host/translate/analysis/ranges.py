@@ -1,8 +1,8 @@
-"""The range of values that a register takes over all threads of a thread block, computed before they run.
+"""Ranges: which values a register takes over all threads of a thread block, computed before they run.
 
-Only registers that are made once from thread numbers, thread block numbers, parameters and constants have one, and in
-a phase those that it starts with and that are uniform. When all addresses of an access lie inside its buffer, the
-threads need not check them one by one.
+Registers that are written once, from thread numbers, thread block numbers, parameters and constants, have a range; in
+a phase, so have the uniform registers with which it starts. When all addresses of an access lie inside its buffer, the
+threads need not check theirs.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _ANY = 1 << 40
 
 @dataclass(frozen=True)
 class Range:
-    """Lowest and highest value as i64 values; all values differ from the lowest by multiples of `granule`.
+    """The lowest and the highest value, as i64; all others differ from the lowest by multiples of `granule`.
 
-    `slope` is how much the value grows from one thread to the next along x; None when that is not known now.
+    `slope` is how much the value grows from one thread to the next along x; None when that is not a known constant.
     """
 
     low: str
@@ -41,7 +41,7 @@ class Range:
 
     @property
     def constant(self) -> int | None:
-        """The value when it is known now."""
+        """The value when it is a known constant."""
         known = self.is_single and self.slope == 0 and self.low.lstrip("-").isdigit()
         return int(self.low) if known else None
 
@@ -49,10 +49,10 @@ class Range:
 class Ranges:
     """Ranges of the registers of one kernel.
 
-    `lines` computes them before the threads run; it needs `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the
-    threads that run, `%x0` up to `%x1` and so on.
-    `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are those of
-    the threads with one `%tid.y` and `%tid.z`, as if `%tid.x` were 0: single values.
+    `lines` computes them before the threads run, from `%params`, `%nx` to `%nz`, `%ctaid.x` to `%ctaid.z`, and the
+    threads that run: `%x0` up to `%x1` and so on.
+    `conditions` are the i64 values that must not be negative for the ranges to hold. For a `row`, ranges are the single
+    values that the threads with one `%tid.y` and `%tid.z` would have if `%tid.x` were 0.
     """
 
     def __init__(self, function: Function, layout: MemoryLayout, values: PhaseValues, *, row: bool = False) -> None:
@@ -67,7 +67,7 @@ class Ranges:
         self._guarded: dict[tuple[Comparison, ...], Ranges] = {}
 
     def guarded(self, guards: tuple[Comparison, ...]) -> Ranges:
-        """Return the ranges that count where the guards hold; they share lines and conditions with these."""
+        """Return the ranges of registers where the guards hold; they share lines and conditions with these."""
         if not guards or self._row:
             return self
         found = self._guarded.get(guards)
@@ -104,7 +104,7 @@ class Ranges:
         return Range(low, high, 1 if low != have.low else have.granule, have.slope)
 
     def value(self, text: str) -> str:
-        """Write an instruction that yields a value and return that value; one that is there already is used again."""
+        """Write an instruction that yields a value, unless the same is there already, and return the value."""
         name = self._values_of.get(text)
         if name is None:
             name = self._values_of[text] = f"%{'row' if self._row else 'range'}.v{len(self.lines)}"
@@ -114,7 +114,7 @@ class Ranges:
     def require(self, text: str) -> None:
         """Add a condition: an instruction whose i64 result must not be negative."""
         if self._row:
-            return  # the thread block's range has it
+            return  # the thread block's ranges require it
         condition = self.value(text)
         if condition not in self.conditions:
             self.conditions.append(condition)
@@ -122,8 +122,7 @@ class Ranges:
     def fine(self) -> str:
         """Write the test of all conditions and return its i1 value.
 
-        One comparison, of the least: a long chain of them, or of logic on their signs, takes the optimiser longer than
-        all the rest of a kernel.
+        One comparison, of the least value: a chain of comparisons takes the optimiser longer than the rest of a kernel.
         """
         least = self.conditions[0]
         for condition in self.conditions[1:]:
@@ -131,10 +130,7 @@ class Ranges:
         return self.value(f"icmp sge i64 {least}, 0")
 
     def decided(self, comparison: Comparison) -> str | None:
-        """Return the i1 value that says how a comparison comes out in all threads, required to be the same in all.
-
-        None when that cannot be told.
-        """
+        """Return the i1 result of a comparison, and require that all threads get the same; None when it is unknown."""
         register, order, other, _ = comparison
         left, right = self.of(register), self.of(other)
         if left is None or right is None or order not in ("lt", "le", "gt", "ge"):
@@ -162,7 +158,7 @@ class Ranges:
     def clipped(self, comparison: Comparison, first: str, end: str) -> tuple[str, str] | None:
         """Return the i64 bounds, within given ones, of the threads of a row that pass a comparison.
 
-        None when they are not neighbours, or that cannot be told.
+        None when they are not neighbours, or unknown.
         """
         register, order, other, _ = comparison
         found, bound = self.of(register), self.of(other)
@@ -177,10 +173,10 @@ class Ranges:
         return first, end
 
     def of(self, operand: Operand) -> Range | None:
-        """Return the range of an address or register; None when it cannot be told."""
+        """Return the range of an address or register; None when it is unknown."""
         conditions, known = len(self.conditions), set(self._found)
         result = self._of(operand)
-        if result is None:  # what it would have needed must not hold back others
+        if result is None:  # its conditions must not apply to others
             del self.conditions[conditions:]
             for name in set(self._found) - known:
                 del self._found[name]
@@ -205,7 +201,7 @@ class Ranges:
             return self._special(operand.name)
         if operand.name not in self._found:
             instruction = self._instructions.get(operand.name)
-            self._found[operand.name] = None  # for the time of the look-up
+            self._found[operand.name] = None  # while it is being computed
             if operand.name in self._values.restored:
                 self._found[operand.name] = self._restored(operand.name)
             elif instruction is not None:
@@ -316,7 +312,7 @@ class Ranges:
             if all(item.is_single and item.slope == 0 for item in values):
                 single = self.value(f"call i64 @llvm.s{opcode}.i64(i64 {values[0].low}, i64 {values[1].low})")
                 return Range(single, single, _ANY)
-            # Only where it changes nothing: an index that is kept inside an image, away from the image's edge.
+            # Only where it changes nothing: an index that is clamped to an image, away from the image's edge.
             kept, bound = values
             if kept.is_single and kept.slope == 0 and not (bound.is_single and bound.slope == 0):
                 kept, bound = bound, kept
@@ -357,7 +353,7 @@ class Ranges:
         if a.is_single:
             return Range(first, first, _ANY, slope)
         if factor is None:
-            self._fits(b)  # or the distance from first to last might be more than 64 bits
+            self._fits(b)  # otherwise the distance from first to last might overflow 64 bits
         last = self.value(f"mul i64 {a.high}, {b.low}")
         if factor is not None and factor > 0:
             return Range(first, last, a.granule * (factor & -factor), slope)

@@ -1,4 +1,4 @@
-"""Registers that are cheaper to compute again after a wait than to save: thread numbers, parameters, addresses."""
+"""Registers that are cheaper to compute again after a wait than to spill: thread numbers, parameters, addresses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VOLATILE = ("%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi")
 
 @fact
 def rematerialisable(function: Function) -> dict[str, Instruction]:
-    """Return the registers that are written once from nothing but constants, parameters and each other, in order."""
+    """Return the registers that are written once, from constants, parameters and each other only, in order."""
     written = writes(function)
     found: dict[str, Instruction] = {}
     for instruction in function.instructions:
@@ -39,7 +39,7 @@ def is_pure(function: Function, instruction: Instruction) -> bool:
 
 
 def reads_parameter(function: Function, instruction: Instruction) -> bool:
-    """Whether a load reads one of a kernel's own parameters, at an address that is known now."""
+    """Whether a load reads one of the kernel's parameters at a constant address."""
     source = instruction.operands[1]
     return (
         "param" in instruction.modifiers

@@ -1,12 +1,12 @@
-"""Registers that the threads of a thread block have in common, as long as they go from point to point together.
+"""Uniformity: registers that all threads of a thread block have in common while they go from point to point together.
 
-A register is *uniform* when all threads have one value in it: it is made by arithmetic from what is the same for all,
-in blocks that no thread of those together skips. It *drifts* from a base when each thread starts it at a value of its
-own, which is cheap to compute again, and all change it by the same amounts: `base + something uniform`. So the index
-of a loop over a grid drifts, and so does a pointer that a loop over tiles moves on.
+A register is *uniform* when all threads hold the same value in it: it is computed from what is the same for all, in
+blocks that none of the threads skips. It *drifts* from a base when each thread starts it at a value of its own, which
+is cheap to compute again, and all change it by the same amounts: `base + something uniform`. The index of a loop over a
+grid drifts, and so does a pointer that a loop over tiles advances.
 
-Threads that part at a point, or leave a loop at different times, are no longer together; the scheduler then compares
-the saved values before it lets several of them run as one.
+Threads that diverge at a point, or leave a loop at different times, are no longer together. The scheduler then compares
+their spilled values before it runs several of them as one.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ PURE = frozenset(
         *("rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "dp2a", "dp4a", "szext"),
     )
 )
-#: Beginnings of the names of special registers that all threads of a thread block read alike.
+#: Prefixes of the special registers that have one value for all threads of a thread block.
 _COMMON = ("%ntid", "%ctaid", "%nctaid", "%gridid", "%nwarpid", "%dynamic_smem", "%total_smem", "%cluster", "%ncluster")
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """What all threads have in common of a register: all of it, or its distance from the register `base`."""
+    """What threads have in common in a register: its value, or its distance from the register `base`."""
 
     base: str = ""
 
@@ -45,7 +45,7 @@ _UNDECIDED = Uniform("?")
 
 
 def uniformity(function: Function, flow: ControlFlow) -> dict[str, Uniform]:
-    """Return what is uniform of each register that is not different in every thread."""
+    """Return each register that is uniform or drifts."""
     return _Analysis(function, flow).kinds()
 
 
@@ -63,7 +63,7 @@ class _Analysis:
         self._kinds: dict[str, _Kind] = {}
 
     def kinds(self) -> dict[str, Uniform]:
-        """Assume that every register is uniform, and take back what contradicts its writes until nothing does."""
+        """Start with every register uniform, and drop what contradicts its writes until nothing does."""
         self._kinds = dict.fromkeys(self._writes, _UNDECIDED)
         changed = True
         while changed:
@@ -97,7 +97,7 @@ class _Analysis:
         return VARYING
 
     def _kind(self, name: str, instruction: Instruction) -> _Kind:
-        """Return what is uniform of one write's value."""
+        """Return what is uniform in the value that one write gives."""
         if instruction.guard is not None and self._of(instruction.guard.register.name) not in (Uniform(), _UNDECIDED):
             return VARYING
         kind = self._value(instruction)
@@ -142,9 +142,9 @@ class _Analysis:
 
 
 def _skipped(flow: ControlFlow, reachability: Reachability, parting: set[int]) -> set[int]:
-    """Return the blocks that some threads skip which come to one point together with others that do not.
+    """Return the blocks that some threads skip and others don't, of those that reach one point together.
 
-    `parting` are the blocks whose branches part threads. Blocks are seen between points only: a thread that waits
+    Threads diverge at the branches of the blocks `parting`. Only paths between points count: a thread that waits
     elsewhere is not together with the others.
     """
     found = 0

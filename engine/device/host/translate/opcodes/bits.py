@@ -1,4 +1,4 @@
-"""Logic, shifts and bit counts."""
+"""Logic, shifts, bit counts, bit fields, masks and byte permutations."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _find_leading(body: Body, instruction: Instruction) -> None:
     body.write(instruction.operands[0], "u32", code.value(f"select i1 {none}, i32 -1, i32 {count}"))
 
 
-# Bit fields, masks, the n-th set bit and byte permutations.
+# -- bit fields, masks, the n-th set bit and byte permutations ---------------------------------------------------------
 
 
 @opcode("bmsk")

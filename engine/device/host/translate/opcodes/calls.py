@@ -1,4 +1,4 @@
-"""Calls of device functions, direct and through pointers."""
+"""Calls of device functions, direct and through pointers, and of printf, assert, malloc and free."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from engine.device.host.translate.special_registers import launch_field, linear_
 from engine.device.host.translate.types import bits, llvm_type
 from engine.ptx.tree import Instruction, Operand, OperandList, Register, Symbol, Variable, Vector
 
-# Functions that every kernel may call without their being in its module: printf, assert, malloc and free.
-
+# -- printf, assert, malloc and free, which every kernel may call ------------------------------------------------------
 
 #: How many operands of 64 bits each function takes; `__assertfail` takes an int among them.
 FUNCTIONS = {"vprintf": 2, "malloc": 1, "free": 1, "__assertfail": 5, "__assert_fail": 4}
@@ -54,7 +53,7 @@ def call_service(
 def variable_pointer(body: Body, operand: Operand) -> str:
     """Return the pointer to a `.param` variable that a call passes, "" for other operands.
 
-    Those that were also passed to a function which has been inlined are local variables now.
+    A variable that is also passed to an inlined function has become a local variable.
     """
     if not isinstance(operand, Symbol):
         return ""
@@ -152,7 +151,7 @@ def _pass(
 
 
 def _invoke(body: Body, name: str, pointers: list[str]) -> None:
-    """Call a function; when it says that the thread has ended, end it here too."""
+    """Call a function; when the thread has ended in it, end it here too."""
     arguments = "".join(f", ptr {pointer}" for pointer in pointers)
     ended = body.code.value(f"call i1 {function_name(body.kernel, name)}({_FRAME}{arguments})")
     after = body.code.name("returned")
@@ -186,7 +185,7 @@ def _indirect(
     arguments: OperandList,
     rest: list[Operand],
 ) -> None:
-    """Call whichever function of a fitting shape the register's number stands for; any other number is a fault."""
+    """Call the function of a fitting shape that the register's number stands for; any other number is a fault."""
     code = body.code
     last = rest[-1] if rest else None
     prototype = body.function.prototypes.get(last.name) if isinstance(last, Symbol) else None

@@ -1,4 +1,4 @@
-"""cvt between the scalar types, and from two f32 to two halves in one register."""
+"""cvt: between scalar types, to packed halves, and to and from tf32 and the floats of 4, 6 and 8 bits."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import bits, is_float, is_signed, llvm_type, types_of
 from engine.ptx.tree import Instruction, Operand
 
-# cvt to and from tf32 and the floats of 4, 6 and 8 bits, which are packed two to a register.
-#
+# -- tf32, and the floats of 4, 6 and 8 bits, which are packed two to a register ---------------------------------------
 # The formats are those of the OCP microscaling specification and of the PTX manual: e4m3 has no infinity and NaN only
 # as all ones, the formats of 4 and 6 bits have neither, and ue8m0 is a bare exponent.
 

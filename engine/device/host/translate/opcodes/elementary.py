@@ -1,4 +1,4 @@
-"""sqrt, rcp, rsqrt, copysign and testp."""
+"""sqrt, rcp, rsqrt, copysign and testp, and the approximations ex2, lg2, sin, cos and tanh."""
 
 from __future__ import annotations
 
@@ -107,8 +107,7 @@ def _test_property(body: Body, instruction: Instruction) -> None:
     body.write(instruction.operands[0], "pred", result)
 
 
-# ex2, lg2, sin, cos and tanh as polynomials in plain arithmetic, so that loops over threads can be vectorised.
-#
+# -- approximations: polynomials in plain arithmetic, so that loops over threads can be vectorised ---------------------
 # Errors stay within the bounds of the PTX manual: ex2 and lg2 2^-22 relative, sin and cos 2^-20.5 absolute in one
 # period, tanh 2^-11 relative.
 

@@ -82,9 +82,9 @@ def elementwise(count: int, compute: Compute) -> Emit:
     return emit
 
 
-# What gives an f32 of which the processor flushes sources and result, when it flushes at all.
+# Opcodes whose f32 sources and results the processor flushes, in a module that flushes in hardware.
 _FLUSHING = ("add", "sub", "mul", "mad", "fma", "div", "rcp", "sqrt", "rsqrt")
-# Of flushed sources these give no subnormal.
+# Opcodes that give no subnormal when their sources are flushed.
 _NEVER_SUBNORMAL = ("min", "max", "abs", "neg", "sqrt", "rsqrt")
 # Factors of the sources that double the result; other operations give no result that rounds up to the least normal.
 _DOUBLED = {"mul": (2.0, 1.0), "fma": (2.0, 1.0, 2.0), "mad": (2.0, 1.0, 2.0), "div": (2.0, 1.0), "rcp": (0.5,)}
@@ -93,9 +93,9 @@ _DOUBLED = {"mul": (2.0, 1.0), "fma": (2.0, 1.0, 2.0), "mad": (2.0, 1.0, 2.0), "
 def _flushed(body: Body, instruction: Instruction, kind: str, compute: Compute, values: list[str], value: str) -> str:
     """Return a result with zeros in the place of what a GPU counts as subnormal.
 
-    That is what lies below the least normal number after rounding to the precision of normal numbers. What rounds up
-    to the least normal number only because subnormals have fewer bits is subnormal, too. For f16 `value` is not rounded
-    yet; for f32 the same operation with a doubled result, which is rounded where it is normal, tells.
+    A GPU rounds to the precision of normal numbers first. So a result that rounds up to the least normal number only
+    because subnormals have fewer bits is flushed, too. An f16 `value` is not rounded yet; for f32 the same operation is
+    done with a doubled result, which is normal.
     """
     code = body.code
     if instruction.opcode in _NEVER_SUBNORMAL or (kind == "f32" and body.layout.flushes):

@@ -185,7 +185,7 @@ FORMS: dict[str, Emit] = {
 }
 
 
-# add, sub, mul, mad, neg, abs, min and max: opcodes that have integer and floating-point forms.
+# -- opcodes that have integer and floating-point forms ---------------------------------------------------------------
 
 
 @opcode("add", "sub", "mul", "div", "neg", "abs", "min", "max")

@@ -180,8 +180,7 @@ FORMS: dict[str, Emit] = {
 }
 
 
-# Extended-precision integer arithmetic: add.cc, addc, sub.cc, subc, mad.cc and madc, with the carry in a slot.
-#
+# -- extended precision: add.cc, addc, sub.cc, subc, mad.cc and madc, with the carry in a slot -------------------------
 # A subtraction that borrows clears the flag, as a - b is a + ~b + 1 in the hardware. The PTX manual leaves the mix of
 # both families open; NVRTC's 128-bit division reads the borrow of `subc.cc` with `addc`.
 
@@ -215,7 +214,7 @@ def with_carry(body: Body, instruction: Instruction) -> None:
     body.write(operands[0], kind, code.value(f"trunc {wide} {total} to {llvm}"))
 
 
-# mul24, mad24 and the dot products of bytes and half words, dp4a and dp2a.
+# -- mul24, mad24 and the dot products of bytes and half words, dp4a and dp2a ------------------------------------------
 
 
 def field(body: Body, value: str, first: int, size: int, signed: bool, wide: str = "i32") -> str:

@@ -1,4 +1,4 @@
-"""ld and st in every space, scalar and vector; prefetches, which do nothing."""
+"""ld and st in every space, cvta and isspacep, mov; prefetches, which do nothing."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _policy(body: Body, instruction: Instruction) -> None:
     body.write(instruction.operands[0], "b64", "0")
 
 
-# cvta and isspacep: addresses of one space as addresses of another.
+# -- cvta and isspacep: generic addresses and those of one space -------------------------------------------------------
 
 
 def window(body: Body, space: str) -> str:
@@ -187,7 +187,7 @@ def _is_constant(body: Body, value: str) -> str:
     return found
 
 
-# mov: copies, packing and unpacking of vectors, addresses of variables.
+# -- mov: copies, packing and unpacking of vectors, addresses of variables ---------------------------------------------
 
 
 @opcode("mov")

@@ -1,7 +1,7 @@
-"""mbarrier: barrier objects in shared memory.
+"""Barrier objects (mbarrier), fences, traps, and barriers at which threads only arrive.
 
-One is 64 bits: arrivals still pending (20), arrivals expected (20), bytes still to come (23, signed), and the phase in
-the top bit. The threads of a thread block take turns, so plain loads and stores will do.
+An mbarrier has 64 bits: arrivals still pending (20), arrivals expected (20), bytes still to come (23, signed), and the
+phase in the top bit. The threads of a thread block take turns, so plain loads and stores will do.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _OPERATIONS = {
 }
 
 
-# Fences, waits and traps.
+# -- fences, arrivals and traps ----------------------------------------------------------------------------------------
 
 
 @opcode("membar", "fence")

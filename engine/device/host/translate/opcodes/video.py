@@ -144,8 +144,7 @@ def _multiply_add(body: Body, instruction: Instruction) -> None:
     body.write(operands[0], wanted, code.value(f"trunc i128 {total} to i32"))
 
 
-# Video instructions on two half words or four bytes at once: vadd2, vadd4 and their kin.
-#
+# -- two half words or four bytes at once: vadd2, vadd4 and the like -------------------------------------------------
 # Each element is computed in 64 bits from elements that the sources select from both registers; then the elements are
 # put beside each other, or with .add are added to the third operand.
 
