@@ -397,9 +397,9 @@ def test_saves_reach_a_running_engine(live: MakeLive) -> None:
 
 def test_a_file_that_hangs_holds_up_no_frame(live: MakeLive, monkeypatch: pytest.MonkeyPatch) -> None:
     """Frames go on while it does."""
-    from engine.catalogue import loading_thread as loading_worker
+    from engine.catalogue import loading_thread
 
-    monkeypatch.setattr(loading_worker, "LIMIT_S", 0.5)
+    monkeypatch.setattr(loading_thread, "LIMIT_S", 0.5)
     one = live(block_text(), gain=2.0)
     one.engine.start(rate=None)
     first = wait_for(one.engine, lambda report: bool(report.nodes)).frame

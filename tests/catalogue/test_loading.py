@@ -12,8 +12,7 @@ import pytest
 
 from engine import forget_blocks, trust_blocks
 from engine.blocktypes.block import FOLDER_PACKAGE, Block, block_types
-from engine.catalogue import catalogue
-from engine.catalogue import loading_thread as loading_worker
+from engine.catalogue import catalogue, loading_thread
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import configured_folder, default_catalogue, load_package
 from engine.diagnostics import WarploomError
@@ -235,7 +234,7 @@ def test_a_file_that_never_ends_is_stopped(folder: BlockFolder, monkeypatch: pyt
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
-    monkeypatch.setattr(loading_worker, "LIMIT_S", 0.2)
+    monkeypatch.setattr(loading_thread, "LIMIT_S", 0.2)
     save(folder, "scale.py", code)
     assert block() is before
     (problem,) = block_folders.problems(folder.path)
@@ -249,8 +248,8 @@ def test_a_file_that_cannot_be_stopped_is_left_behind(folder: BlockFolder, monke
     folder.write("scale.py", block_text())
     trust_blocks(folder.path)
     before = block()
-    monkeypatch.setattr(loading_worker, "LIMIT_S", 0.05)
-    monkeypatch.setattr(loading_worker, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(loading_thread, "LIMIT_S", 0.05)
+    monkeypatch.setattr(loading_thread, "PATIENCE_S", 0.05)
     path = folder.write("scale.py", f"import time\ntime.sleep(1.2)\n{block_text(gain='7.0')}")
     stuck = block_folders.reload([path])
     time.sleep(0.3)

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, forget_blocks, trust_blocks
-from engine.catalogue import catalogue
-from engine.catalogue import loading_thread as loading_worker
+from engine.catalogue import catalogue, loading_thread
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import default_catalogue
 from tests.catalogue.block_texts import BlockFolder, block_text
@@ -144,8 +143,8 @@ def test_a_folder_takes_over_what_another_lets_go(folder: BlockFolder, tmp_path:
 @pytest.mark.parametrize("code", ["time.sleep(1.5)", "while True:\n    time.sleep(0)"], ids=["outside", "loop"])
 def test_files_beside_one_that_hangs_load(folder: BlockFolder, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Also when it can't be stopped; it is not tried again at each save of another."""
-    monkeypatch.setattr(loading_worker, "LIMIT_S", 0.05)
-    monkeypatch.setattr(loading_worker, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(loading_thread, "LIMIT_S", 0.05)
+    monkeypatch.setattr(loading_thread, "PATIENCE_S", 0.05)
     runs = folder.path / "runs"
     folder.write("a.py", f"import time\nwith open({str(runs)!r}, 'a') as f:\n    f.write('.')\n{code}\n{block_text()}")
     folder.write("b.py", block_text("live.beside"))

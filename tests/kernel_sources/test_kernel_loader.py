@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.diagnostics import KernelError
-from engine.kernel_sources import loader as cuda_file
+from engine.kernel_sources import loader
 from engine.kernel_sources.compile_cache import CompileCache
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import find_kernel, load_image
@@ -59,7 +59,7 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         done.append(architecture)
         return compile_cuda(source, path, architecture, folders)
 
-    monkeypatch.setattr(cuda_file, "compile_cuda", compile_and_note)
+    monkeypatch.setattr(loader, "compile_cuda", compile_and_note)
     return done
 
 
@@ -121,7 +121,7 @@ def test_kernels_may_include_from_the_library(
     library = tmp_path / "library"
     library.mkdir()
     (library / "one.cuh").write_text("#define ONE 1\n")
-    monkeypatch.setattr(cuda_file, "KERNELS_FOLDER", library)
+    monkeypatch.setattr(loader, "KERNELS_FOLDER", library)
     path = tmp_path / "k.cu"
     path.write_text('#include "one.cuh"\nextern "C" __global__ void k(int* a) { a[0] = ONE; }\n')
     assert load_image(path, "compute_75", cache).dependencies == (path, library / "one.cuh")
