@@ -31,15 +31,15 @@ class BlockRegistry:
         self._folder = folder
         self.placed: dict[str, PlacedNode] = {}
         self.value_blocks: dict[str, ValueBlock] = {}
-        #: Nodes that the next description may bring something new of.
+        #: The nodes that the next `describe_patch` has to describe.
         self._undescribed: set[str] = set()
 
     def register(self, node: Node) -> None:
-        """Take in a node."""
+        """Add a node."""
         self._place(*with_value_block(self._look_up(node.id, node.type, node.region)), node.parameters)
 
     def unregister(self, node_id: str) -> None:
-        """Let a node go."""
+        """Remove a node."""
         del self.placed[node_id]
         self.value_blocks.pop(node_id, None)
         self._undescribed.discard(node_id)
@@ -50,7 +50,7 @@ class BlockRegistry:
         self.placed[node_id] = self.placed[node_id].in_region(region)
 
     def invalidate(self, node_id: str) -> None:
-        """Have a block described again: a structural parameter has another value."""
+        """Have a block described again, after a structural parameter has changed."""
         self._put(replace(self.placed[node_id], block=None))
 
     def type_of(self, node_id: str) -> type[Block] | None:
@@ -66,9 +66,9 @@ class BlockRegistry:
         return not spec.structural
 
     def redefine(self, types: Collection[str]) -> tuple[list[str], list[str]]:
-        """Follow that block types are others: return the nodes whose block is another now, and those to be described.
+        """Follow new versions of block types: return the nodes that were replaced, and those that wait to be described.
 
-        A block that runs is succeeded only when its newer version has been described without error.
+        A block that runs is replaced only when its newer version has been described without error.
         """
         replaced, pending = [], []
         for node_id, placed in list(self.placed.items()):
@@ -107,7 +107,7 @@ class BlockRegistry:
         )
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> list[str]:
-        """Follow how the nodes of the last snapshot were described; return those whose newer version has taken over."""
+        """Adopt the described nodes of the last snapshot; return those whose newer version has taken over."""
         succeeded = []
         for node, before in zip(nodes, list(self.placed.values()), strict=True):
             if node is before:
@@ -122,7 +122,7 @@ class BlockRegistry:
         return look_up(node_id, type_id, region, self._catalogue, self._folder())
 
     def _place(self, placed: PlacedNode, block: ValueBlock | None, said: Mapping[str, object] | None = None) -> None:
-        """Take in a node that came, or is of another type now; `said` is None for one that is known."""
+        """Add a node, or replace it by one of another type; `said` is None for a known node."""
         values = self._parameters.place(placed.id, placed.specs, said, reaches_kernels=block is None)
         self.value_blocks.pop(placed.id, None)
         if block is not None:
@@ -139,7 +139,7 @@ class BlockRegistry:
         latest = placed.successor or placed
         told = [(item.message, item.line) for item in placed.stale]
         if block_type is None:
-            return False  # it may be gone, or come; what is to be said of it may be something else
+            return False  # the type may have gone or come back, or its problem may have changed
         if problem is not None and (problem.message, problem.line) not in told:
             return False
         return latest.declared is block_type.ports and (problem is not None or not placed.stale)

@@ -74,7 +74,7 @@ class CudaContext:
                 pass  # nothing to run differently
 
     def is_light(self, change: Change) -> bool:
-        """True for a change of nothing that is built, which may be followed while a build is under way."""
+        """True for a change that needs no build, and may be followed while one is under way."""
         match change:
             case ParameterChanged(node_id, parameter):
                 block_type = self.registry.type_of(node_id)
@@ -91,7 +91,7 @@ class CudaContext:
         return self.registry.snapshot(self._connections)
 
     def adopt(self, nodes: Iterable[PlacedNode]) -> None:
-        """Follow how the nodes of the last snapshot were described: newer versions of blocks may have taken over."""
+        """Adopt the described nodes of the last snapshot: newer versions of blocks may have taken over."""
         if self.registry.adopt(nodes):
             self.value_graph.rewire()
             self._reroute()
@@ -120,13 +120,13 @@ class CudaContext:
             self.dirty.mark_structure(f"{name} of {node_id}", nodes=(node_id,))
 
     def _block_changed(self, node_id: str) -> None:
-        """Follow a block that came, went, or is another now: values need no rebuild."""
+        """Follow a block that came, went or was replaced; only device blocks need a rebuild."""
         self.changed_blocks.add(node_id)
         block = self.registry.value_blocks.get(node_id)
         if block is not None:
             self.value_graph.place(block)
         elif not (self.value_graph.remove(node_id) and self.registry.type_of(node_id) is None):
-            self.value_graph.rewire(node_id)  # what drives its parameters has to find them again
+            self.value_graph.rewire(node_id)  # what drives its parameters is bound to the old ones
             gone = "" if node_id in self.registry.placed else "removed "
             self.dirty.mark_structure(f"{gone}block {node_id}", nodes=(node_id,))
 
@@ -159,7 +159,7 @@ class CudaContext:
             self.value_graph.drive_again()
 
     def _reroute(self) -> None:
-        """Have each connection be a value's or a buffer's, as the present types of its ends say."""
+        """Sort connections into those of values and of buffers again, by the present types of their ends."""
         for connection in (*self._connections, *self.value_graph.connections):
             if self._is_value_connection(connection) is not self.value_graph.has(connection):
                 self._disconnect(connection)

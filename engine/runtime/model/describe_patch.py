@@ -51,8 +51,8 @@ class PatchDescription:
 def describe_patch(patch: PatchSnapshot) -> PatchDescription:
     """Describe every block that has no description yet, and put the graph together.
 
-    A block that can't be described is not in the graph. What a connection leads to at such a block stays, so that what
-    depends on it is known; a connection at a port that is gone is left out.
+    A block that can't be described is not in the graph. Its connections are, so that the blocks that depend on it are
+    known. Connections at ports that no longer exist are left out.
     """
     nodes = tuple([described(node) if node.is_to_be_described else node for node in patch.nodes])
     succeeded = {new.id: new.values for old, new in zip(patch.nodes, nodes, strict=True) if new.took_over_from(old)}

@@ -68,9 +68,9 @@ class ParameterStore:
     def place(
         self, node_id: str, specs: Specs, said: Mapping[str, object] | None = None, *, reaches_kernels: bool
     ) -> dict[str, Any]:
-        """Take in a node, or one whose type declares other parameters now, and return its values.
+        """Add a node, or replace its declared parameters, and return its values.
 
-        `said` is None for a node that is known. No parameter of the node is driven until `drive`.
+        `said` is what the patch says, or None for a known node. No parameter of the node is driven until `drive`.
         """
         known, before = self._nodes.get(node_id), self.values.get(node_id)
         if known is None:
@@ -88,7 +88,7 @@ class ParameterStore:
         return values
 
     def remove(self, node_id: str) -> None:
-        """Let a node go."""
+        """Remove a node."""
         del self._nodes[node_id]
         self._outdated.add(node_id)
         self._forget_misfits(node_id)
@@ -98,7 +98,7 @@ class ParameterStore:
             changed.pop((node_id, name), None)
 
     def set(self, node_id: str, name: str, value: object) -> bool:
-        """Follow what the patch says of a parameter, None for nothing; return whether its misfit is another now."""
+        """Set what the patch says of a parameter, None for nothing; return whether its misfit has changed."""
         node, place = self._nodes[node_id], (node_id, name)
         if value is None:
             node.said.pop(name, None)
@@ -151,7 +151,7 @@ class ParameterStore:
         return put
 
     def release(self, node_id: str, name: str) -> None:
-        """Give a parameter that is driven no more the value that the patch says."""
+        """Give a parameter that is no longer driven the patch's value again."""
         node = self._nodes.get(node_id)
         if node is None or name not in node.driven:
             return  # the node has gone, or its type is another
@@ -204,15 +204,15 @@ class ParameterStore:
                 self._learned[place] = self.values[node_id], node.said, name, write
 
     def forget_learned(self) -> None:
-        """Let new values take the long way again: blocks, connections or the graph are others."""
+        """Forget where values go in the graph: blocks, connections or the graph have changed."""
         self._outdate_learned()
         self._learned.clear()
         self._learned_driven.clear()
 
     def read(self, inbox: deque[Message]) -> Message | None:
-        """Take in the values of learned parameters at the front of an inbox; return the next other message, or None.
+        """Write the values of learned parameters at the front of an inbox; return the first other message, or None.
 
-        A frame may bring a thousand such values, so this calls nothing but what writes them.
+        A frame may bring a thousand such values, so this calls nothing but their writers.
         """
         learned, take = self._learned, inbox.popleft
         while inbox:
