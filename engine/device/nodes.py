@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
 import msgspec
 
@@ -103,37 +104,17 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 def execution_order(nodes: Sequence[NodeRecord]) -> Sequence[GraphNode]:
-    """Return all nodes, each after those that it waits for; in the order in which they were added if possible.
+    """Return all nodes, each after those that it waits for; in the order of adding when none waits for a later one.
 
     When nodes wait for each other in a circle, the DeviceError names them.
     """
-    later = [index for index, record in enumerate(nodes) if record.after and max(record.after) > index]
-    if not later:
+    if not any(record.after and max(record.after) > index for index, record in enumerate(nodes)):
         return range(len(nodes))  # type: ignore[return-value]  # nodes are numbers
-    order: list[GraphNode] = []
-    is_done = [False] * len(nodes)
-    is_open = [False] * len(nodes)
-    for first in range(len(nodes)):
-        if is_done[first]:
-            continue
-        path = [(first, iter(nodes[first].after))]
-        is_open[first] = True
-        while path:
-            node, rest = path[-1]
-            before = next((other for other in rest if not is_done[other]), None)
-            if before is None:
-                path.pop()
-                is_done[node], is_open[node] = True, False
-                order.append(GraphNode(node))
-            elif is_open[before]:
-                circle = [other for other, _ in path]
-                raise DeviceError(_circular([*circle[circle.index(before) :], before]))
-            else:
-                is_open[before] = True
-                path.append((before, iter(nodes[before].after)))
-    return order
-
-
-def _circular(circle: Sequence[int]) -> str:
-    named = " after ".join(map(str, circle))
-    return f"nodes must not wait for each other in a circle, got {named}; take out one of these dependencies"
+    sorter = TopologicalSorter({GraphNode(index): record.after for index, record in enumerate(nodes)})
+    try:
+        return tuple(sorter.static_order())
+    except CycleError as problem:
+        circle = " after ".join(map(str, reversed(problem.args[1])))
+        raise DeviceError(
+            f"nodes must not wait for each other in a circle, got {circle}; take out one of these dependencies"
+        ) from None

@@ -41,8 +41,6 @@ class GraphTree:
         self._conditions: dict[Condition, int] = {}
         self._used: dict[Condition, GraphNode] = {}
         self._has_executable = False
-        #: The nodes that wait for each node; made when a node is removed for the first time.
-        self._followers: list[set[GraphNode]] | None = None
         self._is_reordered = False
         self._has_gaps = False  # nodes that were removed
 
@@ -56,9 +54,6 @@ class GraphTree:
         nodes = self.nodes
         node = GraphNode(len(nodes))
         nodes.append(NodeRecord(work, graph, self._order(graph, after) if after else ()))
-        if self._followers is not None:
-            self._followers.append(set())
-            self._follow(node)
         return node
 
     def add_child(self, graph: int, child: GraphTree, after: Sequence[GraphNode]) -> GraphNode:
@@ -88,7 +83,6 @@ class GraphTree:
             self.nodes.append(NodeRecord(work, first + record.graph, order))
         self._is_reordered |= child._is_reordered
         self._has_gaps |= child._has_gaps
-        self._followers = None
         return node
 
     def add_conditional(
@@ -125,30 +119,28 @@ class GraphTree:
         twin._is_reordered, twin._has_gaps = self._is_reordered, self._has_gaps
         return twin
 
-    def remove(self, graph: int, node: GraphNode) -> dict[GraphNode, Work]:
-        """Remove a node with the nodes in it and return what they did; DeviceError when it must stay."""
-        record = self._record(graph, node, "removed node")
-        if isinstance(record.work, ConditionalWork):
-            raise DeviceError(f"removed node must not be conditional, got node {node}; build the graph again")
-        if self._has_executable:
-            raise DeviceError(
-                f"node {node} must be removed before the graph is instantiated, got it afterwards; "
-                "remove it from a clone of the graph"
-            )
-        followers = self._followers_of(node)
-        for follower in followers:
-            waits = self.nodes[follower]
-            self.nodes[follower] = replace(waits, after=tuple(other for other in waits.after if other != node))
-        assert self._followers is not None
-        for before in record.after:
-            self._followers[before].discard(node)
-        followers.clear()
-        works: dict[GraphNode, Work] = {}
+    def remove(self, graph: int, nodes: Sequence[GraphNode]) -> list[dict[GraphNode, Work]]:
+        """Remove nodes and return what each did, with the nodes in it; DeviceError when one must stay."""
+        if not nodes:
+            return []
+        for node in nodes:
+            record = self._record(graph, node, "removed node")
+            if isinstance(record.work, ConditionalWork):
+                raise DeviceError(f"removed node must not be conditional, got node {node}; build the graph again")
+            if self._has_executable:
+                raise DeviceError(
+                    f"node {node} must be removed before the graph is instantiated, got it afterwards; "
+                    "remove it from a clone of the graph"
+                )
+        works = [{GraphNode(index): self.nodes[index].work for index in self._inside(node)} for node in nodes]
+        removed = set().union(*works)
+        for index, record in enumerate(self.nodes):
+            if index in removed:
+                self.nodes[index] = NodeRecord(_NO_WORK, record.graph, ())
+            elif not removed.isdisjoint(record.after):
+                after = tuple(other for other in record.after if other not in removed)
+                self.nodes[index] = replace(record, after=after)
         self._has_gaps = True
-        for index in self._inside(node):
-            gone = self.nodes[index]
-            works[GraphNode(index)] = gone.work
-            self.nodes[index] = NodeRecord(_NO_WORK, gone.graph, ())
         return works
 
     def set_after(
@@ -167,10 +159,6 @@ class GraphTree:
         added = [other for other in order if other not in old]
         self.nodes[node] = replace(record, after=order)
         self._is_reordered |= any(other > node for other in added)
-        if self._followers is not None:
-            for other in gone:
-                self._followers[other].discard(node)
-            self._follow(node)
         return gone, added
 
     def kernel(self, graph: int, node: GraphNode) -> KernelWork:
@@ -224,7 +212,6 @@ class GraphTree:
         for index in reversed(graphs):
             del self.owners[index], self._is_body[index]
         self._used = {condition: user for condition, user in self._used.items() if user < node}
-        self._followers = None
 
     def _order(self, graph: int, after: Sequence[GraphNode]) -> tuple[GraphNode, ...]:
         """Return the nodes to wait for, each once, as the driver requires."""
@@ -241,20 +228,6 @@ class GraphTree:
         if count < 2 or (count == 2 and order[0] != order[1]):
             return order
         return tuple(dict.fromkeys(order))
-
-    def _followers_of(self, node: GraphNode) -> set[GraphNode]:
-        if self._followers is None:
-            self._followers = [set() for _ in self.nodes]
-            for index, record in enumerate(self.nodes):
-                for before in record.after:
-                    self._followers[before].add(GraphNode(index))
-        return self._followers[node]
-
-    def _follow(self, node: GraphNode) -> None:
-        assert self._followers is not None
-        for before in self.nodes[node].after:
-            self._followers[before].add(node)
-            self._is_reordered |= before > node
 
     def _add_graph(self, parent: int, owner: GraphNode, *, is_body: bool = False) -> None:
         self.owners.append(owner)

@@ -137,16 +137,10 @@ class _Cloning:
         }
 
     def _take_out(self) -> None:
-        running, graph, earlier = self._running, self._built.graph, self._earlier
-        for old in self._gone:
-            graph.remove(running.handles[old])
-        for index in self._replaced:
-            graph.remove(running.handles[earlier[index]])
-        kept = set(self._earlier_label.values())
-        for label, events in running.events.items():
-            if label not in kept:
-                for event in events:
-                    graph.remove(event)
+        running, kept = self._running, set(self._earlier_label.values())
+        operations = (*self._gone, *(self._earlier[index] for index in self._replaced))
+        events = (event for label, pair in running.events.items() if label not in kept for event in pair)
+        self._built.graph.remove(*(running.handles[old] for old in operations), *events)
 
     def _take_over_spans(self) -> None:
         built, running = self._built, self._running
