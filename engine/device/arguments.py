@@ -42,11 +42,11 @@ class ArgumentLayout:
         "_latest",
         "_recipes",
         "_write_addresses",
-        "_writers",
         "offsets",
         "parameters",
         "size_bytes",
         "sizes",
+        "writers",
     )
 
     def __init__(self, parameters: tuple[KernelParameter, ...]) -> None:
@@ -58,7 +58,11 @@ class ArgumentLayout:
         self._recipes: dict[tuple[type, ...], _Recipe | None] = {}
         self._write_addresses = struct.Struct(f"={len(parameters)}Q").pack_into
         formats = [_FORMATS.get(parameter.ptx_type or "") for parameter in parameters]
-        self._writers = tuple(struct.Struct("<" + code).pack if code else None for code in formats)
+        #: What packs a value of each argument; it may refuse values that `write_one` accepts.
+        self.writers: tuple[Callable[[Any], bytes], ...] = tuple(
+            struct.Struct("<" + code).pack if code else partial(pack, parameter)
+            for parameter, code in zip(parameters, formats, strict=True)
+        )
         #: The recipe used last. It is tried first when every parameter has a type: then it writes correctly or refuses.
         self._latest: _Recipe | None = None
         self._is_typed = all(formats)
@@ -77,7 +81,7 @@ class ArgumentLayout:
             self._latest = recipe
         if recipe is None or not _is_written(recipe, piece, values):
             for index, value in enumerate(values):
-                self._write_packed(piece, index, value)
+                self.write_one(piece, index, value)
 
     def write_addresses(self, piece: Piece, address: int) -> None:
         """Write the addresses of all arguments of a block at `address`, 8 bytes each."""
@@ -85,24 +89,13 @@ class ArgumentLayout:
 
     def write_one(self, piece: Piece, index: int, value: object) -> None:
         """Write one argument; ArgumentError when it does not fit."""
-        write = self._writers[index]
-        if write is not None and (type(value) is float or type(value) is int):
-            try:
-                data = write(value)  # `pack_into` would clear the argument before it refuses a value
-                start = piece.offset + self.offsets[index]
-                piece.memory[start : start + len(data)] = data
-                return
-            except (struct.error, OverflowError):
-                pass  # as above
-        self._write_packed(piece, index, value)
-
-    def writer(self, index: int) -> Callable[[Any], bytes]:
-        """Return a function that packs a value of one argument; it may refuse values that `write_one` accepts."""
-        return self._writers[index] or partial(pack, self.parameters[index])
-
-    def _write_packed(self, piece: Piece, index: int, value: object) -> None:
+        try:
+            is_plain = type(value) is float or type(value) is int
+            data = self.writers[index](value) if is_plain else pack(self.parameters[index], value)
+        except (struct.error, OverflowError):
+            data = pack(self.parameters[index], value)
         start = piece.offset + self.offsets[index]
-        piece.memory[start : start + self.sizes[index]] = pack(self.parameters[index], value)
+        piece.memory[start : start + len(data)] = data  # `pack_into` would clear the argument before it refuses a value
 
     def _recipe(self, values: Sequence[object]) -> _Recipe | None:
         """Return the recipe for values of these types; None when they must be written one by one."""
@@ -164,9 +157,7 @@ class KernelArguments:
     __slots__ = ("_piece", "address", "layout", "parameters", "version")
 
     def __init__(self, parameters: Sequence[KernelParameter], values: Sequence[object]) -> None:
-        layout = _LAYOUTS.get(id(parameters))
-        if layout is None or layout.parameters is not parameters:
-            layout = layout_of(parameters)
+        layout = layout_of(parameters)
         if len(values) != len(layout.sizes):
             raise ArgumentError(f"kernel takes {len(parameters)} arguments, got {len(values)}")
         self.layout = layout
@@ -200,11 +191,11 @@ class KernelArguments:
         """Return a fast `set` for one argument, which also enters `key` in `written` at each call."""
         layout, memory = self.layout, self._piece.memory
         start = self._piece.offset + layout.offsets[index]
-        span, convert = slice(start, start + layout.sizes[index]), layout.writer(index)
+        span, convert = slice(start, start + layout.sizes[index]), layout.writers[index]
 
         def write(value: object) -> None:
             try:
-                memory[span] = convert(value)  # as in `ArgumentLayout.write_one`
+                memory[span] = convert(value)
                 self.version += 1
             except (struct.error, OverflowError):
                 self.set(index, value)  # which converts it or says what is wrong

@@ -7,7 +7,7 @@ import logging
 import re
 from dataclasses import dataclass
 
-from engine.device.device import Device
+from engine.device.device import Device, DeviceInfo
 from engine.diagnostics import DeviceError
 
 _log = logging.getLogger(__name__)
@@ -54,8 +54,7 @@ def list_devices() -> list[DeviceStatus]:
         info = host.info
     finally:
         host.close()
-    here = DeviceStatus("host", info.title, True, "", info.architecture, info.memory_bytes, info.cores)
-    return [*_list_cuda(), here]
+    return [*_list_cuda(), _status(info)]
 
 
 def _open_first() -> Device:
@@ -89,15 +88,11 @@ def _list_cuda() -> list[DeviceStatus]:
         count = start_driver()
     except DeviceError as reason:
         return [DeviceStatus("cuda:0", "NVIDIA GPU", False, str(reason))]
-    statuses = []
-    for ordinal in range(count):
-        info, reason_why = describe(ordinal), why_unusable(ordinal)
-        statuses.append(
-            DeviceStatus(
-                info.name, info.title, not reason_why, reason_why, info.architecture, info.memory_bytes, info.cores
-            )
-        )
-    return statuses
+    return [_status(describe(ordinal), why_unusable(ordinal)) for ordinal in range(count)]
+
+
+def _status(info: DeviceInfo, reason: str = "") -> DeviceStatus:
+    return DeviceStatus(info.name, info.title, not reason, reason, info.architecture, info.memory_bytes, info.cores)
 
 
 def _require_bindings() -> None:

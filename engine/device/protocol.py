@@ -51,14 +51,6 @@ class ConditionalKind(Enum):
     WHILE = "WHILE"  #: one body, which runs while the condition is not 0; it is read before each turn
 
 
-class LoopStopped(DeviceError):
-    """A WHILE was stopped from outside, which only the host can do; `node` is the outermost one that was running."""
-
-    def __init__(self, message: str, node: GraphNode) -> None:
-        super().__init__(message)
-        self.node = node
-
-
 class Memory(Protocol):
     """One allocation on the device. It is freed by `free`, once, or with its device."""
 

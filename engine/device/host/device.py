@@ -56,12 +56,7 @@ class HostDevice:
         self.pool = Pool(cores, self.watchdog)
         self.table = AllocationTable()
         self._is_open = True
-        self._info = DeviceInfo("host", _title(), "compute_75", _memory_bytes(), self.pool.cores, has_own_memory=False)
-
-    @property
-    def info(self) -> DeviceInfo:
-        """The CPU's model, memory and cores."""
-        return self._info
+        self.info = DeviceInfo("host", _title(), "compute_75", _memory_bytes(), self.pool.cores, has_own_memory=False)
 
     @property
     def memory_free_bytes(self) -> int:
@@ -74,9 +69,9 @@ class HostDevice:
     def allocate(self, size_bytes: int) -> HostMemory:
         """Allocate zeroed memory; DeviceError when there is not enough."""
         self._check_open()
-        if size_bytes > self._info.memory_bytes:
+        if size_bytes > self.info.memory_bytes:
             raise DeviceError(
-                f"host: allocation must fit in memory, got {size_bytes} of {self._info.memory_bytes} bytes"
+                f"host: allocation must fit in memory, got {size_bytes} of {self.info.memory_bytes} bytes"
             )
         return allocate(self.table, size_bytes)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.host import watchdog
 from engine.device.host.translate import abi
 from engine.device.protocol import Dim3, LaunchConfig
 from engine.diagnostics import KernelFault
@@ -30,58 +29,38 @@ def fault(
     record: np.ndarray[Any, Any],
     lines: Lines,
     pairs: Any,
-    assertion: str = "",
+    assertion: str,
+    stopped: str,
 ) -> KernelFault:
     """Return the error for a worker's fault record.
 
-    `pairs` are the launch's live allocations, (first address, size); `assertion` is the text of a failed `assert`.
+    `pairs` are the launch's live allocations, (first address, size); `assertion` is the text of a failed `assert`;
+    `stopped` says why kernels were stopped, if they were.
     """
     kind, size = int(record[abi.FAULT_KIND]) & 0xFF, int(record[abi.FAULT_KIND]) >> abi.SIZE_SHIFT
     line, address = int(record[abi.FAULT_LINE]), int(record[abi.FAULT_ADDRESS])
     thread = position(int(record[abi.FAULT_THREAD]), config.thread_block)
     block = position(int(record[abi.FAULT_BLOCK]), config.grid)
-    if kind in (abi.BAD_ADDRESS, abi.BAD_SHARED, abi.BAD_LOCAL):
-        address &= (1 << 64) - 1
-        what = _access(kind, size, address, shared_bytes, pairs)
-    elif kind == abi.BAD_CALL:
-        what = f"called {address:#x}, which is no function of a fitting shape"
-    else:
-        what = _PLAIN[kind] + (f" {assertion}" if kind == abi.ASSERT and assertion else "")
+    is_access = kind in (abi.BAD_ADDRESS, abi.BAD_SHARED, abi.BAD_LOCAL)
     file, source_line = lines.get(line, (None, None))
     where = f"PTX line {line}" + (f" ({file}:{source_line})" if file else "")
+    if is_access:
+        address &= (1 << 64) - 1
+    if kind == abi.STOPPED:
+        remedy = "; give it less work or end its loop" if stopped.startswith("by") else ""
+        message = f"kernel {kernel} was stopped {stopped}" + (f", at {where}" if line else "") + remedy
+    else:
+        what = _failure(kind, size, address, shared_bytes, pairs, assertion)
+        message = f"kernel {kernel}, {where}: thread {thread} of thread block {block} {what}"
     return KernelFault(
-        f"kernel {kernel}, {where}: thread {thread} of thread block {block} {what}",
-        kernel=kernel,
-        ptx_line=line,
-        source_file=file,
-        source_line=source_line,
-        thread=thread,
-        thread_block=block,
-        address=address if kind in (abi.BAD_ADDRESS, abi.BAD_SHARED, abi.BAD_LOCAL) else None,
-    )
-
-
-def stopped(
-    kernel: str, config: LaunchConfig, record: np.ndarray[Any, Any], lines: Lines, reason: int, limit_s: float | None
-) -> KernelFault:
-    """Return the error for a kernel that was stopped."""
-    line = int(record[abi.FAULT_LINE])
-    file, source_line = lines.get(line, (None, None))
-    inside = f", at PTX line {line}" + (f" ({file}:{source_line})" if file else "") if line else ""
-    why = {
-        watchdog.TIME_LIMIT: f"by the time limit of {limit_s:g} s" if limit_s is not None else "",
-        watchdog.INTERRUPTED: "because that was asked for",
-        watchdog.CLOSED: "because the device was closed",
-    }.get(reason, "")
-    remedy = "; give it less work or end its loop" if reason == watchdog.TIME_LIMIT else ""
-    return KernelFault(
-        f"kernel {kernel} was stopped {why}{inside}{remedy}",
+        message,
         kernel=kernel,
         ptx_line=line or None,
         source_file=file,
         source_line=source_line,
-        thread=position(int(record[abi.FAULT_THREAD]), config.thread_block) if line else None,
-        thread_block=position(int(record[abi.FAULT_BLOCK]), config.grid),
+        thread=thread if line or kind != abi.STOPPED else None,
+        thread_block=block,
+        address=address if is_access else None,
     )
 
 
@@ -90,7 +69,11 @@ def position(linear: int, size: Dim3) -> Dim3:
     return (linear % size[0], linear // size[0] % size[1], linear // (size[0] * size[1]))
 
 
-def _access(kind: int, size: int, address: int, shared_bytes: int, pairs: Any) -> str:
+def _failure(kind: int, size: int, address: int, shared_bytes: int, pairs: Any, assertion: str) -> str:
+    if kind == abi.BAD_CALL:
+        return f"called {address:#x}, which is no function of a fitting shape"
+    if kind in _PLAIN:
+        return _PLAIN[kind] + (f" {assertion}" if kind == abi.ASSERT and assertion else "")
     if size and address % size:
         place = {abi.BAD_SHARED: " of shared memory", abi.BAD_LOCAL: " of local memory"}.get(kind, "")
         return f"used the address {address:#x}{place} for {size} bytes, which is not a multiple of {size} (misaligned)"

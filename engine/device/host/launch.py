@@ -129,9 +129,7 @@ class Launch:
 
     def error(self, worker: PoolWorker, pool: Pool, pairs: Any) -> KernelFault:
         """Return the error for a worker's fault record; `pairs` are the allocations that the kernel could use."""
-        name, config, record, lines = self.kernel.name, self.config, worker.record, self.kernel.lines
-        if int(record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED:
-            dog = pool.watchdog
-            return faults.stopped(name, config, record, lines, pool.stop_reason, dog.limit_s)
+        stopped = pool.watchdog.explain(pool.stop_reason)
         assertion, pool.services.assertion = pool.services.assertion, ""
-        return faults.fault(name, config, self.shared_bytes, record, lines, pairs, assertion)
+        kernel, shared = self.kernel, self.shared_bytes
+        return faults.fault(kernel.name, self.config, shared, worker.record, kernel.lines, pairs, assertion, stopped)

@@ -28,49 +28,33 @@ class AllocationTable:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        #: Keeps allocations alive until they are freed.
-        self._owners: dict[int, HostMemory] = {}
-        #: Memory of other libraries; these ranges may overlap.
-        self._adopted: list[HostMemory] = []
-        self._starts: list[int] = []
-        self._sizes: list[int] = []
+        self._lock = threading.RLock()  # the garbage collector may remove a range at any time
+        #: Keeps allocations and memory of other libraries alive until they are freed.
+        self._owners: set[HostMemory] = set()
+        #: (first address, size); those of other libraries may overlap.
+        self._ranges: list[tuple[int, int]] = []
         self._pairs: np.ndarray[Any, Any] | None = None
 
     def add(self, first: int, size_bytes: int, owner: HostMemory | None = None) -> None:
-        """Enter a range, with its allocation when it is one."""
+        """Enter a range, with its memory when it is to be kept alive."""
         with self._lock:
             if owner is not None:
-                self._owners[first] = owner
-            index = bisect.bisect_left(self._starts, first)
-            self._starts.insert(index, first)
-            self._sizes.insert(index, size_bytes)
+                self._owners.add(owner)
+            bisect.insort(self._ranges, (first, size_bytes))
             self._pairs = None
 
-    def remove(self, first: int) -> None:
-        """Remove a range."""
+    def remove(self, first: int, size_bytes: int, owner: HostMemory | None = None) -> None:
+        """Remove a range that was entered."""
         with self._lock:
-            self._owners.pop(first, None)
-            index = bisect.bisect_left(self._starts, first)
-            del self._starts[index], self._sizes[index]
-            self._pairs = None
-
-    def adopt(self, memory: HostMemory) -> None:
-        """Enter memory of another library, and keep it alive."""
-        with self._lock:
-            self._adopted.append(memory)
-            self._pairs = None
-
-    def release(self, memory: HostMemory) -> None:
-        """Remove memory of another library."""
-        with self._lock:
-            self._adopted.remove(memory)
+            if owner is not None:
+                self._owners.remove(owner)
+            del self._ranges[bisect.bisect_left(self._ranges, (first, size_bytes))]
             self._pairs = None
 
     def free_all(self) -> None:
         """Free every allocation and release what other libraries own."""
         with self._lock:
-            owners = [*self._owners.values(), *self._adopted]
+            owners = tuple(self._owners)
         for owner in owners:
             owner.free()
 
@@ -78,12 +62,7 @@ class AllocationTable:
         """Return the ranges as an (n, 2) array of uint64."""
         with self._lock:
             if self._pairs is None:
-                pairs = np.empty((len(self._starts), 2), np.uint64)
-                pairs[:, 0], pairs[:, 1] = self._starts, self._sizes
-                if self._adopted:
-                    theirs = [(memory.pointer, memory.size_bytes) for memory in self._adopted]
-                    pairs = joined(np.concatenate([pairs, np.array(theirs, np.uint64)]))
-                self._pairs = pairs
+                self._pairs = joined(np.array(self._ranges, np.uint64).reshape(-1, 2))
             return self._pairs
 
 
@@ -97,10 +76,7 @@ class HostMemory:
         #: The array of another library, which its owner gets back when this reference goes.
         self._lent = lent
         self.size_bytes: int = view.size
-        if lent is None:
-            table.add(self._pointer, view.size, self)
-        else:
-            table.adopt(self)
+        table.add(self._pointer, view.size, self)
 
     @property
     def pointer(self) -> int:
@@ -120,10 +96,7 @@ class HostMemory:
         """Release the memory; DeviceError for a second call."""
         if self._view is None:
             raise DeviceError(ENDED)
-        if self._lent is None:
-            self._table.remove(self._pointer)
-        else:
-            self._table.release(self)
+        self._table.remove(self._pointer, self.size_bytes, self)
         self._view = self._lent = None
 
 
@@ -189,7 +162,7 @@ def joined(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     is_first = np.ones(len(pairs), bool)
     is_first[1:] = starts[1:] >= ends[:-1]
     firsts = np.flatnonzero(is_first)
-    lasts = np.append(firsts[1:], len(pairs)) - 1
+    lasts = np.append(firsts[1:], len(pairs))[: len(firsts)] - 1
     return np.ascontiguousarray(np.stack([starts[firsts], ends[lasts] - starts[firsts]], axis=1))
 
 

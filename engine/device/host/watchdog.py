@@ -34,6 +34,12 @@ class Watchdog:
         """Why kernels must stop; RUNNING when they need not."""
         return int(self._flag[0])
 
+    def explain(self, reason: int) -> str:
+        """Return a reason to stop, as a message says it."""
+        if reason == TIME_LIMIT:
+            return f"by the time limit of {self.limit_s:g} s"
+        return "because the device was closed" if reason == CLOSED else "because that was asked for"
+
     def enter(self) -> None:
         """Begin a launch or a graph: from now on, an interruption stops it."""
         with self._lock:

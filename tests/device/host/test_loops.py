@@ -12,7 +12,7 @@ import pytest
 from engine.device.device import Buffer
 from engine.device.graph import Graph
 from engine.device.host import HostDevice
-from engine.device.protocol import Condition, ConditionalKind, GraphNode, LaunchConfig, LoopStopped
+from engine.device.protocol import Condition, ConditionalKind, GraphNode, LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault
 from tests.device.graph_support import SOURCE, Kernels
 
@@ -69,9 +69,8 @@ def test_an_interruption_ends_a_loop(device: HostDevice, kind: str) -> None:
     executable = graph.instantiate()
     for _ in range(2):
         threading.Timer(0.1, device.interrupt).start()
-        with pytest.raises(LoopStopped, match=f"WHILE of node {node} was stopped because that was asked for") as caught:
+        with pytest.raises(DeviceError, match=f"WHILE of node {node} was stopped because that was asked for"):
             executable.launch(kernels.stream)
-        assert caught.value.node == node
     out = kernels.number(1)
     other = device.create_graph()
     kernels.add(other, "add", out, 1)
@@ -85,7 +84,7 @@ def test_the_time_limit_ends_a_loop(kind: str) -> None:
     kernels = Kernels(device, SOURCE + MORE)
     executable = endless(kernels, kind)[0].instantiate()
     begin = time.perf_counter()
-    with pytest.raises(LoopStopped, match=r"by the time limit of 0\.2 s, after .* turns; let its body set"):
+    with pytest.raises(DeviceError, match=r"WHILE .* by the time limit of 0\.2 s, after .* turns; let its body set"):
         executable.launch(kernels.stream)
     assert time.perf_counter() - begin > 0.19
     device.close()
@@ -270,7 +269,7 @@ def test_better_code_takes_over_in_the_middle_of_a_loop() -> None:
 
     thread = threading.Thread(target=wait)
     thread.start()
-    with pytest.raises(LoopStopped):
+    with pytest.raises(DeviceError, match="WHILE of node"):
         executable.launch(kernels.stream)
     thread.join()
     assert out.download()[0] > 1000

@@ -28,7 +28,7 @@ class HostCondition:
         self._value = np.zeros(2 * ALIGNMENT, np.uint8)  # with room behind the end, as for every allocation
         self.handle = Condition(int(self._value.ctypes.data))
         table.add(self.handle, 4)
-        weakref.finalize(self, table.remove, self.handle)
+        weakref.finalize(self, table.remove, self.handle, 4)
 
 
 class HostGraphBackend:

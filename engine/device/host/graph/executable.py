@@ -16,8 +16,8 @@ from engine.device.host.launch import INLINE_NS, Launch
 from engine.device.host.modules.module import own_kernel
 from engine.device.host.pool import PoolWorker
 from engine.device.host.translate import abi
-from engine.device.host.watchdog import CLOSED, INTERRUPTED, RUNNING, TIME_LIMIT
-from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel, LoopStopped, Stream
+from engine.device.host.watchdog import RUNNING, TIME_LIMIT
+from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel, Stream
 from engine.diagnostics import DeviceError, KernelFault
 
 #: How long native code runs loops before Python looks at the time limit and for optimised kernels.
@@ -93,7 +93,7 @@ class Runner:
         self._loop_since_ns = 0
 
     def run(self) -> None:
-        """Run the program once; KernelFault when a kernel fails, LoopStopped when a loop is stopped."""
+        """Run the program once; KernelFault when a kernel fails, DeviceError when a loop is stopped."""
         program, index = self.program, 0
         self._loop = self._state[stepper.LOOP] = -1
         while index < program.end:
@@ -164,12 +164,8 @@ class Runner:
             raise self._stopped()
         raise launch.error(worker, pool, pairs)
 
-    def _stopped(self, reason: int = RUNNING) -> LoopStopped:
-        node, turns = GraphNode(int(self._state[stepper.LOOP])), int(self._state[stepper.TURNS])
-        why = {
-            TIME_LIMIT: f"by the time limit of {self._watchdog.limit_s} s",
-            INTERRUPTED: "because that was asked for",
-            CLOSED: "because the device was closed",
-        }[reason or self._watchdog.reason]
+    def _stopped(self, reason: int = RUNNING) -> DeviceError:
+        node, turns = int(self._state[stepper.LOOP]), int(self._state[stepper.TURNS])
+        why = self._watchdog.explain(reason or self._watchdog.reason)
         remedy = "; let its body set the condition to 0 sooner" if why.startswith("by") else ""
-        return LoopStopped(f"host: WHILE of node {node} was stopped {why}, after {turns} turns{remedy}", node)
+        return DeviceError(f"host: WHILE of node {node} was stopped {why}, after {turns} turns{remedy}")

@@ -105,8 +105,9 @@ class HostModule:
             first = NativeCode([entry.code], [*map(_symbol, quick), *entry.variables], {})
             self._first = first
             self.variables = {name: first.address(name) for name in entry.variables}
-        for name, address in self.variables.items():
-            table.add(address, entry.variables[name])
+        self._ranges = [(address, entry.variables[name]) for name, address in self.variables.items()]
+        for address, size in self._ranges:
+            table.add(address, size)
         if best:
             self._best = NativeCode(best.values(), map(_symbol, best), self.variables)
         self._kernels: dict[str, HostKernel] = {}
@@ -144,8 +145,8 @@ class HostModule:
             self._kernels = {}
 
     def __del__(self) -> None:
-        for address in getattr(self, "variables", {}).values():
-            self._table.remove(address)
+        for address, size in getattr(self, "_ranges", ()):
+            self._table.remove(address, size)
 
 
 def own_kernel(kernel: LoadedKernel) -> HostKernel:
