@@ -28,5 +28,3 @@ class Body(Operands):
         super().__init__(function, layout, kernel)
         self.accesses = Accesses(self, provenance, branch_free=branch_free, limits=limits)
         self.callees = callees or {}
-        #: The slot of the carry flag, "" until an instruction uses it.
-        self.carry = ""

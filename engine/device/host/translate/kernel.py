@@ -168,16 +168,11 @@ def _device_function(function: Function, layout: MemoryLayout, kernel: str, call
     formal = "".join(f", ptr %formal.{index}" for index in range(len(names)))
     _check_local(function, body)
     begin, end = _frame(function, body.local_bytes, callees)
-    registers = "".join(
-        f"  store {kind} {'zeroinitializer' if kind[0] != 'i' else 0}, ptr {slot}\n"
-        for slot, kind in body.register_slots
-    )
-    carry = f"  store i1 false, ptr {body.carry}\n" if body.carry else ""
     entry = "\n".join(body.code.entry)
     lines = "\n".join(body.code.lines)
     return (
         f"define internal i1 {function_name(kernel, function.name)}({frame()}{formal}) #0 {{\nentry:\n"
-        f"{entry}\n{begin}{registers}{carry}  br label %{blocks.label(0)}\n{lines}\n"
+        f"{entry}\n{begin}{body.cleared()}  br label %{blocks.label(0)}\n{lines}\n"
         f"thread.return:\n{end}  ret i1 false\nthread.exit:\n{end}  ret i1 true\n}}\n"
     )
 

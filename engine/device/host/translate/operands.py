@@ -23,6 +23,8 @@ from engine.ptx.tree import (
     Symbol,
 )
 
+_CARRY = "carry flag"  # no register of PTX has such a name
+
 
 class Operands:
     """Registers, operands and addresses of one function that is being translated into `code`."""
@@ -78,9 +80,18 @@ class Operands:
         return found
 
     @property
-    def register_slots(self) -> list[tuple[str, str]]:
-        """Every register slot used so far with its type."""
-        return list(self._registers.values())
+    def carry(self) -> str:
+        """The slot of the carry flag."""
+        if _CARRY not in self._registers:
+            self._registers[_CARRY] = (self.code.slot("i1", "carry"), "i1")
+        return self._registers[_CARRY][0]
+
+    def cleared(self) -> str:
+        """Return the text that sets every register used so far, and the carry flag, to zero."""
+        return "".join(
+            f"  store {kind} {'zeroinitializer' if kind[0] != 'i' else 0}, ptr {slot}\n"
+            for slot, kind in self._registers.values()
+        )
 
     # -- reading ---------------------------------------------------------------------------------------------------
 

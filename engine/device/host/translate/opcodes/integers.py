@@ -189,8 +189,7 @@ FORMS: dict[str, Emit] = {
 def with_carry(body: Body, instruction: Instruction) -> None:
     """Add or subtract with the carry read (`addc`) and written (`.cc`)."""
     code, kind, operands = body.code, type_of(instruction), instruction.operands
-    if not body.carry:
-        body.carry = code.slot("i1", "carry")
+    carry_slot = body.carry
     if instruction.opcode.startswith("mad"):
         a, kind = product(body, instruction)
         b = body.read(operands[3], kind)
@@ -204,13 +203,13 @@ def with_carry(body: Body, instruction: Instruction) -> None:
         b = code.value(f"xor {wide} {b}, {(1 << size) - 1}")
     total = code.value(f"add {wide} {a}, {b}")
     if instruction.opcode.endswith("c"):
-        carry = code.value(f"load i1, ptr {body.carry}")
+        carry = code.value(f"load i1, ptr {carry_slot}")
         total = code.value(f"add {wide} {total}, {code.value(f'zext i1 {carry} to {wide}')}")
     elif subtracts:
         total = code.value(f"add {wide} {total}, 1")
     if "cc" in instruction.modifiers:
         above = code.value(f"lshr {wide} {total}, {size}")
-        code.do(f"store i1 {code.value(f'trunc {wide} {above} to i1')}, ptr {body.carry}")
+        code.do(f"store i1 {code.value(f'trunc {wide} {above} to i1')}, ptr {carry_slot}")
     body.write(operands[0], kind, code.value(f"trunc {wide} {total} to {llvm}"))
 
 

@@ -52,11 +52,6 @@ def thread_loop(
     the metadata of the innermost loop. `bounds` yields `%x.first` and `%x.end` where not all threads of a row need run.
     """
     (z0, z1), (y0, y1), (x0, x1) = ranges["z"], ranges["y"], ranges["x"]
-    registers = "".join(
-        f"  store {kind} {'zeroinitializer' if kind[0] != 'i' else 0}, ptr {slot}\n"
-        for slot, kind in body.register_slots
-    )
-    carry = f"  store i1 false, ptr {body.carry}\n" if body.carry else ""
     lines = "\n".join(body.code.lines)
     rows = "".join(f"{line}\n" for line in body.accesses.rows.lines)
     start = "  br label %loop.x"
@@ -75,7 +70,7 @@ loop.y:
 loop.x:
   %tid.x = phi i32 [{x0}, %loop.y], [%x.next, %latch.x]
   %tid.x.wide = zext nneg i32 %tid.x to i64
-{before}{registers}{carry}
+{before}{body.cleared()}
   br label %body
 body:
 {lines}
