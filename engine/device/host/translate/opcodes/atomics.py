@@ -11,6 +11,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.floating import extreme
 from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
+from engine.device.host.translate.opcodes.integers import intrinsic
 from engine.device.host.translate.opcodes.rounding import flush
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import PACKED, bits, is_float, is_signed, llvm_type, type_of
@@ -99,8 +100,7 @@ def _changed(body: Body, instruction: Instruction, name: str, kind: str, old: st
     if name == "add":
         return code.value(f"add {llvm} {old}, {value}")
     if name in ("min", "max"):
-        sign = "s" if is_signed(kind) else "u"
-        return code.value(f"call {llvm} @llvm.{sign}{name}.{llvm}({llvm} {old}, {llvm} {value})")
+        return intrinsic(body, name, kind, old, value)
     if name == "inc":
         wraps = code.value(f"icmp uge {llvm} {old}, {value}")
         return code.value(f"select i1 {wraps}, {llvm} 0, {llvm} {code.value(f'add {llvm} {old}, 1')}")

@@ -85,8 +85,7 @@ def _set(body: Body, instruction: Instruction) -> None:
         else:
             value = body.code.value(f"uitofp i1 {result} to {llvm_type(wide(element))}")
             values.append(value if element == wide(element) else shrink(body, value, element))
-    value = join(body, values, kind) if kind in PACKED else values[0]
-    body.write(instruction.operands[0], result_kind, value)
+    body.write(instruction.operands[0], result_kind, join(body, values, kind) if kind in PACKED else values[0])
 
 
 @opcode("selp")

@@ -76,9 +76,9 @@ def _reciprocal_root(body: Body, instruction: Instruction, kind: str, values: li
     return _upper(body, value) if gross else value
 
 
-opcode("sqrt")(elementwise(1, _root))
-opcode("rcp")(elementwise(1, _reciprocal))
-opcode("rsqrt")(elementwise(1, _reciprocal_root))
+opcode("sqrt")(elementwise(_root))
+opcode("rcp")(elementwise(_reciprocal))
+opcode("rsqrt")(elementwise(_reciprocal_root))
 
 
 @opcode("copysign")
@@ -230,7 +230,7 @@ def _function(body: Body, instruction: Instruction, _kind: str, values: list[str
     return _FUNCTIONS[instruction.opcode](body, values[0])
 
 
-_halves = elementwise(1, _function)
+_halves = elementwise(_function)
 
 
 @opcode("ex2", "lg2", "sin", "cos", "tanh")

@@ -10,7 +10,7 @@ from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.half import HALVES, flush_half, join, shrink, split, widen
 from engine.device.host.translate.opcodes.rounding import double_constant, flush, relu, saturate
 from engine.device.host.translate.opcodes.table import Emit
-from engine.device.host.translate.types import PACKED, is_float, llvm_type, type_of
+from engine.device.host.translate.types import PACKED, is_float, llvm_type, types_of
 from engine.ptx.tree import Instruction, Operand, Register
 
 #: Computes one element: the instruction, the element's type and its sources, in the LLVM type of `wide(type)`.
@@ -24,7 +24,6 @@ def wide(kind: str) -> str:
 
 def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Operand, ...]) -> list[list[str]]:
     """Return the sources of each element, as they are kept, flushed when the instruction says so."""
-    packed = kind in PACKED
     element = PACKED.get(kind, kind)
     flushes = "ftz" in instruction.modifiers and element in ("f32", "f16")  # rcp.ftz.f64 names a form of rcp
     if body.layout.flushes and element == "f32" and instruction.opcode in _FLUSHING:
@@ -32,7 +31,7 @@ def sources(body: Body, instruction: Instruction, kind: str, operands: tuple[Ope
     columns = []
     for operand in operands:
         value = (body.read_noncanonical if kind == "f32" else body.read)(operand, kind)
-        values = split(body, value, kind) if packed else [value]
+        values = split(body, value, kind)
         if flushes and not (isinstance(operand, Register) and operand.name in body.flushed):
             values = [flush(body, item) if element == "f32" else flush_half(body, item) for item in values]
         columns.append(values)
@@ -61,23 +60,34 @@ def limited(body: Body, instruction: Instruction, kind: str, value: str) -> str:
     return relu(body, value, kind) if "relu" in instruction.modifiers else value
 
 
-def elementwise(count: int, compute: Compute) -> Emit:
-    """Return the emitter of an instruction that computes each element from `count` sources."""
+def elementwise(compute: Compute) -> Emit:
+    """Return the emitter of an instruction that computes each element from the same element of its sources.
+
+    With two types the result and the last source are f32, and the other sources are halves.
+    """
 
     def emit(body: Body, instruction: Instruction) -> None:
-        kind = type_of(instruction)
+        kinds, operands = types_of(instruction), instruction.operands[1:]
+        kind = kinds[-1]
         if not is_float(kind):
             raise unsupported(instruction, "use a floating-point type")
+        if len(kinds) == 2:
+            if kinds[0] != "f32" or kind not in HALVES:
+                raise unsupported(instruction, "use .f32.f16 or .f32.bf16")
+            values = [widen(body, body.read(item, kind), kind) for item in operands[:-1]]
+            values.append(body.read_noncanonical(operands[-1], "f32"))
+            finish(body, instruction, "f32", compute(body, instruction, "f32", values))
+            return
         element = PACKED.get(kind, kind)
         results = []
-        for values in sources(body, instruction, kind, instruction.operands[1 : 1 + count]):
+        for values in sources(body, instruction, kind, operands):
             widened = [widen(body, value, element) for value in values]
             value = compute(body, instruction, element, widened)
             if "ftz" in instruction.modifiers and element in ("f32", "f16"):
                 value = _flushed(body, instruction, element, compute, widened, value)
             value = limited(body, instruction, wide(element), value)
             results.append(shrink(body, value, element) if element in HALVES else value)
-        put(body, instruction, kind, join(body, results, kind) if kind in PACKED else results[0])
+        put(body, instruction, kind, join(body, results, kind))
 
     return emit
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes import integers
-from engine.device.host.translate.opcodes.elementwise import Compute, elementwise, finish, wide
-from engine.device.host.translate.opcodes.half import HALVES, widen
+from engine.device.host.translate.opcodes.elementwise import Compute, elementwise, wide
 from engine.device.host.translate.opcodes.rounding import (
     QUIET_NAN,
     double_constant,
@@ -17,8 +13,8 @@ from engine.device.host.translate.opcodes.rounding import (
     rounded64,
     rounding,
 )
-from engine.device.host.translate.opcodes.table import Emit, opcode
-from engine.device.host.translate.types import bits, is_float, llvm_type, type_of, types_of
+from engine.device.host.translate.opcodes.table import opcode
+from engine.device.host.translate.types import bits, is_float, llvm_type, type_of
 from engine.ptx.tree import Instruction
 
 
@@ -44,30 +40,9 @@ def binary(body: Body, kind: str, name: str, a: str, b: str, mode: str = "") -> 
     return narrow(body, nearest, mode, code.value(f"fdiv double {rest}, {wide_b}"))
 
 
-def _binary(name: str) -> Emit:
-    def compute(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
-        return binary(body, kind, name, values[0], values[1], rounding(instruction))
-
-    plain = elementwise(2, compute)
-
-    def emit(body: Body, instruction: Instruction) -> None:
-        kinds = types_of(instruction)
-        if len(kinds) == 2:
-            _mixed(body, instruction, lambda values, mode: binary(body, "f32", name, values[0], values[1], mode))
-        else:
-            plain(body, instruction)
-
-    return emit
-
-
-def _mixed(body: Body, instruction: Instruction, compute: Callable[[list[str], str], str]) -> None:
-    """Write an f32 result whose sources are halves, except for the last, which is f32."""
-    kinds, operands = types_of(instruction), instruction.operands[1:]
-    if kinds[0] != "f32" or kinds[1] not in HALVES:
-        raise unsupported(instruction, "use .f32.f16 or .f32.bf16")
-    values = [widen(body, body.read(item, kinds[1]), kinds[1]) for item in operands[:-1]]
-    values.append(body.read_noncanonical(operands[-1], "f32"))
-    finish(body, instruction, "f32", compute(values, rounding(instruction)))
+def _binary(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
+    a, b = values
+    return binary(body, kind, f"f{instruction.opcode}", a, b, rounding(instruction))
 
 
 def fused(body: Body, kind: str, a: str, b: str, c: str, mode: str = "") -> str:
@@ -86,18 +61,6 @@ def fused(body: Body, kind: str, a: str, b: str, c: str, mode: str = "") -> str:
 def _fma(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
     a, b, c = values
     return fused(body, kind, a, b, c, rounding(instruction))
-
-
-_plain_fma = elementwise(3, _fma)
-
-
-@opcode("fma")
-def fma(body: Body, instruction: Instruction) -> None:
-    """Fused multiply-add."""
-    if len(types_of(instruction)) == 2:
-        _mixed(body, instruction, lambda values, mode: fused(body, "f32", values[0], values[1], values[2], mode))
-    else:
-        _plain_fma(body, instruction)
 
 
 def _negate(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
@@ -121,31 +84,21 @@ def _divide(body: Body, instruction: Instruction, kind: str, values: list[str]) 
     return binary(body, kind, "fdiv", a, b, rounding(instruction))
 
 
-def _extreme(name: str) -> Compute:
-    def compute(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
-        code, modifiers, computed = body.code, instruction.modifiers, wide(kind)
-        llvm, raw = llvm_type(computed), f"i{bits(computed)}"
-        signs = [code.value(f"bitcast {llvm} {item} to {raw}") for item in values] if "xorsign" in modifiers else []
-        if "abs" in modifiers:
-            values = [code.value(f"call {llvm} @llvm.fabs.{computed}({llvm} {item})") for item in values]
-        value = values[0]
-        for other in values[1:]:
-            value = extreme(body, name, computed, value, other, propagate="NaN" in modifiers)
-        if signs:
-            sign = code.value(f"bitcast {raw} {code.value(f'xor {raw} {signs[0]}, {signs[1]}')} to {llvm}")
-            signed = code.value(f"call {llvm} @llvm.copysign.{computed}({llvm} {value}, {llvm} {sign})")
-            is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
-            value = code.value(f"select i1 {is_nan}, {llvm} {value}, {llvm} {signed}")
-        return value
-
-    return compute
-
-
-def _extremes(name: str) -> Emit:
-    def emit(body: Body, instruction: Instruction) -> None:
-        elementwise(len(instruction.operands) - 1, _extreme(name))(body, instruction)
-
-    return emit
+def _extreme(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
+    code, modifiers, computed = body.code, instruction.modifiers, wide(kind)
+    llvm, raw = llvm_type(computed), f"i{bits(computed)}"
+    signs = [code.value(f"bitcast {llvm} {item} to {raw}") for item in values] if "xorsign" in modifiers else []
+    if "abs" in modifiers:
+        values = [code.value(f"call {llvm} @llvm.fabs.{computed}({llvm} {item})") for item in values]
+    value = values[0]
+    for other in values[1:]:
+        value = extreme(body, instruction.opcode, computed, value, other, propagate="NaN" in modifiers)
+    if signs:
+        sign = code.value(f"bitcast {raw} {code.value(f'xor {raw} {signs[0]}, {signs[1]}')} to {llvm}")
+        signed = code.value(f"call {llvm} @llvm.copysign.{computed}({llvm} {value}, {llvm} {sign})")
+        is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
+        value = code.value(f"select i1 {is_nan}, {llvm} {value}, {llvm} {signed}")
+    return value
 
 
 def extreme(body: Body, name: str, kind: str, a: str, b: str, *, propagate: bool = False) -> str:
@@ -173,32 +126,24 @@ def extreme(body: Body, name: str, kind: str, a: str, b: str, *, propagate: bool
     return code.value(f"select i1 {some}, {llvm} {QUIET_NAN[kind]}, {llvm} {value}")
 
 
-FORMS: dict[str, Emit] = {
-    "add": _binary("fadd"),
-    "sub": _binary("fsub"),
-    "mul": _binary("fmul"),
-    "div": elementwise(2, _divide),
-    "neg": elementwise(1, _negate),
-    "abs": elementwise(1, _absolute),
-    "min": _extremes("min"),
-    "max": _extremes("max"),
+_COMPUTED: dict[str, Compute] = {
+    "add": _binary,
+    "sub": _binary,
+    "mul": _binary,
+    "div": _divide,
+    "fma": _fma,
+    "mad": _fma,
+    "neg": _negate,
+    "abs": _absolute,
+    "min": _extreme,
+    "max": _extreme,
 }
 
 
-# -- opcodes that have integer and floating-point forms ---------------------------------------------------------------
-
-
-@opcode("add", "sub", "mul", "div", "neg", "abs", "min", "max")
-def both(body: Body, instruction: Instruction) -> None:
+@opcode(*_COMPUTED)
+def _arithmetic(body: Body, instruction: Instruction) -> None:
     """Send an instruction to the integer or the floating-point family by its type."""
-    kind = type_of(instruction)
-    (FORMS if is_float(kind) else integers.FORMS)[instruction.opcode](body, instruction)
-
-
-@opcode("mad")
-def mad(body: Body, instruction: Instruction) -> None:
-    """Multiply and add; the floating form is a fused multiply-add."""
     if is_float(type_of(instruction)):
-        fma(body, instruction)
+        elementwise(_COMPUTED[instruction.opcode])(body, instruction)
     else:
-        integers.mad(body, instruction)
+        integers.FORMS[instruction.opcode](body, instruction)

@@ -87,8 +87,8 @@ def flush_half(body: Body, value: str) -> str:
 
 
 def split(body: Body, value: str, packed: str) -> list[str]:
-    """Return the elements of a packed register, the lowest first."""
-    code, element, whole = body.code, PACKED[packed], llvm_type(packed)
+    """Return the elements of a packed register, the lowest first; a scalar is its own single element."""
+    code, element, whole = body.code, PACKED.get(packed, packed), llvm_type(packed)
     size = bits(element)
     found = []
     for first in range(0, bits(packed), size):
@@ -98,8 +98,8 @@ def split(body: Body, value: str, packed: str) -> list[str]:
 
 
 def join(body: Body, values: list[str], packed: str) -> str:
-    """Return a packed register made of its elements, the lowest first."""
-    code, element, whole = body.code, PACKED[packed], llvm_type(packed)
+    """Return a packed register made of its elements, the lowest first, or a scalar."""
+    code, element, whole = body.code, PACKED.get(packed, packed), llvm_type(packed)
     result = body.convert(values[0], llvm_type(element), whole)
     for index, value in enumerate(values[1:], 1):
         part = code.value(f"shl {whole} {body.convert(value, llvm_type(element), whole)}, {index * bits(element)}")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
-from engine.device.host.translate.opcodes.half import join, split
+from engine.device.host.translate.opcodes.elementwise import sources
+from engine.device.host.translate.opcodes.half import join
 from engine.device.host.translate.opcodes.table import Emit, opcode
 from engine.device.host.translate.types import PACKED, bits, is_signed, llvm_type, type_of, types_of
 from engine.ptx.tree import Instruction, Register
-
-#: Computes one element: its type and its sources.
-Compute = Callable[[str, list[str]], str]
 
 
 def _two(body: Body, instruction: Instruction) -> tuple[str, str, str, str]:
@@ -21,36 +17,38 @@ def _two(body: Body, instruction: Instruction) -> tuple[str, str, str, str]:
     return kind, llvm_type(kind), a, b
 
 
-def _elementwise(body: Body, instruction: Instruction, count: int, compute: Compute) -> None:
-    """Write a result whose elements are computed one by one; a scalar is its own single element."""
+def _elementwise(body: Body, instruction: Instruction) -> None:
+    """Write a result whose elements are computed one by one."""
+    if "cc" in instruction.modifiers:
+        with_carry(body, instruction)
+        return
     kind = type_of(instruction)
-    element = PACKED.get(kind, kind)
-    columns = []
-    for operand in instruction.operands[1 : 1 + count]:
-        value = body.read(operand, kind)
-        columns.append(split(body, value, kind) if kind in PACKED else [value])
-    results = [compute(element, list(row)) for row in zip(*columns, strict=True)]
-    value = join(body, results, kind) if kind in PACKED else results[0]
-    body.write(instruction.operands[0], kind, value)
+    rows = sources(body, instruction, kind, instruction.operands[1:])
+    results = [_element(body, instruction, PACKED.get(kind, kind), values) for values in rows]
+    body.write(instruction.operands[0], kind, join(body, results, kind))
 
 
-def _binary(name: str) -> Emit:
-    def emit(body: Body, instruction: Instruction) -> None:
-        if "cc" in instruction.modifiers:
-            with_carry(body, instruction)
-            return
+def _element(body: Body, instruction: Instruction, kind: str, values: list[str]) -> str:
+    """Return one element of add, sub, neg, abs, min or max."""
+    code, name, llvm = body.code, instruction.opcode, llvm_type(kind)
+    if name == "neg":
+        return code.value(f"sub {llvm} 0, {values[0]}")
+    if name == "abs":
+        return code.value(f"call {llvm} @llvm.abs.{llvm}({llvm} {values[0]}, i1 false)")
+    if name in ("add", "sub"):
+        a, b = values
         saturates = "sat" in instruction.modifiers
+        return intrinsic(body, f"{name}.sat", kind, a, b) if saturates else code.value(f"{name} {llvm} {a}, {b}")
+    value = values[0]
+    for other in values[1:]:
+        value = intrinsic(body, name, kind, value, other)
+    return intrinsic(body, "max", kind, value, "0") if "relu" in instruction.modifiers else value
 
-        def compute(kind: str, values: list[str]) -> str:
-            llvm, (a, b) = llvm_type(kind), values
-            if saturates:
-                sign = "s" if is_signed(kind) else "u"
-                return body.code.value(f"call {llvm} @llvm.{sign}{name}.sat.{llvm}({llvm} {a}, {llvm} {b})")
-            return body.code.value(f"{name} {llvm} {a}, {b}")
 
-        _elementwise(body, instruction, 2, compute)
-
-    return emit
+def intrinsic(body: Body, name: str, kind: str, a: str, b: str) -> str:
+    """Return min, max, add.sat or sub.sat of two integers, as LLVM names them without their sign."""
+    llvm, sign = llvm_type(kind), "s" if is_signed(kind) else "u"
+    return body.code.value(f"call {llvm} @llvm.{sign}{name}.{llvm}({llvm} {a}, {llvm} {b})")
 
 
 def product(body: Body, instruction: Instruction) -> tuple[str, str]:
@@ -74,8 +72,7 @@ def _multiply(body: Body, instruction: Instruction) -> None:
     body.write(instruction.operands[0], kind, value)
 
 
-def mad(body: Body, instruction: Instruction) -> None:
-    """mad.lo, .hi and .wide."""
+def _multiply_add(body: Body, instruction: Instruction) -> None:
     if "cc" in instruction.modifiers:
         with_carry(body, instruction)
         return
@@ -83,7 +80,7 @@ def mad(body: Body, instruction: Instruction) -> None:
     llvm = llvm_type(kind)
     addend = body.read(instruction.operands[3], kind)
     if "sat" in instruction.modifiers:
-        value = body.code.value(f"call {llvm} @llvm.sadd.sat.{llvm}({llvm} {value}, {llvm} {addend})")
+        value = intrinsic(body, "add.sat", kind, value, addend)
     else:
         # The launcher refuses grids whose thread numbers leave 31 bits, so a thread's own number never wraps.
         flags = " nuw nsw" if _is_thread_number(body, instruction) else ""
@@ -101,9 +98,11 @@ def _is_thread_number(body: Body, instruction: Instruction) -> bool:
     )
 
 
-def divide(code_body: Body, kind: str, a: str, b: str, remainder: bool) -> str:
-    """Return a quotient or remainder with the two cases that would trap replaced by what the hardware gives."""
-    code, llvm = code_body.code, llvm_type(kind)
+@opcode("rem")
+def _divide(body: Body, instruction: Instruction) -> None:
+    """Write a quotient or remainder; in the two cases that would trap, what the hardware gives."""
+    code, is_remainder = body.code, instruction.opcode == "rem"
+    kind, llvm, a, b = _two(body, instruction)
     zero = code.value(f"icmp eq {llvm} {b}, 0")
     unsafe = zero
     if is_signed(kind):
@@ -111,72 +110,32 @@ def divide(code_body: Body, kind: str, a: str, b: str, remainder: bool) -> str:
         minus_one = code.value(f"icmp eq {llvm} {b}, -1")
         unsafe = code.value(f"or i1 {zero}, {code.value(f'and i1 {least}, {minus_one}')}")
     divisor = code.value(f"select i1 {unsafe}, {llvm} 1, {llvm} {b}")
-    name = ("s" if is_signed(kind) else "u") + ("rem" if remainder else "div")
+    name = ("s" if is_signed(kind) else "u") + instruction.opcode
     value = code.value(f"{name} {llvm} {a}, {divisor}")
-    return code.value(f"select i1 {zero}, {llvm} {a if remainder else -1}, {llvm} {value}")
-
-
-def _divide(body: Body, instruction: Instruction) -> None:
-    kind, _, a, b = _two(body, instruction)
-    body.write(instruction.operands[0], kind, divide(body, kind, a, b, False))
-
-
-@opcode("rem")
-def _remainder(body: Body, instruction: Instruction) -> None:
-    kind, _, a, b = _two(body, instruction)
-    body.write(instruction.operands[0], kind, divide(body, kind, a, b, True))
-
-
-def _negate(body: Body, instruction: Instruction) -> None:
-    _elementwise(body, instruction, 1, lambda kind, values: body.code.value(f"sub {llvm_type(kind)} 0, {values[0]}"))
-
-
-def _absolute(body: Body, instruction: Instruction) -> None:
-    def compute(kind: str, values: list[str]) -> str:
-        llvm = llvm_type(kind)
-        return body.code.value(f"call {llvm} @llvm.abs.{llvm}({llvm} {values[0]}, i1 false)")
-
-    _elementwise(body, instruction, 1, compute)
-
-
-def _extreme(name: str) -> Emit:
-    def emit(body: Body, instruction: Instruction) -> None:
-        def compute(kind: str, values: list[str]) -> str:
-            value = values[0]
-            for other in values[1:]:
-                value = extreme(body, name, kind, value, other)
-            return extreme(body, "max", kind, value, "0") if "relu" in instruction.modifiers else value
-
-        _elementwise(body, instruction, len(instruction.operands) - 1, compute)
-
-    return emit
-
-
-def extreme(body: Body, name: str, kind: str, a: str, b: str) -> str:
-    """Return the minimum or maximum of two integers."""
-    llvm, sign = llvm_type(kind), "s" if is_signed(kind) else "u"
-    return body.code.value(f"call {llvm} @llvm.{sign}{name}.{llvm}({llvm} {a}, {llvm} {b})")
+    value = code.value(f"select i1 {zero}, {llvm} {a if is_remainder else -1}, {llvm} {value}")
+    body.write(instruction.operands[0], kind, value)
 
 
 @opcode("sad")
 def _sum_of_difference(body: Body, instruction: Instruction) -> None:
     kind, llvm, a, b = _two(body, instruction)
     code = body.code
-    high, low = (extreme(body, name, kind, a, b) for name in ("max", "min"))
+    high, low = (intrinsic(body, name, kind, a, b) for name in ("max", "min"))
     addend = body.read(instruction.operands[3], kind)
     value = code.value(f"add {llvm} {code.value(f'sub {llvm} {high}, {low}')}, {addend}")
     body.write(instruction.operands[0], kind, value)
 
 
 FORMS: dict[str, Emit] = {
-    "add": _binary("add"),
-    "sub": _binary("sub"),
+    "add": _elementwise,
+    "sub": _elementwise,
     "mul": _multiply,
     "div": _divide,
-    "neg": _negate,
-    "abs": _absolute,
-    "min": _extreme("min"),
-    "max": _extreme("max"),
+    "mad": _multiply_add,
+    "neg": _elementwise,
+    "abs": _elementwise,
+    "min": _elementwise,
+    "max": _elementwise,
 }
 
 
@@ -242,7 +201,7 @@ def _short_product(body: Body, instruction: Instruction) -> None:
     if instruction.opcode == "mad24":
         addend = body.read(instruction.operands[3], kind)
         if "sat" in instruction.modifiers:
-            value = code.value(f"call i32 @llvm.sadd.sat.i32(i32 {value}, i32 {addend})")
+            value = intrinsic(body, "add.sat", kind, value, addend)
         else:
             value = code.value(f"add i32 {value}, {addend}")
     body.write(instruction.operands[0], kind, value)

@@ -9,7 +9,7 @@ from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.compare import compare
 from engine.device.host.translate.opcodes.conversions import limit
-from engine.device.host.translate.opcodes.integers import extreme, field
+from engine.device.host.translate.opcodes.integers import field, intrinsic
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import is_signed, types_of
 from engine.ptx.tree import Instruction, Operand, Part
@@ -48,7 +48,7 @@ def operation(body: Body, name: str, a: str, b: str) -> str:
         total = code.value(f"add i64 {a}, {b}")
         up = code.value(f"zext i1 {code.value(f'icmp sge i64 {total}, 0')} to i64")
         return code.value(f"ashr i64 {code.value(f'add i64 {total}, {up}')}, 1")
-    return extreme(body, name, "s64", a, b)
+    return intrinsic(body, name, "s64", a, b)
 
 
 def saturated(body: Body, value: str, size: int, signed: bool, kind: str = "s64") -> str:
