@@ -17,7 +17,7 @@ from engine.device.host.translate.analysis.suspension_points import is_suspensio
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.memory_layout import MemoryLayout
-from engine.device.host.translate.opcodes.calls import frame, function_name
+from engine.device.host.translate.opcodes.calls import FRAME, function_name
 from engine.device.host.translate.passes.inlining import inline_suspending
 from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loops
 from engine.device.host.translate.passes.web_splitting import split_webs, without_redundant_moves
@@ -171,7 +171,7 @@ def _device_function(function: Function, layout: MemoryLayout, kernel: str, call
     entry = "\n".join(body.code.entry)
     lines = "\n".join(body.code.lines)
     return (
-        f"define internal i1 {function_name(kernel, function.name)}({frame()}{formal}) #0 {{\nentry:\n"
+        f"define internal i1 {function_name(kernel, function.name)}({FRAME}{formal}) #0 {{\nentry:\n"
         f"{entry}\n{begin}{body.cleared()}  br label %{blocks.label(0)}\n{lines}\n"
         f"thread.return:\n{end}  ret i1 false\nthread.exit:\n{end}  ret i1 true\n}}\n"
     )

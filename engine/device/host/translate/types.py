@@ -50,6 +50,11 @@ def is_signed(ptx_type: str) -> bool:
     return ptx_type[0] == "s"
 
 
+def limits(size: int, signed: bool) -> tuple[int, int]:
+    """Return the least and the greatest integer of a number of bits."""
+    return (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
+
+
 def types_of(instruction: Instruction) -> list[str]:
     """Return the types among an instruction's modifiers, in order: results first."""
     return [modifier for modifier in instruction.modifiers if modifier in TYPES]

@@ -1,6 +1,6 @@
 """One file for each family of opcodes; importing this package fills the table."""
 
-from engine.device.host.translate.opcodes import (
+from engine.device.host.translate.opcodes import (  # noqa: F401  each fills the table
     atomics,
     bits,
     calls,
@@ -13,17 +13,3 @@ from engine.device.host.translate.opcodes import (
     synchronisation,
     video,
 )
-
-__all__ = [
-    "atomics",
-    "bits",
-    "calls",
-    "compare",
-    "conversions",
-    "elementary",
-    "floating",
-    "integers",
-    "memory",
-    "synchronisation",
-    "video",
-]

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
-from engine.device.host.translate.opcodes.table import Emit, opcode
+from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import bits, is_signed, llvm_type, type_of
 from engine.ptx.tree import Instruction, Integer, Operand, Pair
 
 
-def _logic(name: str) -> Emit:
-    def emit(body: Body, instruction: Instruction) -> None:
-        kind = type_of(instruction)
-        a, b = (body.read(operand, kind) for operand in instruction.operands[1:3])
-        body.write(instruction.operands[0], kind, body.code.value(f"{name} {llvm_type(kind)} {a}, {b}"))
-
-    return emit
-
-
-for _name in ("and", "or", "xor"):
-    opcode(_name)(_logic(_name))
+@opcode("and", "or", "xor")
+def _logic(body: Body, instruction: Instruction) -> None:
+    kind = type_of(instruction)
+    a, b = (body.read(operand, kind) for operand in instruction.operands[1:3])
+    value = body.code.value(f"{instruction.opcode} {llvm_type(kind)} {a}, {b}")
+    body.write(instruction.operands[0], kind, value)
 
 
 @opcode("not")
@@ -60,20 +55,14 @@ def _shift(body: Body, instruction: Instruction) -> None:
 
 @opcode("shf")
 def _funnel(body: Body, instruction: Instruction) -> None:
-    code = body.code
+    """Shift two words as one; .clamp takes an amount past 31 as 32."""
+    code, is_left = body.code, "l" in instruction.modifiers
     low, high, amount = (body.read(operand, "b32") for operand in instruction.operands[1:4])
-    pair = code.value(f"shl i64 {code.value(f'zext i32 {high} to i64')}, 32")
-    pair = code.value(f"or i64 {pair}, {code.value(f'zext i32 {low} to i64')}")
-    if "wrap" in instruction.modifiers:
-        amount = code.value(f"and i32 {amount}, 31")
-    else:
-        amount = code.value(f"call i32 @llvm.umin.i32(i32 {amount}, i32 32)")
-    step = code.value(f"zext i32 {amount} to i64")
-    if "l" in instruction.modifiers:
-        shifted = code.value(f"lshr i64 {code.value(f'shl i64 {pair}, {step}')}, 32")
-    else:
-        shifted = code.value(f"lshr i64 {pair}, {step}")
-    body.write(instruction.operands[0], "b32", code.value(f"trunc i64 {shifted} to i32"))
+    value = code.value(f"call i32 @llvm.fsh{'l' if is_left else 'r'}.i32(i32 {high}, i32 {low}, i32 {amount})")
+    if "wrap" not in instruction.modifiers:
+        past = code.value(f"icmp ugt i32 {amount}, 31")
+        value = code.value(f"select i1 {past}, i32 {low if is_left else high}, i32 {value}")
+    body.write(instruction.operands[0], "b32", value)
 
 
 @opcode("lop3")
@@ -100,23 +89,17 @@ def _lookup3(body: Body, instruction: Instruction) -> None:
         body.write(target.second, "pred", code.value(f"{name} i1 {some}, {other}"))
 
 
-def _unsigned_count(body: Body, operand_value: str, kind: str) -> str:
-    return body.convert(operand_value, llvm_type(kind), "i32")
+_INTRINSICS = {"popc": ("ctpop", ""), "clz": ("ctlz", ", i1 false"), "brev": ("bitreverse", "")}
 
 
-@opcode("popc", "clz", "brev")
+@opcode(*_INTRINSICS)
 def _bits(body: Body, instruction: Instruction) -> None:
-    kind, code = type_of(instruction), body.code
-    llvm = llvm_type(kind)
+    kind = type_of(instruction)
+    llvm, (name, more) = llvm_type(kind), _INTRINSICS[instruction.opcode]
     a = body.read(instruction.operands[1], kind)
-    if instruction.opcode == "brev":
-        body.write(instruction.operands[0], kind, code.value(f"call {llvm} @llvm.bitreverse.{llvm}({llvm} {a})"))
-        return
-    if instruction.opcode == "popc":
-        value = code.value(f"call {llvm} @llvm.ctpop.{llvm}({llvm} {a})")
-    else:
-        value = code.value(f"call {llvm} @llvm.ctlz.{llvm}({llvm} {a}, i1 false)")
-    body.write(instruction.operands[0], "u32", _unsigned_count(body, value, kind))
+    value = body.code.value(f"call {llvm} @llvm.{name}.{llvm}({llvm} {a}{more})")
+    wanted = kind if instruction.opcode == "brev" else "u32"
+    body.write(instruction.operands[0], wanted, body.convert(value, llvm, llvm_type(wanted)))
 
 
 @opcode("bfind")
@@ -128,7 +111,7 @@ def _find_leading(body: Body, instruction: Instruction) -> None:
     if is_signed(kind):
         a = code.value(f"xor {llvm} {a}, {code.value(f'ashr {llvm} {a}, {size - 1}')}")
     zeros = code.value(f"call {llvm} @llvm.ctlz.{llvm}({llvm} {a}, i1 false)")
-    count = _unsigned_count(body, zeros, kind)
+    count = body.convert(zeros, llvm, "i32")
     if "shiftamt" not in instruction.modifiers:
         count = code.value(f"sub i32 {size - 1}, {count}")
     none = code.value(f"icmp eq {llvm} {a}, 0")

@@ -80,7 +80,8 @@ def _serve(body: Body, wanted: int, a: str, b: str) -> str:
     return code.value(f"call i64 {function}(i64 {worker}, i64 {wanted}, i64 {block}, i64 {thread}, i64 {a}, i64 {b})")
 
 
-_FRAME = (
+#: The parameters that every device function has, as they are both declared and passed.
+FRAME = (
     "ptr %launch, ptr %params, ptr %worker, ptr %shared, i64 %shared.bytes, "
     "i32 %tid.x, i32 %tid.y, i32 %tid.z, i32 %ctaid.x, i32 %ctaid.y, i32 %ctaid.z"
 )
@@ -89,11 +90,6 @@ _FRAME = (
 def function_name(kernel: str, name: str) -> str:
     """Return the LLVM name of a device function as one kernel uses it; parts of kernels have a single bar."""
     return f"@{quoted(f'{kernel}||{name}')}"
-
-
-def frame() -> str:
-    """Return the parameters that every device function has, as they are both declared and passed."""
-    return _FRAME
 
 
 @opcode("call")
@@ -153,7 +149,7 @@ def _pass(
 def _invoke(body: Body, name: str, pointers: list[str]) -> None:
     """Call a function; when the thread has ended in it, end it here too."""
     arguments = "".join(f", ptr {pointer}" for pointer in pointers)
-    ended = body.code.value(f"call i1 {function_name(body.kernel, name)}({_FRAME}{arguments})")
+    ended = body.code.value(f"call i1 {function_name(body.kernel, name)}({FRAME}{arguments})")
     after = body.code.name("returned")
     body.code.branch(ended, body.exit_label, after, ", !prof !3")
     body.code.label(after)

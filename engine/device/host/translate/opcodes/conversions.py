@@ -21,7 +21,7 @@ from engine.device.host.translate.opcodes.rounding import (
     truncate,
 )
 from engine.device.host.translate.opcodes.table import opcode
-from engine.device.host.translate.types import bits, is_float, is_signed, llvm_type, types_of
+from engine.device.host.translate.types import bits, is_float, is_signed, limits, llvm_type, types_of
 from engine.ptx.tree import Instruction, Operand
 
 # -- tf32, and the floats of 4, 6 and 8 bits, which are packed two to a register ---------------------------------------
@@ -64,12 +64,7 @@ _NAMES = {*FORMATS, "ue8m0x2", "tf32"}
 _PAIRS = {"f16x2": "f16", "bf16x2": "bf16"}
 
 
-def is_small(instruction: Instruction) -> bool:
-    """Whether a cvt converts to or from one of these formats."""
-    return bool(_NAMES & set(instruction.modifiers))
-
-
-def convert_small(body: Body, instruction: Instruction) -> None:
+def _convert_small(body: Body, instruction: Instruction) -> None:
     """Write the result of a cvt to or from one of these formats."""
     kinds = [item for item in instruction.modifiers if item in _NAMES or item in types_of(instruction)]
     if len(kinds) != 2:
@@ -209,13 +204,15 @@ _INTEGRAL = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 @opcode("cvt")
 def _convert(body: Body, instruction: Instruction) -> None:
     kinds = types_of(instruction)
+    if any(item == "s2f6x2" or item.startswith("scaled") for item in instruction.modifiers):
+        raise unsupported(instruction, "multiply by the scale in .f32 and convert to .s8 or to an unscaled type")
     if "rs" in instruction.modifiers:
         raise unsupported(instruction, "use .rn or .rz")
     if "pack" in instruction.modifiers:
         _pack_small(body, instruction)
         return
-    if is_small(instruction):
-        convert_small(body, instruction)
+    if _NAMES & set(instruction.modifiers):
+        _convert_small(body, instruction)
         return
     if len(kinds) != 2:
         raise unsupported(instruction, "name the type of the result and of the source")
@@ -323,7 +320,7 @@ def _rounded_integer(body: Body, value: str, have: str, wanted: str, mode: str) 
 def _integer_to_integer(body: Body, instruction: Instruction, value: str, have: str, wanted: str) -> str:
     code, have_bits, wanted_bits = body.code, bits(have), bits(wanted)
     if "sat" in instruction.modifiers:
-        value = _clamp(body, value, have, wanted)
+        value = limit(body, value, have, bits(wanted), is_signed(wanted))
     if wanted_bits > have_bits:
         extend = "sext" if is_signed(have) else "zext"
         return code.value(f"{extend} {llvm_type(have)} {value} to {llvm_type(wanted)}")
@@ -332,17 +329,11 @@ def _integer_to_integer(body: Body, instruction: Instruction, value: str, have: 
     return value
 
 
-def _clamp(body: Body, value: str, have: str, wanted: str) -> str:
-    """Return an integer limited to what the wanted type holds, still in its own type."""
-    low = -(1 << (bits(wanted) - 1)) if is_signed(wanted) else 0
-    return limit(body, value, have, low, (1 << (bits(wanted) - is_signed(wanted))) - 1)
-
-
-def limit(body: Body, value: str, have: str, low: int, high: int) -> str:
-    """Return an integer limited to [low, high], still in its own type."""
+def limit(body: Body, value: str, have: str, size: int, signed: bool) -> str:
+    """Return an integer limited to what `size` bits hold, still in its own type."""
     code, llvm = body.code, llvm_type(have)
-    have_low = -(1 << (bits(have) - 1)) if is_signed(have) else 0
-    have_high = (1 << (bits(have) - is_signed(have))) - 1
+    low, high = limits(size, signed)
+    have_low, have_high = limits(bits(have), is_signed(have))
     sign = "s" if is_signed(have) else "u"
     if high < have_high:
         value = code.value(f"call {llvm} @llvm.{sign}min.{llvm}({llvm} {value}, {llvm} {high})")
@@ -357,9 +348,8 @@ def _pack_small(body: Body, instruction: Instruction) -> None:
     narrow_type = modifiers[modifiers.index("pack") + 2]
     have = modifiers[modifiers.index("pack") + 3]
     size, signed = int(narrow_type[1:]), narrow_type[0] == "s"
-    low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
     first, second = (
-        code.value(f"and i32 {limit(body, body.read(operand, have), have, low, high)}, {(1 << size) - 1}")
+        code.value(f"and i32 {limit(body, body.read(operand, have), have, size, signed)}, {(1 << size) - 1}")
         for operand in instruction.operands[1:3]
     )
     result = code.value(f"or i32 {second}, {code.value(f'shl i32 {first}, {size}')}")

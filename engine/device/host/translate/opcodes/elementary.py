@@ -39,11 +39,7 @@ def _upper(body: Body, value: str) -> str:
 
 
 def _flush64(body: Body, value: str) -> str:
-    code = body.code
-    size = code.value(f"call double @llvm.fabs.f64(double {value})")
-    tiny = code.value(f"fcmp olt double {size}, 0x0010000000000000")
-    zero = code.value(f"call double @llvm.copysign.f64(double 0.0, double {value})")
-    return code.value(f"select i1 {tiny}, double {zero}, double {value}")
+    return flush(body, value, 2.0**-1022, kind="f64")
 
 
 def _is_gross(instruction: Instruction, kind: str) -> bool:

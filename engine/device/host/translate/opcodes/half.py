@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.rounding import QUIET_NAN, double_constant, stepped
 from engine.device.host.translate.operands import width
-from engine.device.host.translate.types import PACKED, bits, llvm_type
+from engine.device.host.translate.types import PACKED, llvm_type
 
 HALVES = ("f16", "bf16")
 _HIGHEST = {"f16": 0x7BFF, "bf16": 0x7F7F}
@@ -88,22 +88,29 @@ def flush_half(body: Body, value: str) -> str:
 
 def split(body: Body, value: str, packed: str) -> list[str]:
     """Return the elements of a packed register, the lowest first; a scalar is its own single element."""
-    code, element, whole = body.code, PACKED.get(packed, packed), llvm_type(packed)
-    size = bits(element)
-    found = []
-    for first in range(0, bits(packed), size):
-        part = code.value(f"lshr {whole} {value}, {first}") if first else value
-        found.append(body.convert(part, whole, llvm_type(element)))
-    return found
+    return parts(body, value, llvm_type(packed), llvm_type(PACKED.get(packed, packed)))
 
 
 def join(body: Body, values: list[str], packed: str) -> str:
     """Return a packed register made of its elements, the lowest first, or a scalar."""
-    code, element, whole = body.code, PACKED.get(packed, packed), llvm_type(packed)
-    result = body.convert(values[0], llvm_type(element), whole)
+    return whole(body, values, llvm_type(PACKED.get(packed, packed)), llvm_type(packed))
+
+
+def parts(body: Body, value: str, kind: str, element: str) -> list[str]:
+    """Return a value of one LLVM type as values of a narrower one, the lowest first."""
+    found = []
+    for first in range(0, width(kind), width(element)):
+        part = body.code.value(f"lshr {kind} {value}, {first}") if first else value
+        found.append(body.convert(part, kind, element))
+    return found
+
+
+def whole(body: Body, values: list[str], element: str, kind: str) -> str:
+    """Return values of one LLVM type beside each other in one of a wider type, the first in the lowest bits."""
+    result = body.convert(values[0], element, kind)
     for index, value in enumerate(values[1:], 1):
-        part = code.value(f"shl {whole} {body.convert(value, llvm_type(element), whole)}, {index * bits(element)}")
-        result = code.value(f"or {whole} {result}, {part}")
+        part = body.code.value(f"shl {kind} {body.convert(value, element, kind)}, {index * width(element)}")
+        result = body.code.value(f"or {kind} {result}, {part}")
     return result
 
 

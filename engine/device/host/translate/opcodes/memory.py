@@ -8,6 +8,7 @@ from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate.opcodes.half import parts, whole
 from engine.device.host.translate.opcodes.table import opcode
 from engine.device.host.translate.types import bits, llvm_type, type_of, types_of
 from engine.ptx.tree import Address, Instruction, Register, Symbol, Vector
@@ -52,16 +53,14 @@ def _load(body: Body, instruction: Instruction) -> None:
     elements, order = elements_of(instruction.operands[0]), _ordering(instruction)
     # A scalar may be written in braces, and a vector access is aligned to its whole size only on the device.
     with body.accesses.at(instruction, instruction.operands[1], size * len(elements)) as pointer:
-        values = []
+        values: list[str] = []
         group = _group(body, instruction, size, len(elements))
         if group > 1:
             for first in range(0, len(elements), group):
                 place = code.value(f"getelementptr i8, ptr {pointer}, i64 {first * size}")
-                whole = f"i{8 * size * group}"
-                packed = code.value(f"load {whole}, ptr {place}, align 1{body.accesses.suffix}")
-                for index in range(group):
-                    part = code.value(f"lshr {whole} {packed}, {8 * size * index}")
-                    values.append(body.convert(part, whole, llvm))
+                word = f"i{8 * size * group}"
+                packed = code.value(f"load {word}, ptr {place}, align 1{body.accesses.suffix}")
+                values += parts(body, packed, word, llvm)
         for index in range(len(values), len(elements)):
             place = code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
             if order:
@@ -88,11 +87,9 @@ def _store(body: Body, instruction: Instruction) -> None:
         if group > 1:
             for first in range(0, len(elements), group):
                 place = code.value(f"getelementptr i8, ptr {pointer}, i64 {first * size}")
-                whole, packed = f"i{8 * size * group}", "0"
-                for index, value in enumerate(values[first : first + group]):
-                    part = code.value(f"shl {whole} {body.convert(value, llvm, whole)}, {8 * size * index}")
-                    packed = code.value(f"or {whole} {packed}, {part}")
-                code.do(f"store {whole} {packed}, ptr {place}, align 1{body.accesses.suffix}")
+                word = f"i{8 * size * group}"
+                packed = whole(body, values[first : first + group], llvm, word)
+                code.do(f"store {word} {packed}, ptr {place}, align 1{body.accesses.suffix}")
             return
         for index, value in enumerate(values):
             place = code.value(f"getelementptr i8, ptr {pointer}, i64 {index * size}") if index else pointer
@@ -199,33 +196,19 @@ def _move(body: Body, instruction: Instruction) -> None:
         for element, value in zip(target.elements, values, strict=True):
             body.write(element, kind, value)
         return
-    if isinstance(source, Vector):
-        value, kind = _packed(body, source, kind), f"b{bits(kind)}"
-    elif isinstance(target, Vector):
+    if isinstance(source, Vector) or isinstance(target, Vector):
         kind = f"b{bits(kind)}"
-        value = body.read(source, kind)
+    if isinstance(source, Vector):
+        size = bits(kind) // len(source.elements)
+        values = [body.read(element, f"b{size}") for element in source.elements]
+        value = whole(body, values, f"i{size}", llvm_type(kind))
     elif isinstance(target, Register) and target.name in body.noncanonical:
         value = body.read_noncanonical(source, kind)
     else:
         value = body.read(source, kind)
     if isinstance(target, Vector):
-        _unpack(body, target, kind, value)
+        size = bits(kind) // len(target.elements)
+        for element, part in zip(target.elements, parts(body, value, llvm_type(kind), f"i{size}"), strict=True):
+            body.write(element, f"b{size}", part)
     else:
         body.write(target, kind, value)
-
-
-def _packed(body: Body, source: Vector, kind: str) -> str:
-    """Return the elements of a brace list beside each other, the first in the lowest bits."""
-    total, size, value = bits(kind), bits(kind) // len(source.elements), "0"
-    for index, element in enumerate(source.elements):
-        part = body.convert(body.read(element, f"b{size}"), f"i{size}", f"i{total}")
-        placed = body.code.value(f"shl i{total} {part}, {index * size}")
-        value = body.code.value(f"or i{total} {value}, {placed}")
-    return value
-
-
-def _unpack(body: Body, target: Vector, kind: str, value: str) -> None:
-    whole, size = f"i{bits(kind)}", bits(kind) // len(target.elements)
-    for index, element in enumerate(target.elements):
-        part = body.code.value(f"lshr {whole} {value}, {index * size}")
-        body.write(element, f"b{size}", body.convert(part, whole, f"i{size}"))

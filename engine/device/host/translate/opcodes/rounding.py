@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.types import bits, is_signed, llvm_type
+from engine.device.host.translate.types import bits, is_signed, limits, llvm_type
 from engine.ptx.tree import Instruction
 
 _FLOATS = {"f16": "half", "f32": "float", "f64": "double"}
@@ -28,13 +28,13 @@ def rounding(instruction: Instruction) -> str:
     return next((item for item in instruction.modifiers if item in DIRECTED), "")
 
 
-def flush(body: Body, value: str, least: float = 2.0**-126, judged: str = "") -> str:
-    """Return an f32 with zeros of the same sign for values below `least`, or where `judged` is below it instead."""
-    code = body.code
-    magnitude = code.value(f"call float @llvm.fabs.f32(float {judged or value})")
-    tiny = code.value(f"fcmp olt float {magnitude}, {double_constant(least)}")
-    zero = code.value(f"call float @llvm.copysign.f32(float 0.0, float {value})")
-    return code.value(f"select i1 {tiny}, float {zero}, float {value}")
+def flush(body: Body, value: str, least: float = 2.0**-126, judged: str = "", kind: str = "f32") -> str:
+    """Return a float with zeros of the same sign for values below `least`, or where `judged` is below it instead."""
+    code, llvm = body.code, llvm_type(kind)
+    magnitude = code.value(f"call {llvm} @llvm.fabs.{kind}({llvm} {judged or value})")
+    tiny = code.value(f"fcmp olt {llvm} {magnitude}, {double_constant(least)}")
+    zero = code.value(f"call {llvm} @llvm.copysign.{kind}({llvm} 0.0, {llvm} {value})")
+    return code.value(f"select i1 {tiny}, {llvm} {zero}, {llvm} {value}")
 
 
 def saturate(body: Body, value: str, llvm: str) -> str:
@@ -61,7 +61,7 @@ def truncate(body: Body, value: str, have: str, wanted: str) -> str:
     Clamped in floating point first: LLVM's own saturating conversion is not done on vectors.
     """
     code, llvm, size, signed = body.code, llvm_type(have), bits(wanted), is_signed(wanted)
-    low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
+    low, high = limits(size, signed)
     digits = {"f32": 24, "f64": 53}[have]
     excess = max(high.bit_length() - digits, 0)
     highest = high >> excess << excess  # the greatest value of the float type within the range

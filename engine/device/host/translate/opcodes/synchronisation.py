@@ -12,90 +12,59 @@ from engine.device.host.translate.analysis.suspension_points import is_suspensio
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.table import opcode
-from engine.ptx.tree import Address, Instruction, Integer, Operand
+from engine.ptx.tree import Address, Instruction
 
 _FIELD = (1 << 20) - 1
 
 
 @opcode("mbarrier")
 def _mbarrier(body: Body, instruction: Instruction) -> None:
-    operation = instruction.modifiers[0]
-    if operation == "pending_count":
+    if instruction.modifiers[0] == "pending_count":
         value = body.read(instruction.operands[1], "b64")
         body.write(instruction.operands[0], "b64", body.code.value(f"and i64 {value}, {_FIELD}"))
         return
-    if operation not in _OPERATIONS:
-        raise unsupported(instruction, "use init, arrive, arrive_drop, expect_tx, test_wait or try_wait")
     operands = list(instruction.operands)
     target = None if isinstance(operands[0], Address) else operands.pop(0)
     address, *rest = operands
-    values = [_number(body, operand, instruction) for operand in rest]
+    values = [body.read(operand, "b64") for operand in rest]
     space = "shared" if any(item.startswith("shared") for item in instruction.modifiers) else None
     with body.accesses.at(instruction, address, 8, space) as pointer:
         word = body.code.value(f"load i64, ptr {pointer}")
-        new, kind, answer = _OPERATIONS[operation](body, instruction, word, values)
+        new, kind, answer = _changed(body, instruction, word, values)
         if new != word:
             body.code.do(f"store i64 {new}, ptr {pointer}")
         if target is not None:
             body.write(target, kind, answer)
 
 
-def _number(body: Body, operand: Operand, instruction: Instruction) -> str:
-    """Return a count, a state or a parity as i64."""
-    if isinstance(operand, Integer):
-        return str(operand.value)
-    return body.read(operand, "b64")
-
-
-def _step(body: Body, word: str, arrivals: str, drops: str, change: str) -> str:
-    return body.code.value(f"call i64 @wl.mbarrier(i64 {word}, i64 {arrivals}, i64 {drops}, i64 {change})")
-
-
-def _initial(body: Body, _instruction: Instruction, _word: str, values: list[str]) -> tuple[str, str, str]:
-    count = body.code.value(f"and i64 {values[0]}, {_FIELD}")
-    return body.code.value(f"or i64 {count}, {body.code.value(f'shl i64 {count}, 20')}"), "b64", "0"
-
-
-def _invalid(_body: Body, _instruction: Instruction, _word: str, _values: list[str]) -> tuple[str, str, str]:
-    return "0", "b64", "0"
-
-
-def _arrive(body: Body, instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
-    is_expecting = "expect_tx" in instruction.modifiers
-    count = "1" if is_expecting or not values else values[0]
-    drops = count if instruction.modifiers[0] == "arrive_drop" else "0"
-    return _step(body, word, count, drops, values[0] if is_expecting else "0"), "b64", word
-
-
-def _expect(body: Body, _instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
-    return _step(body, word, "0", "0", values[0]), "b64", word
-
-
-def _complete(body: Body, _instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
-    return _step(body, word, "0", "0", body.code.value(f"sub i64 0, {values[0]}")), "b64", word
-
-
-def _test(body: Body, instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
-    """The phase that a state or a parity names is over when the present one is the other."""
-    code = body.code
-    now = code.value(f"lshr i64 {word}, 63")
-    if "parity" in instruction.modifiers:
-        then = code.value(f"and i64 {values[0]}, 1")
-    else:
-        then = code.value(f"lshr i64 {values[0]}, 63")
-    return word, "pred", code.value(f"icmp ne i64 {now}, {then}")
-
-
-_OPERATIONS = {
-    "init": _initial,
-    "inval": _invalid,
-    "arrive": _arrive,
-    "arrive_drop": _arrive,
-    "expect_tx": _expect,
-    "complete_tx": _complete,
-    "test_wait": _test,
-    "try_wait": _test,
-}
+def _changed(body: Body, instruction: Instruction, word: str, values: list[str]) -> tuple[str, str, str]:
+    """Return what becomes of a barrier object, and the type and value of the result."""
+    code, modifiers = body.code, instruction.modifiers
+    arrivals, drops, change = "0", "0", "0"
+    match modifiers[0]:
+        case "init":
+            count = code.value(f"and i64 {values[0]}, {_FIELD}")
+            return code.value(f"or i64 {count}, {code.value(f'shl i64 {count}, 20')}"), "b64", "0"
+        case "inval":
+            return "0", "b64", "0"
+        case "test_wait" | "try_wait":
+            # The phase that a state or a parity names is over when the present one is the other.
+            now = code.value(f"lshr i64 {word}, 63")
+            then = f"and i64 {values[0]}, 1" if "parity" in modifiers else f"lshr i64 {values[0]}, 63"
+            return word, "pred", code.value(f"icmp ne i64 {now}, {code.value(then)}")
+        case "arrive" | "arrive_drop":
+            is_expecting = "expect_tx" in modifiers
+            arrivals = "1" if is_expecting or not values else values[0]
+            drops = arrivals if modifiers[0] == "arrive_drop" else "0"
+            change = values[0] if is_expecting else "0"
+        case "expect_tx":
+            change = values[0]
+        case "complete_tx":
+            change = code.value(f"sub i64 0, {values[0]}")
+        case _:
+            raise unsupported(instruction, "use init, arrive, arrive_drop, expect_tx, test_wait or try_wait")
+    new = code.value(f"call i64 @wl.mbarrier(i64 {word}, i64 {arrivals}, i64 {drops}, i64 {change})")
+    return new, "b64", word
 
 
 # -- fences, arrivals and traps ----------------------------------------------------------------------------------------

@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.device.host.translate.body import Body
-from engine.device.host.translate.errors import error_at
+from engine.device.host.translate.errors import error_at, unsupported
 from engine.ptx.tree import Instruction
 
 Emit = Callable[[Body, Instruction], None]
 
 OPCODES: dict[str, Emit] = {}
+
+
+#: Instructions of hardware that the host does not imitate, with what to use instead.
+_INSTEAD = {
+    **dict.fromkeys(
+        ("tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"),
+        "use a buffer and compute the coordinates, or interpolate, in the kernel",
+    ),
+    **dict.fromkeys(("wgmma", "tcgen05"), "use mma.sync or wmma: compile for compute_80"),
+    "tensormap": "use a buffer, and loads or cp.async from each thread",
+    "multimem": "use one atomic or load for each copy",
+    "clusterlaunchcontrol": "use a launch for each kernel",
+}
 
 
 def opcode(*names: str) -> Callable[[Emit], Emit]:
@@ -26,6 +39,8 @@ def opcode(*names: str) -> Callable[[Emit], Emit]:
 
 def emit(body: Body, instruction: Instruction) -> None:
     """Write an instruction, whose guard has been written already; to be called while `errors.reading` it."""
+    if instruction.opcode in _INSTEAD:
+        raise unsupported(instruction, _INSTEAD[instruction.opcode])
     function = OPCODES.get(instruction.opcode)
     if function is None:
         raise error_at(

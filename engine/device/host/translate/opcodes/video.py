@@ -33,7 +33,7 @@ def _source(body: Body, instruction: Instruction, index: int, kind: str) -> str:
     first, size = _span(operand)
     if first + size > 32 or (isinstance(operand, Part) and len(operand.selector) > 2):
         raise unsupported(instruction, "select one byte (.b0 to .b3) or half word (.h0, .h1)")
-    value = body.read(operand.register if isinstance(operand, Part) else operand, "b32")
+    value = body.read(_register(operand), "b32")
     return field(body, value, first, size, is_signed(kind), "i64")
 
 
@@ -49,12 +49,6 @@ def operation(body: Body, name: str, a: str, b: str) -> str:
         up = code.value(f"zext i1 {code.value(f'icmp sge i64 {total}, 0')} to i64")
         return code.value(f"ashr i64 {code.value(f'add i64 {total}, {up}')}, 1")
     return intrinsic(body, name, "s64", a, b)
-
-
-def saturated(body: Body, value: str, size: int, signed: bool, kind: str = "s64") -> str:
-    """Return an i64, or another type's value, limited to what `size` bits hold."""
-    low, high = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if signed else (0, (1 << size) - 1)
-    return limit(body, value, kind, low, high)
 
 
 @opcode("vadd", "vsub", "vabsdiff", "vmin", "vmax")
@@ -81,7 +75,7 @@ def _shift(body: Body, instruction: Instruction) -> None:
         moved = code.value(
             f"shl i128 {code.value(f'sext i64 {a} to i128')}, {code.value(f'zext i64 {amount} to i128')}"
         )
-        result = code.value(f"trunc i128 {saturated(body, moved, 64, True, 's128')} to i64")
+        result = code.value(f"trunc i128 {limit(body, moved, 's128', 64, True)} to i64")
     _finish(body, instruction, wanted, result)
 
 
@@ -98,7 +92,7 @@ def _finish(body: Body, instruction: Instruction, wanted: str, value: str) -> No
     code, modifiers, target = body.code, instruction.modifiers, instruction.operands[0]
     first, size = _span(target)
     if "sat" in modifiers:
-        value = saturated(body, value, size, is_signed(wanted))
+        value = limit(body, value, "s64", size, is_signed(wanted))
     second = next((item for item in modifiers if item in _SECOND), "")
     given = body.read(instruction.operands[3], "b32") if len(instruction.operands) > 3 else ""
     if second:
@@ -111,7 +105,7 @@ def _finish(body: Body, instruction: Instruction, wanted: str, value: str) -> No
         mask = ((1 << size) - 1) << first
         placed = code.value(f"and i32 {code.value(f'shl i32 {result}, {first}')}, {mask}")
         result = code.value(f"or i32 {placed}, {code.value(f'and i32 {given}, {~mask}')}")
-    body.write(target.register if isinstance(target, Part) else target, wanted, result)
+    body.write(_register(target), wanted, result)
 
 
 @opcode("vmad")
@@ -124,8 +118,7 @@ def _multiply_add(body: Body, instruction: Instruction) -> None:
     product = code.value(f"mul i128 {code.value(f'sext i64 {a} to i128')}, {code.value(f'sext i64 {b} to i128')}")
     minus_product = negative[0] != negative[1]
     signed = any(is_signed(kind) for kind in kinds) or minus_product or negative[2]
-    last = operands[3].register if isinstance(operands[3], Part) else operands[3]
-    c = body.read(last, "b32")
+    c = body.read(_register(operands[3]), "b32")
     c = code.value(f"{'sext' if signed else 'zext'} i32 {c} to i128")
     if "po" in modifiers:
         product = code.value(f"add i128 {product}, 1")
@@ -138,9 +131,7 @@ def _multiply_add(body: Body, instruction: Instruction) -> None:
     if shift:
         total = code.value(f"{'ashr' if signed else 'lshr'} i128 {total}, {shift}")
     if "sat" in modifiers:
-        low, high = (-(1 << 31), (1 << 31) - 1) if signed else (0, (1 << 32) - 1)
-        total = code.value(f"call i128 @llvm.smax.i128(i128 {total}, i128 {low})")
-        total = code.value(f"call i128 @llvm.smin.i128(i128 {total}, i128 {high})")
+        total = limit(body, total, "s128", 32, signed)
     body.write(operands[0], wanted, code.value(f"trunc i128 {total} to i32"))
 
 
@@ -174,7 +165,7 @@ def _lanes(body: Body, instruction: Instruction) -> None:
             results.append(code.value(f"zext i1 {compare(body, 's64', test, a, b)} to i64"))
         else:
             value = operation(body, name, a, b)
-            results.append(saturated(body, value, size, is_signed(wanted)) if "sat" in modifiers else value)
+            results.append(limit(body, value, "s64", size, is_signed(wanted)) if "sat" in modifiers else value)
     written = _mask(body, instruction, operands[0], count)
     result = words[2] if "add" in modifiers else code.value(f"and i32 {words[2]}, {_kept(written, count)}")
     for lane in written:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.device.host.translate.errors import unsupported
-from engine.device.host.translate.passes.lowering import Lower, Rewriter, lowers
+from engine.device.host.translate.passes.lowering import Rewriter, lowers
 from engine.ptx.tree import (
     Address,
     Guard,
@@ -154,37 +154,3 @@ def _save(rewriter: Rewriter, instruction: Instruction) -> None:
 @lowers("stackrestore")
 def _restore(rewriter: Rewriter, instruction: Instruction) -> None:
     rewriter.emit(f"cvt.u64.{instruction.modifiers[-1]}", _top(rewriter), instruction.operands[0])
-
-
-# -- instructions of hardware that the host does not imitate, with what to use instead --------------------------------
-
-
-_INSTEAD = {
-    "use a buffer and compute the coordinates, or interpolate, in the kernel": (
-        *("tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"),
-    ),
-    "use mma.sync or wmma: compile for compute_80": (*("wgmma", "tcgen05"),),
-    "use a buffer, and loads or cp.async from each thread": ("tensormap",),
-    "use one atomic or load for each copy": ("multimem",),
-    "use a launch for each kernel": ("clusterlaunchcontrol",),
-}
-
-
-def _refusal(instead: str) -> Lower:
-    def refuse(_rewriter: Rewriter, instruction: Instruction) -> None:
-        raise unsupported(instruction, instead)
-
-    return refuse
-
-
-@lowers("cvt")
-def _convert(rewriter: Rewriter, instruction: Instruction) -> None:
-    if any(item == "s2f6x2" or item.startswith("scaled") for item in instruction.modifiers):
-        raise unsupported(instruction, "multiply by the scale in .f32 and convert to .s8 or to an unscaled type")
-    if "rs" in instruction.modifiers:
-        raise unsupported(instruction, "use .rn or .rz")
-    rewriter.done.append(instruction)
-
-
-for _text, _opcodes in _INSTEAD.items():
-    lowers(*_opcodes)(_refusal(_text))
