@@ -136,9 +136,14 @@ def _mask(body: Body, instruction: Instruction) -> None:
 
 
 def _field_number(body: Body, operand: Operand, size: int) -> str:
-    """Return a field's position or length: an H200 takes 8 bits of it for 32-bit fields, all of it for 64-bit ones."""
+    """Return a field's position or length, limited to `size`.
+
+    An H200 takes 8 bits of it for 32-bit fields, all of it for 64-bit ones.
+    """
     number = body.read(operand, "u32")
-    return body.code.value(f"and i32 {number}, 255") if size == 32 else number
+    if size == 32:
+        number = body.code.value(f"and i32 {number}, 255")
+    return body.code.value(f"call i32 @llvm.umin.i32(i32 {number}, i32 {size})")
 
 
 @opcode("bfe")
@@ -148,12 +153,10 @@ def _extract(body: Body, instruction: Instruction) -> None:
     llvm, size = llvm_type(kind), bits(kind)
     wide = f"i{2 * size}"
     a = body.read(instruction.operands[1], kind)
-    position, count = (_field_number(body, operand, size) for operand in instruction.operands[2:4])
+    start, length = (_field_number(body, operand, size) for operand in instruction.operands[2:4])
     signed = is_signed(kind)
     extended = code.value(f"{'sext' if signed else 'zext'} {llvm} {a} to {wide}")
-    start = code.value(f"call i32 @llvm.umin.i32(i32 {position}, i32 {size})")
     moved = code.value(f"{'ashr' if signed else 'lshr'} {wide} {extended}, {body.convert(start, 'i32', wide)}")
-    length = code.value(f"call i32 @llvm.umin.i32(i32 {count}, i32 {size})")
     rest = code.value(f"sub i32 {2 * size}, {length}")
     capped = code.value(f"call i32 @llvm.umin.i32(i32 {rest}, i32 {2 * size - 1})")
     step = body.convert(capped, "i32", wide)
@@ -170,9 +173,8 @@ def _insert(body: Body, instruction: Instruction) -> None:
     llvm, size = llvm_type(kind), bits(kind)
     wide = f"i{2 * size}"
     field, base = (body.read(operand, kind) for operand in instruction.operands[1:3])
-    position, count = (_field_number(body, operand, size) for operand in instruction.operands[3:5])
-    start = body.convert(code.value(f"call i32 @llvm.umin.i32(i32 {position}, i32 {size})"), "i32", wide)
-    length = body.convert(code.value(f"call i32 @llvm.umin.i32(i32 {count}, i32 {size})"), "i32", wide)
+    numbers = (_field_number(body, operand, size) for operand in instruction.operands[3:5])
+    start, length = (body.convert(number, "i32", wide) for number in numbers)
     ones = code.value(f"sub {wide} {code.value(f'shl {wide} 1, {length}')}, 1")
     mask = code.value(f"trunc {wide} {code.value(f'shl {wide} {ones}, {start}')} to {llvm}")
     moved = code.value(f"shl {wide} {code.value(f'zext {llvm} {field} to {wide}')}, {start}")

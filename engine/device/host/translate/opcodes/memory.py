@@ -1,4 +1,4 @@
-"""ld and st in every space, cvta and isspacep, mov; prefetches, which do nothing."""
+"""ld and st in every space, cvta and isspacep, mov."""
 
 from __future__ import annotations
 
@@ -98,11 +98,6 @@ def _store(body: Body, instruction: Instruction) -> None:
                 code.do(f"store atomic i{8 * size} {raw}, ptr {place} {order}, align {size}")
             else:
                 code.do(f"store {llvm} {value}, ptr {place}, align 1{body.accesses.suffix}")
-
-
-@opcode("prefetch", "prefetchu", "applypriority", "discard")
-def _prefetch(body: Body, instruction: Instruction) -> None:
-    """A hint about caches: the host has nothing to do."""
 
 
 @opcode("createpolicy")

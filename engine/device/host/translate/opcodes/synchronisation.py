@@ -76,9 +76,10 @@ def _fence(body: Body, instruction: Instruction) -> None:
         body.code.do("fence seq_cst")
 
 
-@opcode("nanosleep", "pmevent", "griddepcontrol", "setmaxnreg")
+@opcode("nanosleep", "pmevent", "griddepcontrol", "setmaxnreg", "brkpt")
+@opcode("prefetch", "prefetchu", "applypriority", "discard")
 def _nothing(body: Body, instruction: Instruction) -> None:
-    """Hints to a scheduler that the host does not have."""
+    """Hints to a scheduler, a debugger or caches: the host has nothing to do."""
 
 
 @opcode("bar", "barrier")
@@ -96,11 +97,6 @@ def _arrive_at_barrier(body: Body, instruction: Instruction) -> None:
     complete = code.value(f"icmp uge i32 {arrived}, {count}")
     rest = code.value(f"select i1 {complete}, i32 0, i32 {arrived}")
     code.do(f"store i32 {rest}, ptr {place}")
-
-
-@opcode("brkpt")
-def _breakpoint(body: Body, instruction: Instruction) -> None:
-    """There is no debugger to stop for."""
 
 
 @opcode("trap")

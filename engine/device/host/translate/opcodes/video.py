@@ -38,8 +38,10 @@ def _source(body: Body, instruction: Instruction, index: int, kind: str) -> str:
 
 
 def operation(body: Body, name: str, a: str, b: str) -> str:
-    """Return add, sub, absdiff, min, max or avrg of two i64."""
+    """Return add, sub, absdiff, min, max or avrg of two i64, or a comparison as 0 or 1."""
     code = body.code
+    if name in COMPARISONS:
+        return code.value(f"zext i1 {compare(body, 's64', name, a, b)} to i64")
     if name in ("add", "sub"):
         return code.value(f"{name} i64 {a}, {b}")
     if name == "absdiff":
@@ -82,9 +84,11 @@ def _shift(body: Body, instruction: Instruction) -> None:
 @opcode("vset")
 def _compare(body: Body, instruction: Instruction) -> None:
     a, b = (_source(body, instruction, index, kind) for index, kind in enumerate(types_of(instruction), 1))
-    test = next(item for item in instruction.modifiers if item in COMPARISONS)
-    result = compare(body, "s64", test, a, b)
-    _finish(body, instruction, "u32", body.code.value(f"zext i1 {result} to i64"))
+    _finish(body, instruction, "u32", operation(body, _test(instruction), a, b))
+
+
+def _test(instruction: Instruction) -> str:
+    return next(item for item in instruction.modifiers if item in COMPARISONS)
 
 
 def _finish(body: Body, instruction: Instruction, wanted: str, value: str) -> None:
@@ -149,6 +153,7 @@ def _lanes(body: Body, instruction: Instruction) -> None:
     name, count = instruction.opcode[1:-1], int(instruction.opcode[-1])
     size, kinds = 32 // count, types_of(instruction)
     wanted = "u32" if name == "set" else kinds.pop(0)
+    name = _test(instruction) if name == "set" else name
     words = [body.read(_register(operand), "b32") for operand in operands[1:4]]
     selected = [
         _selection(body, instruction, operand, count, default)
@@ -160,14 +165,11 @@ def _lanes(body: Body, instruction: Instruction) -> None:
             field(body, words[lane // count], lane % count * size, size, is_signed(kind), "i64")
             for lane, kind in zip(lanes, kinds, strict=True)
         )
-        if name == "set":
-            test = next(item for item in modifiers if item in COMPARISONS)
-            results.append(code.value(f"zext i1 {compare(body, 's64', test, a, b)} to i64"))
-        else:
-            value = operation(body, name, a, b)
-            results.append(limit(body, value, "s64", size, is_signed(wanted)) if "sat" in modifiers else value)
+        value = operation(body, name, a, b)
+        results.append(limit(body, value, "s64", size, is_signed(wanted)) if "sat" in modifiers else value)
     written = _mask(body, instruction, operands[0], count)
-    result = words[2] if "add" in modifiers else code.value(f"and i32 {words[2]}, {_kept(written, count)}")
+    kept = sum(((1 << size) - 1) << size * lane for lane in range(count) if lane not in written)
+    result = words[2] if "add" in modifiers else code.value(f"and i32 {words[2]}, {kept}")
     for lane in written:
         value = code.value(f"trunc i64 {results[lane]} to i32")
         if "add" in modifiers:
@@ -200,8 +202,3 @@ def _mask(body: Body, instruction: Instruction, target: Operand, count: int) -> 
     if lanes[-1] >= count or target.selector[0] != ("h" if count == 2 else "b"):
         raise unsupported(instruction, f"write elements 0 to {count - 1}")
     return lanes
-
-
-def _kept(written: list[int], count: int) -> int:
-    size = 32 // count
-    return sum(((1 << size) - 1) << size * lane for lane in range(count) if lane not in written)

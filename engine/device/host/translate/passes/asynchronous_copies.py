@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.passes.lowering import Rewriter, lowers, moved
+from engine.device.host.translate.types import TYPES, bits, type_of
 from engine.ptx.tree import Address, Guard, Instruction, Integer, Negated, Operand, Register, Vector
 
-#: Bytes of what asynchronous stores and reductions move.
-_BYTES = {f"{letter}{bits}": bits // 8 for letter in "busf" for bits in (8, 16, 32, 64)}
-_BYTES |= {"bf16": 2, "b128": 16}
 _OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 
 
@@ -86,16 +84,16 @@ def _bulk(rewriter: Rewriter, instruction: Instruction) -> None:
     barrier = rest.pop(0) if rest and isinstance(rest[0], Address) else None
     mask = rest[0] if len(rest) > (1 if hinted else 0) else None
     if modifiers[0] == "reduce":
-        kind = next(item for item in modifiers if item in _BYTES)
+        kind = type_of(instruction)
         operation = next(item for item in modifiers if item in _OPERATIONS)
         rounds = ".noftz" if "noftz" in modifiers else ""
-        value = rewriter.register(f"b{8 * _BYTES[kind]}")
+        value = rewriter.register(f"b{bits(kind)}")
 
         def move(to: Address, start: Address) -> None:
-            rewriter.emit(f"ld.{spaces[1]}.b{8 * _BYTES[kind]}", value, start)
+            rewriter.emit(f"ld.{spaces[1]}.b{bits(kind)}", value, start)
             rewriter.emit(f"red.{spaces[0]}.{operation}{rounds}.{kind}", to, value)
 
-        _block(rewriter, target, source, size, _BYTES[kind], move)
+        _block(rewriter, target, source, size, bits(kind) // 8, move)
     elif mask is not None and "cp_mask" in modifiers:
         _masked(rewriter, spaces, target, source, size, mask)
     else:
@@ -196,11 +194,11 @@ def _with_transaction(rewriter: Rewriter, instruction: Instruction, opcode: str)
     modifiers = instruction.modifiers
     target, value, *rest = instruction.operands
     space = next(item.split("::")[0] for item in modifiers if item.split("::")[0] in ("shared", "global"))
-    kept = [item for item in modifiers if item in _BYTES or item in _OPERATIONS or item in ("v2", "v4", "release")]
+    kept = [item for item in modifiers if item in TYPES or item in _OPERATIONS or item in ("v2", "v4", "release")]
     if space == "shared":
         kept = [item for item in kept if item != "release"]
     rewriter.emit(".".join((opcode, space, *kept)), target, value)
     if rest:
         count = len(value.elements) if isinstance(value, Vector) else 1
-        size = count * _BYTES[next(item for item in modifiers if item in _BYTES)]
+        size = count * bits(type_of(instruction)) // 8
         rewriter.emit("mbarrier.complete_tx.shared.b64", rest[0], size)

@@ -36,17 +36,7 @@ class Rewriter:
         self.prologue: list[Statement] = []
         self.done: list[Statement] = []
         self._count = 0
-        self._at: Instruction | None = None
-
-    def begin(self, instruction: Instruction) -> None:
-        """Start to replace an instruction: what is written next gets its line and source location."""
-        self._at = instruction
-
-    @property
-    def line(self) -> int:
-        """The line of the instruction that is being replaced."""
-        assert self._at is not None
-        return self._at.line
+        self.at: Instruction
 
     def register(self, ptx_type: str) -> Register:
         """Return a new register."""
@@ -57,10 +47,9 @@ class Rewriter:
 
     def emit(self, text: str, *operands: Operand | int, guard: Guard | None = None) -> None:
         """Write an instruction given as `opcode.modifiers`; numbers become immediates."""
-        assert self._at is not None
         opcode, *modifiers = text.split(".")
         items = tuple(Integer(item) if isinstance(item, int) else item for item in operands)
-        self.done.append(Instruction(opcode, tuple(modifiers), items, guard, self._at.line, self._at.source))
+        self.done.append(Instruction(opcode, tuple(modifiers), items, guard, self.at.line, self.at.source))
 
     def value(self, text: str, *operands: Operand | int) -> Register:
         """Write an instruction whose result is a new register of its type, and return that register."""
@@ -77,7 +66,7 @@ class Rewriter:
 
     def place(self, label: str) -> None:
         """Put a label here."""
-        self.done.append(Label(label, self.line))
+        self.done.append(Label(label, self.at.line))
 
     def jump(self, label: str, guard: Guard | None = None) -> None:
         """Write a branch."""
@@ -140,7 +129,7 @@ def _lowered(function: Function, racy: Set[str], *, generic: bool) -> Function:
         if lower is None or isinstance(item, Label):
             rewriter.done.append(item)
             continue
-        rewriter.begin(item)
+        rewriter.at = item
         after = rewriter.label("after")
         if item.guard is not None:
             rewriter.jump(after, Guard(item.guard.register, not item.guard.negated))

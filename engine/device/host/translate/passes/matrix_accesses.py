@@ -6,7 +6,7 @@ from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.analysis.matrix_fragments import ELEMENT_BITS, lines
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.passes.lowering import Rewriter, lowers, moved
-from engine.ptx.tree import Address, Guard, Instruction, Integer, Operand, Register, Sink, Symbol, Vector
+from engine.ptx.tree import Address, Guard, Instruction, Integer, Operand, Register, Sink, Vector
 
 _SPACES = ("shared", "shared::cta", "global")
 
@@ -85,32 +85,23 @@ def _fragment(rewriter: Rewriter, instruction: Instruction, *, stores: bool) -> 
     found = lines(instruction, role, kind, len(registers))
     is_run = ("col" if role == "b" else "row") in modifiers
     bits = ELEMENT_BITS[kind]
-    unit = 32 if bits == 1 else bits  # what a step along the run moves by; single bits are held as words
+    unit = 32 if bits == 1 else bits  # single bits are held as words
     if bits < 8 and not is_run:
         raise unsupported(instruction, "use row-major A and column-major B")
     length = found.length if is_run else found.lines
-    stride: Operand = operands[2] if len(operands) > 2 else Integer(length * (32 if bits == 1 else 1))
+    stride: Operand = operands[2] if len(operands) > 2 else Integer(length * unit // bits)
     lane = rewriter.value("mov.u32", Register("%laneid"))
     line = rewriter.value("rem.u32", rewriter.value("div.u32", lane, found.per_line), found.lines)
     start = rewriter.value("mul.lo.u32", rewriter.value("rem.u32", lane, found.per_line), found.elements)
     line64, start64 = rewriter.value("cvt.u64.u32", line), rewriter.value("cvt.u64.u32", start)
     stride64 = rewriter.value("cvt.s64.s32", stride) if isinstance(stride, Register) else stride
     # In bits, because the elements of some types are smaller than a byte; the stride counts elements.
-    step_bits = 1 if bits == 1 else bits
-    along, across = (Integer(unit), stride64) if is_run else (stride64, Integer(unit))
-    if is_run:
-        far = rewriter.value("mul.lo.s64", rewriter.value("mul.lo.s64", line64, across), step_bits)
-        near = rewriter.value("mul.lo.s64", start64, along)
-    else:
-        far = rewriter.value("mul.lo.s64", line64, across)
-        near = rewriter.value("mul.lo.s64", rewriter.value("mul.lo.s64", start64, along), step_bits)
+    along, across = (start64, line64) if is_run else (line64, start64)
+    far = rewriter.value("mul.lo.s64", rewriter.value("mul.lo.s64", across, stride64), bits)
+    near = rewriter.value("mul.lo.s64", along, unit)
     offset = rewriter.value("shr.s64", rewriter.value("add.s64", far, near), 3)
-    base = address.base
-    if isinstance(base, Register):
-        first = rewriter.value("add.s64", base, offset)
-    else:
-        origin = rewriter.value("mov.b64", Symbol(base.name, base.offset) if isinstance(base, Symbol) else base)
-        first = rewriter.value("add.s64", origin, offset)
+    base = address.base if isinstance(address.base, Register) else rewriter.value("mov.b64", address.base)
+    first = rewriter.value("add.s64", base, offset)
     place = Address(first, address.offset)
     opcode = f"{'st' if stores else 'ld'}{_space(instruction)}"
     if is_run or bits >= 32:

@@ -125,8 +125,8 @@ def _top(rewriter: Rewriter) -> Register:
     """Return the register that holds how many bytes of the stack are free."""
     if _TOP.name not in rewriter.registers:
         rewriter.registers[_TOP.name] = "b64"
-        rewriter.variables.append(Variable(_STACK, "local", "b8", STACK_BYTES, 256, rewriter.line))
-        rewriter.prologue.append(Instruction("mov", ("u64",), (_TOP, Integer(STACK_BYTES)), None, rewriter.line))
+        rewriter.variables.append(Variable(_STACK, "local", "b8", STACK_BYTES, 256, rewriter.at.line))
+        rewriter.prologue.append(Instruction("mov", ("u64",), (_TOP, Integer(STACK_BYTES)), None, rewriter.at.line))
     return _TOP
 
 
