@@ -104,7 +104,7 @@ def run_headless(
         click.echo(json.dumps(result.as_json()))
     else:
         _print_tables(result)
-    return 1 if has_errors(list(result.last.diagnostics)) else 0
+    return 1 if has_errors(result.last.diagnostics) else 0
 
 
 def _run(client: Client, frames: int, pacer: Pacer, real_time: bool, out: Path | None, show_progress: bool) -> Result:
@@ -117,7 +117,7 @@ def _run(client: Client, frames: int, pacer: Pacer, real_time: bool, out: Path |
             if number == 1:
                 pacer.restart()  # the first frame compiles; the grid begins after it
             result.reports.append(client.step(real_time=real_time))
-            if has_errors(list(result.last.diagnostics)):
+            if has_errors(result.last.diagnostics):
                 return result
             advance()
             pacer.advance()
@@ -133,7 +133,7 @@ def trace_headless(*, patch: Path, out: Path, frames: int, device: str, engine: 
     with open_engine(opened, device, engine, profiling=ProfilingLevel.PER_KERNEL) as client:
         diagnostics = client.step().diagnostics
         _print_diagnostics(diagnostics)
-        if has_errors(list(diagnostics)):
+        if has_errors(diagnostics):
             return 1
         text = chrome_trace(client.trace(frames))
     _write("trace", out, text)
@@ -150,7 +150,7 @@ def check_headless(*, patch: Path, as_json: bool, trust: bool) -> int:
         if not as_json:
             raise
         diagnostics = [error(str(problem), file=str(patch))]
-    failed = has_errors(list(diagnostics))
+    failed = has_errors(diagnostics)
     if as_json:
         click.echo(json.dumps({"ok": not failed, "diagnostics": msgspec.to_builtins(list(diagnostics))}))
     _print_diagnostics(diagnostics)

@@ -66,7 +66,8 @@ class Session(QObject):
         # The history records an edit after its changes were heard, so looking at it waits for the next turn.
         self._later = QTimer(self, singleShot=True, interval=0)
         self._later.timeout.connect(self.changed)
-        self._blocks: Path | None = None
+        #: The trusted folder of blocks that the patch uses; set by `use_blocks`.
+        self.blocks: Path | None = None
         self._types_loaded.connect(self._on_types, Qt.ConnectionType.QueuedConnection)
         self._forget_types = block_types.subscribe(self._types_loaded.emit)
 
@@ -85,7 +86,7 @@ class Session(QObject):
 
         `blocks` is a folder that the person trusts: its files are run before the patch is read.
         """
-        before = self._blocks
+        before = self.blocks
         try:
             self.use_blocks(blocks)
             patch = load_patch(path)
@@ -109,18 +110,13 @@ class Session(QObject):
         self._tell_failure()
         self.notify()
 
-    @property
-    def blocks(self) -> Path | None:
-        """The trusted folder of blocks that the patch uses, or None."""
-        return self._blocks
-
     def use_blocks(self, folder: Path | None) -> None:
         """Load the block types of a trusted folder, and unload those of the folder before."""
-        if folder == self._blocks:
+        if folder == self.blocks:
             return
-        if self._blocks is not None:
-            forget_blocks(self._blocks)
-        self._blocks = folder
+        if self.blocks is not None:
+            forget_blocks(self.blocks)
+        self.blocks = folder
         if folder is not None:
             trust_blocks(folder, wait_s=_BLOCKS_WAIT_S)
 
@@ -255,13 +251,7 @@ def paths_to_keep(patch: Patch, old: Path, new: Path) -> list[Change]:
         block_type = patch.block_type(node.id)
         for name, value in node.parameters.items():
             spec = block_type.parameters.get(name) if block_type else None
-            if (
-                spec is None
-                or spec.type != "path"
-                or not isinstance(value, str)
-                or not value
-                or Path(value).is_absolute()
-            ):
+            if spec is None or spec.type != "path" or not isinstance(value, str):
                 continue
             file = (old / value).resolve()
             if file.is_file() and file != (new / value).resolve():

@@ -111,10 +111,7 @@ def writable_bytes(external: ExternalArray, device: str) -> int:
 def _attribute(array: object, name: str) -> Mapping[str, Any] | None:
     try:
         found: Mapping[str, Any] | None = getattr(array, name, None)
-    except (
-        RuntimeError,
-        TypeError,
-    ) as reason:  # a tensor that needs gradients, for example, refuses
+    except (RuntimeError, TypeError) as reason:  # a tensor that needs gradients, for example, refuses
         raise DeviceError(f"external array must give its memory away, got {reason}") from reason
     return found
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+WARP_THREADS = 32
 #: Registers are allocated to whole warps in units of this many (compute capability 7.5 and later).
 REGISTER_UNIT = 256
 #: The partitions of a multiprocessor; each has its share of the registers.
@@ -19,11 +20,10 @@ PARTITIONS = 4
 
 @dataclass(frozen=True)
 class KernelResources:
-    """What a compiled kernel takes: registers and local bytes of each thread, static shared bytes of a thread block."""
+    """What a compiled kernel takes: registers of each thread, static shared bytes of a thread block."""
 
     registers: int
     static_shared_bytes: int
-    local_bytes: int
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,6 @@ class MultiprocessorLimits:
     shared_bytes: int
     reserved_shared_bytes: int
     shared_unit: int
-    warp_threads: int = 32
 
 
 class Limit(StrEnum):
@@ -82,9 +81,9 @@ def occupancy(
     When several limits are equally tight, it names the first of `Limit`.
     """
     threads = thread_block[0] * thread_block[1] * thread_block[2]
-    warps = -(-threads // limits.warp_threads)
+    warps = -(-threads // WARP_THREADS)
     most = {
-        Limit.THREADS: limits.threads // limits.warp_threads // warps,
+        Limit.THREADS: limits.threads // WARP_THREADS // warps,
         Limit.THREAD_BLOCKS: limits.thread_blocks,
         Limit.REGISTERS: _by_registers(resources.registers, warps, limits),
         Limit.SHARED_MEMORY: _by_shared_memory(resources.static_shared_bytes + shared_bytes, limits),
@@ -102,7 +101,7 @@ def _by_shared_memory(wanted_bytes: int, limits: MultiprocessorLimits) -> int:
 def _by_registers(registers: int, warps: int, limits: MultiprocessorLimits) -> int:
     if not registers:
         return limits.thread_blocks
-    of_warp = _round_up(registers * limits.warp_threads, REGISTER_UNIT)
+    of_warp = _round_up(registers * WARP_THREADS, REGISTER_UNIT)
     if of_warp * _round_up(warps, PARTITIONS) > limits.block_registers:
         return 0  # the hardware counts as if a thread block were spread evenly over the partitions
     return limits.registers // PARTITIONS // of_warp * PARTITIONS // warps

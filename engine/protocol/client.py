@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -34,13 +33,10 @@ from engine.protocol.questions import (
 class Transport(Protocol):
     """The way to an engine: in this process, or through a pipe to another."""
 
-    @property
-    def info(self) -> DeviceInfo:
-        """The device that the engine uses."""
-
-    @property
-    def outbox(self) -> Outbox:
-        """What the engine says."""
+    #: The device that the engine uses.
+    info: DeviceInfo
+    #: What the engine says.
+    outbox: Outbox
 
     def post(self, message: Message, /) -> None:
         """Leave a message for the next frame; never wait."""
@@ -62,6 +58,8 @@ class Client:
     def __init__(self, patch: Patch, transport: Transport) -> None:
         self.patch = patch
         self._transport = transport
+        #: The device that the engine uses.
+        self.info = transport.info
         self._outbox, self._ask = transport.outbox, transport.ask
         #: Leave a message for the next frame. It is the transport's own method, since each move of a slider calls it.
         self.post: Callable[[Message], None] = transport.post
@@ -72,15 +70,8 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def info(self) -> DeviceInfo:
-        """The device that the engine uses."""
-        return self._transport.info
 
     def step(self, *, real_time: bool = False) -> FrameReport:
         """Do one frame now, with everything that was edited, and return its report.

@@ -40,7 +40,7 @@ def limits(capability: str) -> MultiprocessorLimits:
 
 def kernel(registers: int, static_shared_bytes: int = 0) -> KernelResources:
     """Return a kernel's resources."""
-    return KernelResources(registers, static_shared_bytes, 0)
+    return KernelResources(registers, static_shared_bytes)
 
 
 @pytest.mark.parametrize("capability", SPECIFICATIONS)

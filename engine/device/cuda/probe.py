@@ -72,7 +72,6 @@ def _limits(handle: Any, compute_capability: tuple[int, int]) -> MultiprocessorL
         shared_bytes=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
         reserved_shared_bytes=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK),
         shared_unit=shared_unit(compute_capability),
-        warp_threads=attribute(handle, _Attribute.CU_DEVICE_ATTRIBUTE_WARP_SIZE),
     )
 
 

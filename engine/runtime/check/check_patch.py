@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from engine.blocktypes.entries import Kernel, KernelEntry
@@ -60,7 +61,7 @@ def _image(kernel: Kernel, folders: tuple[str, ...]) -> KernelImage:
     return load_image(ModuleCache.path(kernel, folders), ARCHITECTURE)
 
 
-def has_errors(diagnostics: list[Diagnostic]) -> bool:
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     """True when any of them is an error."""
     return any(item.severity is Severity.ERROR for item in diagnostics)
 

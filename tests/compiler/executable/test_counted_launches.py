@@ -143,7 +143,7 @@ def test_a_saved_kernel_must_loop_too(tmp_path: Path) -> None:
 def test_no_more_thread_blocks_than_before(grid: int, threads: int, registers: int, on_gpu: bool) -> None:
     """Nor than run at once: on a GPU as many as fit its multiprocessors, by the limits of 9.0."""
     config = LaunchConfig((grid, 1, 1), (threads, 1, 1))
-    resources = KernelResources(registers, 0, 0) if on_gpu else None
+    resources = KernelResources(registers, 0) if on_gpu else None
     found = counted_launch(config, resources, GPU if on_gpu else HOST)
     at_once = 2 * BLOCKS_PER_CORE
     if on_gpu:
@@ -155,7 +155,7 @@ def test_no_more_thread_blocks_than_before(grid: int, threads: int, registers: i
 def test_shared_memory_counts() -> None:
     """One thread block of 115 KB beside another does not fit into 228 KB, of which 1 KB each is the system's."""
     config = LaunchConfig((10_000, 1, 1), (64, 1, 1), 115 << 10)
-    assert counted_launch(config, KernelResources(32, 0, 0), GPU).grid == (132, 1, 1)
+    assert counted_launch(config, KernelResources(32, 0), GPU).grid == (132, 1, 1)
 
 
 _numbers = itertools.count()

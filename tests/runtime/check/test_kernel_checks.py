@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +30,7 @@ GPU = DeviceInfo("cuda:0", "GPU", "sm_90", 1 << 30, 132, HOPPER)
 def advice(grid: int, threads: int, registers: int = 32, static: int = 0, dynamic: int = 0) -> tuple[str, str] | None:
     """Return what is said of a launch on a GPU of compute capability 9.0 with 132 multiprocessors."""
     config = LaunchConfig((grid, 1, 1), (threads, 1, 1), dynamic)
-    return launch_advice("tile", KernelResources(registers, static, 0), config, HOPPER, 132)
+    return launch_advice("tile", KernelResources(registers, static), config, HOPPER, 132)
 
 
 def node(name: str, kernel: Any, config: LaunchConfig) -> KernelNode:
@@ -98,7 +99,7 @@ def test_what_is_worth_no_word(grid: int, threads: int, registers: int) -> None:
 def test_usual_launches_are_quiet(grid: int, threads: int, registers: int) -> None:
     """Thread blocks of up to 256 threads are told of only where few of the threads run, and many are launched."""
     told = advice(grid, threads, registers=registers)
-    found = occupancy(KernelResources(registers, 0, 0), HOPPER, (threads, 1, 1))
+    found = occupancy(KernelResources(registers, 0), HOPPER, (threads, 1, 1))
     is_low = 4 * found.active_threads < found.max_threads and grid >= 132 * found.thread_blocks
     assert (told is not None) == is_low
 
@@ -107,7 +108,7 @@ def test_usual_launches_are_quiet(grid: int, threads: int, registers: int) -> No
 def test_a_remedy_is_one(threads: int, registers: int, shared: int) -> None:
     """The thread block that is named lets as many threads run as the text says, and more than now."""
     config = LaunchConfig((1_000_000, 1, 1), (threads, 1, 1), shared)
-    resources = KernelResources(registers, 0, 0)
+    resources = KernelResources(registers, 0)
     told = launch_advice("k", resources, config, HOPPER, 132)
     if told is None or "would run" not in told[1]:
         return
@@ -119,7 +120,7 @@ def test_a_remedy_is_one(threads: int, registers: int, shared: int) -> None:
 
 def test_each_node_is_told_once() -> None:
     """Two launches of one kernel by one node, one by another; a host has nothing to tell."""
-    kernel = SimpleNamespace(name="tile", resources=KernelResources(255, 0, 0))
+    kernel = SimpleNamespace(name="tile", resources=KernelResources(255, 0))
     config = LaunchConfig((1000, 1, 1), (256, 1, 1))
     nodes = [
         node("a", kernel, config),
@@ -136,23 +137,22 @@ def test_each_node_is_told_once() -> None:
 class Pretending(HostDevice):
     """The host, with the limits of a GPU of one multiprocessor."""
 
-    @property
-    def info(self) -> DeviceInfo:
-        found = super().info
-        return DeviceInfo(found.name, found.title, found.architecture, found.memory_bytes, 1, HOPPER)
+    def __init__(self) -> None:
+        super().__init__(cores=1)
+        self.info = replace(self.info, limits=HOPPER, has_own_memory=True)
 
 
 def test_a_warning_lies_on_the_node_and_goes_with_the_kernel(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes with the graph that is built and with a kernel that is swapped in, and keeps nothing from running."""
     registers = {"scale": 255}
     monkeypatch.setattr(
-        HostKernel, "resources", property(lambda kernel: KernelResources(registers.get(kernel.name, 32), 0, 0))
+        HostKernel, "resources", property(lambda kernel: KernelResources(registers.get(kernel.name, 32), 0))
     )
     patch = Patch()
     data = patch.add("io.array", data=np.arange(1024, dtype=np.float32))
     scale = patch.add("test_run.scale")
     patch.connect(data["out"], scale["x"])
-    device = Pretending(cores=1)
+    device = Pretending()
     try:
         with Engine(patch, device=device) as engine:
             (problem,) = engine.step().diagnostics

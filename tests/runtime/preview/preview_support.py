@@ -10,7 +10,6 @@ import numpy as np
 
 from engine import Engine, Patch
 from engine.api import Block, BlockBuilder, In, Out, port, uchar4
-from engine.device.device import DeviceInfo
 from engine.device.host import HostDevice
 from engine.device.host.events import HostEvent, HostStream
 from engine.device.protocol import Event, Memory, PinnedArray
@@ -60,13 +59,10 @@ class LateDevice(HostDevice):
 
     def __init__(self) -> None:
         super().__init__(cores=2)
+        self.info = replace(self.info, has_own_memory=True)
         self.is_late = False
         self.log: list[str] = []
         self.refuses_memory = False
-
-    @property
-    def info(self) -> DeviceInfo:
-        return replace(super().info, has_own_memory=True)
 
     def create_event(self) -> LateEvent:
         return LateEvent(self)

@@ -29,58 +29,9 @@ class HostExecutable:
     """A graph, ready to run; it keeps the conditions and kernels that it needs."""
 
     def __init__(self, program: Program, lock: threading.Lock, conditions: tuple[object, ...]) -> None:
-        self._watchdog = program.pool.watchdog
-        self._runner: Runner | None = Runner(program)
+        self._program: Program | None = program
         self._lock = lock
         self._conditions = conditions  # kept alive: kernels write to their addresses
-
-    def launch(self, stream: Stream) -> None:
-        """Run every node in an order that respects all dependencies; in loops, as often as the loops say.
-
-        DeviceError when a kernel faults or a loop is stopped; later nodes don't run then.
-        """
-        runner = self._live()
-        with self._lock:
-            self._watchdog.enter()
-            try:
-                runner.run()
-            finally:
-                self._watchdog.leave()
-
-    def upload(self, stream: Stream) -> None:
-        """Do nothing: an executable of the host is ready when it is made."""
-        self._live()
-
-    def update_kernel(
-        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
-    ) -> None:
-        """Give a kernel node new arguments, a new launch or another function."""
-        program = self._live().program
-        launch = program.launch_of(node)
-        if launch.kernel is not kernel or launch.arguments is not arguments or launch.config != config:
-            launch = Launch(own_kernel(kernel), config, arguments)
-        program.replace(node, launch)
-
-    def refresh(self, nodes: Iterable[GraphNode]) -> None:
-        """Note that argument blocks have other values, which kernels read in place."""
-        self._live().program.revalue(nodes)
-
-    def destroy(self) -> None:
-        """Release everything."""
-        self._runner = None
-        self._conditions = ()
-
-    def _live(self) -> Runner:
-        if self._runner is None:
-            raise DeviceError("host: executable must not be used after destroy")
-        return self._runner
-
-
-class Runner:
-    """Runs one program, any number of times, once at a time."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
         self._watchdog = watchdog = program.pool.watchdog
         self._services = program.pool.services
         self._step = stepper.stepper()
@@ -92,13 +43,53 @@ class Runner:
         self._loop = -1  # the outermost loop that was running last, and since when
         self._loop_since_ns = 0
 
-    def run(self) -> None:
-        """Run the program once; KernelFault when a kernel fails, DeviceError when a loop is stopped."""
-        program, index = self.program, 0
+    def launch(self, stream: Stream) -> None:
+        """Run every node in an order that respects all dependencies; in loops, as often as the loops say.
+
+        KernelFault when a kernel fails, DeviceError when a loop is stopped; later nodes don't run then.
+        """
+        program = self._live()
+        with self._lock:
+            self._watchdog.enter()
+            try:
+                self._run(program)
+            finally:
+                self._watchdog.leave()
+
+    def upload(self, stream: Stream) -> None:
+        """Do nothing: an executable of the host is ready when it is made."""
+        self._live()
+
+    def update_kernel(
+        self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
+    ) -> None:
+        """Give a kernel node new arguments, a new launch or another function."""
+        program = self._live()
+        launch = program.launch_of(node)
+        if launch.kernel is not kernel or launch.arguments is not arguments or launch.config != config:
+            launch = Launch(own_kernel(kernel), config, arguments)
+        program.replace(node, launch)
+
+    def refresh(self, nodes: Iterable[GraphNode]) -> None:
+        """Note that argument blocks have other values, which kernels read in place."""
+        self._live().revalue(nodes)
+
+    def destroy(self) -> None:
+        """Release everything."""
+        self._program = None
+        self._conditions = ()
+
+    def _live(self) -> Program:
+        if self._program is None:
+            raise DeviceError("host: executable must not be used after destroy")
+        return self._program
+
+    def _run(self, program: Program) -> None:
+        index = 0
         self._loop = self._state[stepper.LOOP] = -1
         while index < program.end:
             if not program.in_python[index]:
-                index = self._run_natively(index)
+                index = self._run_natively(program, index)
                 continue
             try:
                 program.run_one(index)
@@ -108,9 +99,9 @@ class Runner:
                 raise
             index += 1
 
-    def _run_natively(self, index: int) -> int:
+    def _run_natively(self, program: Program, index: int) -> int:
         """Let native code run from an instruction on; return the instruction that comes next."""
-        program, state = self.program, self._state
+        state = self._state
         pairs = program.refresh()
         state[stepper.BUDGET] = self._turns_at_once
         state[stepper.KERNELS] = 0
@@ -126,7 +117,7 @@ class Runner:
         reason = program.pool.run_alone(work)
         at, took_ns = int(state[stepper.AT]), time.perf_counter_ns() - began_ns
         if reason == stepper.FAULT:
-            self._raise(at, pairs)
+            raise self._error(program, at, pairs)
         if reason == stepper.LOOP_STOPPED:
             raise self._stopped()
         if reason == stepper.CALLED:
@@ -154,15 +145,15 @@ class Runner:
         if loop >= 0 and limit_s is not None and time.perf_counter_ns() - self._loop_since_ns > limit_s * 1e9:
             raise self._stopped(TIME_LIMIT)
 
-    def _raise(self, index: int, pairs: np.ndarray[Any, Any]) -> None:
-        """Raise the error of a kernel that native code ran."""
-        launch, worker, pool = self.program.launches[index], self._worker, self.program.pool
+    def _error(self, program: Program, index: int, pairs: np.ndarray[Any, Any]) -> DeviceError:
+        """Return the error of a kernel that native code ran."""
+        worker, pool = self._worker, program.pool
         assert worker is not None
         self._services.finish()
         is_stopped = int(worker.record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED
         if is_stopped and self._state[stepper.LOOP] >= 0 and pool.stop_reason != TIME_LIMIT:
-            raise self._stopped()
-        raise launch.error(worker, pool, pairs)
+            return self._stopped()
+        return program.launches[index].error(worker, pool, pairs)
 
     def _stopped(self, reason: int = RUNNING) -> DeviceError:
         node, turns = int(self._state[stepper.LOOP]), int(self._state[stepper.TURNS])

@@ -18,7 +18,7 @@ from engine.device.host.modules.native import NativeCode
 from engine.device.occupancy import KernelResources
 from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
-from engine.ptx import KernelParameter, KernelSignature
+from engine.ptx import KernelSignature
 
 #: A launch that is expected to take longer than this waits for optimised code; a kernel's first launch never does.
 WORTH_WAITING_NS = 50_000_000
@@ -35,6 +35,9 @@ class HostKernel:
     def __init__(self, module: HostModule, signature: KernelSignature, function: Any, entry: CachedModule) -> None:
         self.module = module  # keeps the code loaded
         self.signature = signature
+        self.name = signature.name
+        self.parameters = signature.parameters
+        self.max_threads = signature.max_threads
         self._take(function)
         self.scratch_bytes = entry.scratch_bytes[signature.name]
         self.parameter_bytes = max((item.offset + item.size_bytes for item in signature.parameters), default=0)
@@ -53,21 +56,6 @@ class HostKernel:
         #: The job that optimises the kernel; None when that is done.
         self.job: OptimiserJob | None = None
         self._code: NativeCode | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the entry point."""
-        return self.signature.name
-
-    @property
-    def parameters(self) -> tuple[KernelParameter, ...]:
-        """Formal parameters in order."""
-        return self.signature.parameters
-
-    @property
-    def max_threads(self) -> int:
-        """Most threads a thread block may have."""
-        return self.signature.max_threads
 
     @property
     def resources(self) -> KernelResources | None:
