@@ -154,14 +154,13 @@ class KernelArguments:
     every write, so that a reader can tell whether it has seen the values.
     """
 
-    __slots__ = ("_piece", "address", "layout", "parameters", "version")
+    __slots__ = ("_piece", "address", "layout", "version")
 
     def __init__(self, parameters: Sequence[KernelParameter], values: Sequence[object]) -> None:
         layout = layout_of(parameters)
         if len(values) != len(layout.sizes):
             raise ArgumentError(f"kernel takes {len(parameters)} arguments, got {len(values)}")
         self.layout = layout
-        self.parameters = layout.parameters
         self._piece = piece = take(layout.size_bytes)
         self.address = piece.address
         self.version = 0
@@ -171,11 +170,6 @@ class KernelArguments:
     def block(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The bytes of all arguments, in place."""
         return self._piece.bytes
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of the block."""
-        return self.layout.size_bytes
 
     def copy_to(self, other: Piece) -> None:
         """Copy the block to the start of another piece of memory."""

@@ -94,7 +94,7 @@ def argument_pointers(kernel: CudaKernel, arguments: KernelArguments) -> Piece:
     """Return the addresses of all arguments in their block, as the driver reads them (`void**`)."""
     if arguments.layout.sizes != kernel.argument_sizes:
         raise _unfit(kernel, arguments.layout)
-    pointers = take(8 * max(1, len(arguments.parameters)))
+    pointers = take(8 * max(1, len(arguments.layout.sizes)))
     arguments.layout.write_addresses(pointers, arguments.address)
     return pointers
 

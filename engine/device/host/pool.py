@@ -48,7 +48,9 @@ class PoolWorker:
 class _PoolJob:
     """A launch that the workers share: each takes the next chunk of thread blocks until none is left."""
 
-    def __init__(self, work: RunBlocks, blocks: int, chunk: int, parts: int, give_up: Callable[[], None]) -> None:
+    def __init__(
+        self, work: RunBlocks, blocks: int, chunk: int, parts: int, give_up: Callable[[], None] | None
+    ) -> None:
         self.work = work
         self.chunk = chunk
         self.limits = [-(-blocks * part // parts) for part in range(1, parts + 1)]
@@ -64,7 +66,8 @@ class _PoolJob:
             try:
                 if not self.work(worker, limit, self.chunk) and self.failed is None:
                     self.failed = worker
-                    self.give_up()
+                    if self.give_up is not None:
+                        self.give_up()
             except BaseException as error:  # noqa: BLE001 - the launching thread raises it
                 self.error = error
 
@@ -101,10 +104,6 @@ class _Reserve:
         self._thread.join()
 
 
-def _nothing() -> None:
-    pass
-
-
 class Pool:
     """One worker for each core; the launching thread is one of them."""
 
@@ -135,7 +134,7 @@ class Pool:
             inline = blocks == 1 or self.cores == 1 or is_small
             chunk = 1 if spins else blocks if inline else max(1, -(-blocks // (self.cores * CHUNKS_PER_WORKER)))
             parts = min(CHUNKS_PER_WORKER, blocks) if in_parts else 1
-            job = _PoolJob(work, blocks, chunk, parts, self.watchdog.interrupt if spins else _nothing)
+            job = _PoolJob(work, blocks, chunk, parts, self.watchdog.interrupt if spins else None)
             reserve = _Reserve(job, blocks) if spins else None
             self.watchdog.start()
             if inline:
