@@ -56,7 +56,7 @@ def run_editor(
             return open_engine(opened, device, engine, profiling=profiling)
 
         window = MainWindow(make_engine, folder)
-        stack.callback(install_fault_handler(window.messages.show_fault, folder))
+        stack.callback(install_fault_handler(window.log.add_error, folder))
         window.show()
         if screenshot is not None:
             return take_screenshot(window, patch, screenshot, trust=trust)

@@ -21,7 +21,6 @@ from app.edits import nodes as node_edits
 from app.edits import regions
 from app.edits.regions import NodeDrop
 from app.qt.safe_overrides import safe_overrides
-from app.view_models.connection_preview import Costing
 from app.view_models.tooltips import Hit, tooltip
 from engine.diagnostics import PatchError
 from engine.patch.changes import Connection, PortRef
@@ -37,7 +36,6 @@ class Canvas(QWidget):
 
     selection_changed = Signal(list)  # node ids
     refused = Signal(str)  # why an edit is refused
-    connections_selected = Signal(bool)  # whether any connection is selected
     node_activated = Signal(str)  # double-clicked
     menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a position of the screen
 
@@ -46,17 +44,16 @@ class Canvas(QWidget):
         self._patch: Patch | None = None
         self._mirror: Mirror | None = None
         self._selected: list[str] = []
-        self._has_selected_connections = False
         self.scene = GraphScene(self)
         self.scene.selection_settled.connect(self._pass_on_selection)
-        self._connecting = ConnectionEdits(self)
-        self._connecting.refused.connect(self._refuse)
-        self._connecting.dropped_on_nothing.connect(self._search_for_end)
-        self._view = GraphView(self.scene, self._connecting, self._move_refusal, self._tooltip, self)
-        self._view.setAccessibleName("Patch")
-        self.edits = SelectionEdits(self.scene, self._view.cursor_point, self)
+        self.connecting = ConnectionEdits(self)
+        self.connecting.refused.connect(self._refuse)
+        self.connecting.dropped_on_nothing.connect(self._search_for_end)
+        self.view = GraphView(self.scene, self.connecting, self._move_refusal, self._tooltip, self)
+        self.view.setAccessibleName("Patch")
+        self.edits = SelectionEdits(self.scene, self.view.cursor_point, self)
         self.edits.refused.connect(self._refuse)
-        self._display = ReportDisplay(self.scene, self._view)
+        self._display = ReportDisplay(self.scene, self.view)
         self._nudges = 0
         self._notice = Notice(self)
         self._search = BlockSearch(self)
@@ -64,20 +61,20 @@ class Canvas(QWidget):
         self._search.refused.connect(self._refuse)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._view)
-        self.setFocusProxy(self._view)
-        self._view.nodes_dropped.connect(self._move)
-        self._view.move_refused.connect(self._say)
-        self._view.connections_cut.connect(self._cut)
-        self._view.slider_moved.connect(self._slide)
-        self._view.hovering_ended.connect(self._notice.hide)
-        self._connecting.promised.connect(self._tell)
-        self._connecting.warned.connect(self._say)
-        self._connecting.hushed.connect(self._notice.hide)
-        self._view.node_double_clicked.connect(self.node_activated)
-        self._view.connection_double_clicked.connect(self._insert_at_pointer)
-        self._view.canvas_double_clicked.connect(self.open_search)
-        self._view.menu_requested.connect(self._open_menu)
+        layout.addWidget(self.view)
+        self.setFocusProxy(self.view)
+        self.view.nodes_dropped.connect(self._move)
+        self.view.move_refused.connect(self._say)
+        self.view.connections_cut.connect(self._cut)
+        self.view.slider_moved.connect(self._slide)
+        self.view.hovering_ended.connect(self._notice.hide)
+        self.connecting.promised.connect(self._tell)
+        self.connecting.warned.connect(self._say)
+        self.connecting.hushed.connect(self._notice.hide)
+        self.view.node_double_clicked.connect(self.node_activated)
+        self.view.connection_double_clicked.connect(self._insert_at_pointer)
+        self.view.canvas_double_clicked.connect(self.open_search)
+        self.view.menu_requested.connect(self._open_menu)
 
     # What is shown
 
@@ -92,40 +89,26 @@ class Canvas(QWidget):
             self._mirror.stop()
             self._mirror = None
         self._search.close()
-        self._view.cancel_drag()
+        self.view.cancel_drag()
         self._display.clear()
         self.scene.empty()
-        self._patch = self.edits.patch = self._connecting.patch = patch
+        self._patch = self.edits.patch = self.connecting.patch = patch
         if patch is not None:
-            self._mirror = Mirror(patch, self.scene, self._view.cancel_drag)
+            self._mirror = Mirror(patch, self.scene, self.view.cancel_drag)
         self._pass_on_selection()
-        self._view.viewport().update()
-
-    @property
-    def surface(self) -> QWidget:
-        """The widget on which the patch is drawn."""
-        return self._view.viewport()
+        self.view.viewport().update()
 
     def show_report(self, report: FrameReport) -> None:
         """Show states and times of a frame, also in tooltips."""
         self._display.show_report(report)
 
-    @property
-    def zoom(self) -> float:
-        """Pixels per canvas unit; 1 at 100 %."""
-        return self._view.zoom
-
-    def set_zoom(self, zoom: float) -> None:
-        """Zoom about the middle."""
-        self._view.set_zoom(zoom)
-
     def fit(self) -> None:
         """Bring the whole patch into view."""
-        self._view.show_rect(self.scene.rect_of(self.scene.nodes))
+        self.view.show_rect(self.scene.rect_of(self.scene.nodes))
 
     def fit_selection(self) -> None:
         """Bring the selected nodes into view, or the whole patch when none is selected."""
-        self._view.show_rect(self.scene.rect_of(self.selected() or self.scene.nodes))
+        self.view.show_rect(self.scene.rect_of(self.selected() or self.scene.nodes))
 
     # Selection
 
@@ -137,11 +120,6 @@ class Canvas(QWidget):
         """Select these nodes and nothing else."""
         self.scene.select(node_ids)
 
-    @property
-    def has_selected_connections(self) -> bool:
-        """True while a connection is selected."""
-        return self._has_selected_connections
-
     def select_all(self) -> None:
         """Select every node."""
         self.scene.select(self.scene.nodes)
@@ -151,10 +129,6 @@ class Canvas(QWidget):
         if selected != self._selected:
             self._selected = selected
             self.selection_changed.emit(selected)
-        has_connections = bool(self.scene.selected_connections())
-        if has_connections != self._has_selected_connections:
-            self._has_selected_connections = has_connections
-            self.connections_selected.emit(has_connections)
 
     def _open_menu(self, hit: object, position: QPoint) -> None:
         """Select what is under the pointer and ask for its menu."""
@@ -186,22 +160,18 @@ class Canvas(QWidget):
 
     # Connecting
 
-    def set_costing(self, cost: Costing | None) -> None:
-        """Show what a connection would cost while it is dragged; `cost` returns it."""
-        self._connecting.cost = cost
-
     def _search_for_end(self, point: QPointF, start: PortRef) -> None:
-        self._open_search_for(self._view.mapFromScene(point), start)
+        self._open_search_for(self.view.mapFromScene(point), start)
 
     def _slide(self, slide: SliderMove) -> None:
         assert self._patch is not None
         self._patch.set(slide.node, gesture=slide.gesture, **{slide.parameter: slide.value})
 
     def _say(self, text: str) -> None:
-        self._notice.show_at(self._view.cursor_position, text, self._view.tray_area())
+        self._notice.show_at(self.view.cursor_position, text, self.view.tray_area())
 
     def _tell(self, text: str) -> None:
-        self._notice.tell_at(self._view.cursor_position, text, self._view.tray_area())
+        self._notice.tell_at(self.view.cursor_position, text, self.view.tray_area())
 
     def _refuse(self, reason: str) -> None:
         self._say(reason)
@@ -221,8 +191,8 @@ class Canvas(QWidget):
 
     def _open_search_for(self, position: QPoint | None, goal: Goal = None) -> None:
         if self._patch is not None:
-            position = position or self._view.mapFromScene(self._view.cursor_point())
-            point = self._view.mapToScene(position)
+            position = position or self.view.mapFromScene(self.view.cursor_point())
+            point = self.view.mapToScene(position)
             self._search.open(self._patch, position, point, goal, self.scene.regions.scope_at(point))
 
     def insert_block(self) -> None:
@@ -236,7 +206,7 @@ class Canvas(QWidget):
 
     def _select_placed(self, node_id: str) -> None:
         self.select([node_id])
-        self._view.ensureVisible(self.scene.rect_of([node_id]), 24, 24)
+        self.view.ensureVisible(self.scene.rect_of([node_id]), 24, 24)
 
     # Events
 
@@ -279,5 +249,5 @@ class Canvas(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         """Repaint in another theme's colours."""
         if event.type() == QEvent.Type.PaletteChange:
-            self._view.viewport().update()
+            self.view.viewport().update()
         super().changeEvent(event)

@@ -98,7 +98,7 @@ class Availability(QObject):
         super().__init__(parent)
         self._session, self._canvas, self._actions = session, canvas, actions
         session.changed.connect(self.follow_history)
-        canvas.connections_selected.connect(self.follow_selection)
+        canvas.scene.selection_settled.connect(self.follow_selection)
         actions.menus["edit"].aboutToShow.connect(self.follow_selection)
 
     def follow_patch(self) -> None:
@@ -118,7 +118,7 @@ class Availability(QObject):
 
     def follow_selection(self) -> None:
         """The selection changed, or the regions of what is selected."""
-        has_nodes, has_connections = bool(self._canvas.selected()), self._canvas.has_selected_connections
+        has_nodes, has_connections = bool(self._canvas.selected()), bool(self._canvas.scene.selected_connections())
         self._actions.set_enabled(NEEDS_NODE, has_nodes)
         self._actions.set_enabled(NEEDS_CONNECTION, has_connections)
         self._actions.set_enabled(NEEDS_SELECTION, has_nodes or has_connections)

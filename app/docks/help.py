@@ -15,16 +15,11 @@ class Help(EmptyState):
     """Shows the help of one block type."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._page = QTextBrowser()
-        self._page.setObjectName("helpPage")
-        super().__init__(self._page, "Select a block to read its help", parent)
-        self._page.document().setDocumentMargin(12)
+        self.page = QTextBrowser()
+        self.page.setObjectName("helpPage")
+        super().__init__(self.page, "Select a block to read its help", parent)
+        self.page.document().setDocumentMargin(12)
         self._block_type: type[Block] | None = None
-
-    @property
-    def text(self) -> str:
-        """The help as plain text."""
-        return self._page.toPlainText()
 
     def show_type(self, block_type: type[Block] | None) -> None:
         """Show the help of a block type, or say how to get one."""
@@ -37,7 +32,7 @@ class Help(EmptyState):
         self.set_filled(self._block_type is not None)
         if self._block_type is not None:
             theme = colours.current()
-            self._page.document().setDefaultStyleSheet(
+            self.page.document().setDefaultStyleSheet(
                 f".faint {{ color: {theme.text_dim}; font-size: {SMALL}px; }} h4 {{ color: {theme.text_dim}; }}"
             )
-            self._page.setHtml(help_html(self._block_type))
+            self.page.setHtml(help_html(self._block_type))

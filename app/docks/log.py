@@ -1,4 +1,4 @@
-"""The log of saved files and messages, and the status bar that shows the newest one."""
+"""The log of saved files and messages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 from enum import Enum
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QLineEdit, QStatusBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from app.qt.safe_overrides import safe_overrides
 from app.theme import colours
@@ -21,9 +21,6 @@ from engine.protocol.messages import Saved
 _LIMIT = 2000
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _Index = QModelIndex | QPersistentModelIndex
-
-
-_SHOWN_MS = 8000
 
 
 class Kind(Enum):
@@ -91,6 +88,8 @@ class _LogModel(QAbstractTableModel):
 class Log(EmptyState):
     """The newest entry is last; a filter narrows what is shown."""
 
+    noted = Signal(str)  # what was added, in a line for the status bar
+
     def __init__(self, parent: QWidget | None = None) -> None:
         page = QWidget()
         super().__init__(page, "Saved files and messages are listed here", parent)
@@ -114,30 +113,29 @@ class Log(EmptyState):
         """Every entry, oldest first."""
         return list(self._model.entries)
 
-    @property
-    def shown_count(self) -> int:
-        """How many entries pass the filter."""
-        return self._filtered.rowCount()
-
     def add_saved(self, saved: Saved) -> None:
         """Add a file that was saved."""
         what = f"{saved.node}.{saved.port}, {saved.dtype} {format_shape(saved.shape)}"
         self._add(Kind.FILE, "Saved", f"{saved.path} ({what})" if saved.path else what)
+        self.noted.emit(f"Saved {saved.path}")
 
     def add_diagnostic(self, diagnostic: Diagnostic) -> None:
         """Add what the engine could not do."""
         kind = Kind.ERROR if diagnostic.severity is Severity.ERROR else Kind.WARNING
         self._add(kind, kind.value.capitalize(), str(diagnostic).partition(": ")[2])
+        self.noted.emit(str(diagnostic))
 
     def add_message(self, text: str) -> None:
         """Add a message."""
         self._add(Kind.MESSAGE, "Note", text)
+        self.noted.emit(text)
 
     def add_error(self, text: str) -> None:
         """Add an error; one that repeats at once is not listed again."""
         last = self._model.entries[-1] if self._model.entries else None
         if last is None or last.text != text:
             self._add(Kind.ERROR, "Error", text)
+        self.noted.emit(text)
 
     def _add(self, kind: Kind, label: str, text: str) -> None:
         bar = self.table.verticalScrollBar()
@@ -146,30 +144,3 @@ class Log(EmptyState):
         self.set_filled(True)
         if follows:
             self.table.scrollToBottom()
-
-
-class Messages:
-    """Shows messages in one status bar and keeps them in one log."""
-
-    def __init__(self, status_bar: QStatusBar, log: Log) -> None:
-        self._status_bar, self._log = status_bar, log
-
-    def show(self, text: str) -> None:
-        """Show a message."""
-        self._log.add_message(text)
-        self._status_bar.showMessage(text, _SHOWN_MS)
-
-    def show_fault(self, text: str) -> None:
-        """Show an error."""
-        self._log.add_error(text)
-        self._status_bar.showMessage(text, _SHOWN_MS)
-
-    def show_saved(self, saved: Saved) -> None:
-        """Show where an output was saved."""
-        self._log.add_saved(saved)
-        self._status_bar.showMessage(f"Saved {saved.path}", _SHOWN_MS)
-
-    def show_diagnostic(self, diagnostic: Diagnostic) -> None:
-        """Show what the engine could not do."""
-        self._log.add_diagnostic(diagnostic)
-        self._status_bar.showMessage(str(diagnostic), _SHOWN_MS)

@@ -203,9 +203,9 @@ class Updates(EmptyState):
         self._hot = self._hot_before = 0
         self.rows = UpdateRows(self)
         self.levels = {level: self._make_level(level) for level in LEVELS}
-        self._hot_label = QLabel()
-        self._hot_label.setObjectName("faint")
-        self._hot_label.setToolTip("Frames that only wrote parameters: they cost next to nothing, and are only counted")
+        self.hot_label = QLabel()
+        self.hot_label.setObjectName("faint")
+        self.hot_label.setToolTip("Frames that only wrote parameters: they cost next to nothing, and are only counted")
         self.clear_button = QToolButton(autoRaise=True)
         self.clear_button.setObjectName("listButton")
         self.clear_button.setToolTip("Clear the list and its counts")
@@ -223,11 +223,6 @@ class Updates(EmptyState):
         self.refresh_icons()
         self._counts = Throttle(self._show_counts, _REFRESH_MS, self)
         self._counts.ask()
-
-    @property
-    def hot_text(self) -> str:
-        """How many frames only wrote parameters, as it is shown."""
-        return self._hot_label.text()
 
     def set_patch(self, patch: Patch | None) -> None:
         """List the updates of another patch, which has none yet."""
@@ -270,7 +265,7 @@ class Updates(EmptyState):
     def _show_counts(self) -> None:
         for level, button in self.levels.items():
             button.setText(f"{LEVELS[level][0]} {self.rows.counts[level]:,}")
-        self._hot_label.setText(f"Hot {self._hot - self._hot_before:,}")
+        self.hot_label.setText(f"Hot {self._hot - self._hot_before:,}")
 
     def _choose_levels(self) -> None:
         self.rows.show_levels(level for level, button in self.levels.items() if button.isChecked())
@@ -300,7 +295,7 @@ class Updates(EmptyState):
         for button in self.levels.values():
             bar.addWidget(button)
         bar.addSpacing(8)
-        bar.addWidget(self._hot_label)
+        bar.addWidget(self.hot_label)
         bar.addStretch(1)
         bar.addWidget(self.clear_button)
         return bar

@@ -88,11 +88,11 @@ class Inspector(EmptyState):
         self._drives.show_rows(self._patch, self._nodes, self.rows)
         self._scroll.takeWidget()
         if self._patch is None or not self._nodes:
-            self.set_hint(_HINT)
+            self.hint.setText(_HINT)
             self.set_filled(False)
             return
         if len({self._patch.nodes[node].type for node in self._nodes}) > 1:
-            self.set_hint(
+            self.hint.setText(
                 f"{len(self._nodes)} blocks of different types.\nSelect blocks of one type to edit them together"
             )
             self.set_filled(False)

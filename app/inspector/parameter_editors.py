@@ -33,8 +33,6 @@ from engine.figures import format_bytes, format_shape
 
 SLIDER_STEPS = 1000
 _WIDEST_SLIDER = 1e8  # a slider over wider bounds could not pick a number
-
-
 _NARROWEST, _WIDEST = 104, 152  # in pixels
 
 

@@ -128,21 +128,10 @@ def category_tint(category: str, theme: Colours) -> str:
     return _hex(colorsys.hls_to_rgb(hue / 360, lightness, saturation))
 
 
-def contrast(a: str, b: str) -> float:
-    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.2, "contrast ratio")."""
-    bright, dark = sorted((_luminance(a), _luminance(b)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
-
-
 def mix(a: str, b: str, amount: float) -> str:
     """Return `a` moved towards `b`: all of `a` at 0, all of `b` at 1."""
     red, green, blue = (x + (y - x) * amount for x, y in zip(_rgb(a), _rgb(b), strict=True))
     return _hex((red, green, blue))
-
-
-def _luminance(colour: str) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _rgb(colour)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def _rgb(colour: str) -> tuple[float, float, float]:
@@ -160,12 +149,10 @@ _OTHER_REGION_HUE = 240
 
 @dataclass(frozen=True)
 class RegionColours:
-    """Colours of a region's box as "#rrggbb"; `fill` and `strip` are laid over what is behind them."""
+    """Colours of a region's box as "#rrggbb"; `fill` is laid over what is behind, more of it on the title strip."""
 
     line: str
     fill: str
-    strip: str
-    #: How much of `fill` and `strip` covers what is behind, 0..1.
     fill_opacity: float
     strip_opacity: float
 
@@ -174,8 +161,6 @@ class RegionColours:
 def region_colours(kind: str, theme: Colours) -> RegionColours:
     """Return the colours of a region block type in a theme; kinds that Warploom does not ship share one hue."""
     hue = _REGION_HUES.get(kind, _OTHER_REGION_HUE) / 360
-    if theme.is_dark:
-        strong = _hex(colorsys.hls_to_rgb(hue, 0.62, 0.50))
-        return RegionColours(mix(strong, theme.canvas, 0.35), strong, strong, 0.09, 0.16)
-    strong = _hex(colorsys.hls_to_rgb(hue, 0.40, 0.50))
-    return RegionColours(mix(strong, theme.canvas, 0.30), strong, strong, 0.09, 0.14)
+    lightness, softened, strip_opacity = (0.62, 0.35, 0.16) if theme.is_dark else (0.40, 0.30, 0.14)
+    fill = _hex(colorsys.hls_to_rgb(hue, lightness, 0.50))
+    return RegionColours(mix(fill, theme.canvas, softened), fill, 0.09, strip_opacity)

@@ -20,8 +20,6 @@ ACTIONS = {
     "fit": "mdi6.fit-to-page-outline",
     "folder": "mdi6.folder-outline",
     "help": "mdi6.help-circle-outline",
-    "image": "mdi6.image-outline",
-    "log": "mdi6.text-long",
     "new": "mdi6.file-plus-outline",
     "open": "mdi6.folder-open-outline",
     "paste": "mdi6.content-paste",
@@ -30,14 +28,10 @@ ACTIONS = {
     "redo": "mdi6.redo",
     "reset": "mdi6.restore",
     "save": "mdi6.content-save-outline",
-    "search": "mdi6.magnify",
-    "settings": "mdi6.tune-variant",
     "snapshot": "mdi6.camera-outline",
     "step": "mdi6.skip-next",
-    "theme": "mdi6.theme-light-dark",
     "to_start": "mdi6.skip-backward",
     "undo": "mdi6.undo",
-    "view": "mdi6.eye-outline",
     "warning": "mdi6.alert",
 }
 

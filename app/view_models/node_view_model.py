@@ -73,11 +73,6 @@ class NodeViewModel:
     is_value: bool = False
     slider: SliderViewModel | None = None
 
-    def port(self, name: str, *, is_input: bool) -> PortViewModel | None:
-        """Return a port by name and side, or None."""
-        ports = self.inputs if is_input else self.outputs
-        return next((port for port in ports if port.name == name), None)
-
 
 def node_view_model(patch: Patch, node_id: str, connections: Iterable[Connection] | None = None) -> NodeViewModel:
     """Return the model of a node; `connections` are the node's, when the caller knows them already."""

@@ -36,7 +36,8 @@ class PictureView(QWidget):
         self.pixels: np.ndarray[Any, Any] | None = None  # QImage points into it
         self._image = QImage()
         self._size = (0, 0)  # of the whole picture
-        self._fitted = True
+        #: True while the whole picture is kept in view.
+        self.is_fitted = True
         self._scale = 1.0
         self._centre = QPointF()  # in picture pixels
         self._grabbed: QPointF | None = None
@@ -63,14 +64,9 @@ class PictureView(QWidget):
         A larger picture would not look better.
         """
         ratio = self.devicePixelRatioF()
-        if self._fitted or self.pixels is None:
+        if self.is_fitted or self.pixels is None:
             return max(1, round(self.width() * ratio)), max(1, round(self.height() * ratio))
         return self._shown_size() if self._scale < 1.0 else None
-
-    @property
-    def is_fitted(self) -> bool:
-        """True while the whole picture is kept in view."""
-        return self._fitted
 
     @property
     def probe(self) -> tuple[int, int] | None:
@@ -80,7 +76,7 @@ class PictureView(QWidget):
     @property
     def scale(self) -> float:
         """Screen pixels for each picture pixel."""
-        if not self._fitted:
+        if not self.is_fitted:
             return self._scale
         if self.pixels is None:
             return 1.0
@@ -98,7 +94,7 @@ class PictureView(QWidget):
         if self.picture_size != size:
             self._centre = QPointF(size[0] / 2, size[1] / 2)
             self._size = size
-            if not self._fitted:
+            if not self.is_fitted:
                 self.view_changed.emit()
         self.pixels = pixels
         # Alpha is ignored: a patch's colours are shown whatever their fourth component holds.
@@ -125,7 +121,7 @@ class PictureView(QWidget):
 
     def fit(self) -> None:
         """Keep the whole picture in view."""
-        self._fitted = True
+        self.is_fitted = True
         self._changed()
 
     def show_actual_pixels(self) -> None:
@@ -135,7 +131,7 @@ class PictureView(QWidget):
     def zoom_to(self, scale: float, anchor: QPointF) -> None:
         """Change the scale and keep the point under `anchor` (in widget coordinates) where it is."""
         kept = self._to_picture(anchor)
-        self._fitted, self._scale = False, min(max(scale, MIN_SCALE), MAX_SCALE)
+        self.is_fitted, self._scale = False, min(max(scale, MIN_SCALE), MAX_SCALE)
         self._centre = kept - (anchor - self._middle()) / self._widget_scale()
         self._changed()
 
@@ -164,9 +160,9 @@ class PictureView(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Pan, and say which pixel is under the pointer."""
         if self._grabbed is not None and self.pixels is not None:
-            if self._fitted:
+            if self.is_fitted:
                 self._scale, self._centre = self.scale, self._fitted_centre()
-                self._fitted = False
+                self.is_fitted = False
             self._centre -= (event.position() - self._grabbed) / self._widget_scale()
             self._grabbed = event.position()
             self._changed()
@@ -179,7 +175,7 @@ class PictureView(QWidget):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Go from fitted to actual pixels, and back."""
-        if self._fitted:
+        if self.is_fitted:
             self.zoom_to(1.0, event.position())
         else:
             self.fit()
@@ -192,7 +188,7 @@ class PictureView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the picture fitted."""
         super().resizeEvent(event)
-        if self._fitted:
+        if self.is_fitted:
             self.view_changed.emit()
 
     def _changed(self) -> None:
@@ -209,13 +205,13 @@ class PictureView(QWidget):
         return QPointF(self._size[0] / 2, self._size[1] / 2)
 
     def _to_picture(self, point: QPointF) -> QPointF:
-        centre = self._fitted_centre() if self._fitted else self._centre
+        centre = self._fitted_centre() if self.is_fitted else self._centre
         offset = (point - self._middle()) / self._widget_scale()
         return QPointF(centre.x() + offset.x(), centre.y() + offset.y())
 
     def _target(self) -> QRectF:
         scale = self._widget_scale()
-        centre = self._fitted_centre() if self._fitted else self._centre
+        centre = self._fitted_centre() if self.is_fitted else self._centre
         corner = self._middle() - centre * scale
         if self.is_whole:
             return QRectF(corner, QSizeF(self._size[0] * scale, self._size[1] * scale))

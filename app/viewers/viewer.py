@@ -17,8 +17,6 @@ from engine.figures import format_rate
 from engine.protocol.messages import Preview, Viewing
 
 _PATIENCE_MS = 3000
-
-
 _REFRESH_S = 0.25  # a person can't read figures that change faster
 _SPACING, _MARGIN = 4, 8
 _STAYS_MS = 1000  # a picture older than this no longer changes
@@ -94,7 +92,7 @@ class ViewerPanel(QWidget):
     def __init__(self, hint: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.picture = PictureView()
-        self._page = EmptyState(self.picture, hint)
+        self.page = EmptyState(self.picture, hint)
         self.probe_label = QLabel()
         self.probe_label.setObjectName("figures")
         self.probe_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -107,7 +105,7 @@ class ViewerPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self._page, 1)
+        column.addWidget(self.page, 1)
         column.addWidget(self._footer)
         self._saver = PictureSaver(self)
         self._saver.failed.connect(self.failed)
@@ -122,21 +120,6 @@ class ViewerPanel(QWidget):
         self.picture.view_changed.connect(self._show_status)
         self.picture.view_changed.connect(self._tell_viewing)
         self._told = self.viewing
-
-    @property
-    def probe_text(self) -> str:
-        """The footer's text on the pixel under the pointer."""
-        return self.probe_label.text()
-
-    @property
-    def status_text(self) -> str:
-        """The footer's text on the picture: size, zoom, and rate while it changes."""
-        return self.status_label.text()
-
-    @property
-    def hint(self) -> str:
-        """The text shown while there is no picture."""
-        return self._page.hint
 
     @property
     def viewing(self) -> Viewing:
@@ -160,16 +143,12 @@ class ViewerPanel(QWidget):
             self._drawn_s = now_s
             self._show_status()
         if self._footer.isHidden():
-            self._page.set_filled(True)
+            self.page.set_filled(True)
             self._footer.show()
 
     def save_picture(self) -> None:
         """Ask for a file and save the picture as it is now, in full size."""
         self._saver.save(self.picture.picture() if self.picture.is_whole else None)
-
-    def set_hint(self, hint: str) -> None:
-        """Change the text shown while there is no picture."""
-        self._page.set_hint(hint)
 
     def refresh_icons(self) -> None:
         """Draw the icons again, in the colours of the present theme."""

@@ -67,7 +67,7 @@ class ViewerDocks(QObject):
         if report.preparing != self._is_preparing:
             self._is_preparing = report.preparing
             for node in self.docks:
-                self.viewer(node).set_hint(self._hint(node))
+                self.viewer(node).page.hint.setText(self._hint(node))
 
     def reveal(self, node: str) -> None:
         """Bring a viewer to the front, also one that was closed."""
@@ -140,7 +140,7 @@ class ViewerDocks(QObject):
             case NodeRenamed(node) if node in self.docks and self._patch is not None:
                 self.docks[node].setWindowTitle(self._patch.title(node))
             case Connected(connection) | Disconnected(connection) if connection.target.node in self.docks:
-                self.viewer(connection.target.node).set_hint(self._hint(connection.target.node))
+                self.viewer(connection.target.node).page.hint.setText(self._hint(connection.target.node))
             case BlockTypesChanged(types):
                 self._follow_types(types)
 

@@ -11,20 +11,11 @@ class EmptyState(QStackedWidget):
 
     def __init__(self, content: QWidget, hint: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._hint = QLabel(hint, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
-        self._hint.setObjectName("hint")
-        self._hint.setMargin(24)
-        self.addWidget(self._hint)
+        self.hint = QLabel(hint, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        self.hint.setObjectName("hint")
+        self.hint.setMargin(24)
+        self.addWidget(self.hint)
         self.addWidget(content)
-
-    @property
-    def hint(self) -> str:
-        """The text shown while there is no content."""
-        return self._hint.text()
-
-    def set_hint(self, hint: str) -> None:
-        """Change the text shown while there is no content."""
-        self._hint.setText(hint)
 
     def set_filled(self, filled: bool) -> None:
         """Show the content, or the hint."""

@@ -67,11 +67,11 @@ class EngineBadge(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("engineBadge")
-        self._label = QLabel()
-        self._label.setObjectName("figures")
+        self.label = QLabel()
+        self.label.setObjectName("figures")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(24, 0, 12, 0)
-        layout.addWidget(self._label)
+        layout.addWidget(self.label)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._rate = FrameRate()
         self._launches, self._launched_s = -1, 0.0
@@ -82,11 +82,6 @@ class EngineBadge(QWidget):
         self._silence = QTimer(self, interval=1000)
         self._silence.timeout.connect(self._check_silence)
         self.clear()
-
-    @property
-    def text(self) -> str:
-        """The line as it is shown."""
-        return self._label.text()
 
     def clear(self) -> None:
         """Show that no engine runs."""
@@ -126,12 +121,12 @@ class EngineBadge(QWidget):
         silent_s = time.monotonic() - self._reported_s
         if self._is_running and silent_s > _SILENCE_S:
             self._is_running = False
-            self._label.setText(f"no frame for {silent_s:.0f} s")
+            self.label.setText(f"no frame for {silent_s:.0f} s")
             self.update()
 
     def _show(self, report: FrameReport | None, per_second: float | None) -> None:
         self._is_running = report is not None and report.running
-        self._label.setText(badge_text(report, per_second, self._time_ns))
+        self.label.setText(badge_text(report, per_second, self._time_ns))
         self.setToolTip(badge_tooltip(report))
-        self.setAccessibleName(f"Engine: {self._label.text()}")
+        self.setAccessibleName(f"Engine: {self.label.text()}")
         self.update()

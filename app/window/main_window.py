@@ -15,7 +15,7 @@ from app.commands.commands import make_commands
 from app.commands.help_dialogs import make_shortcut_list, show_about
 from app.commands.menus import Availability, ChangingMenus, open_context_menu
 from app.docks.help import Help
-from app.docks.log import Log, Messages
+from app.docks.log import Log
 from app.docks.problems import Problems
 from app.docks.updates import Updates
 from app.documents.bridge import Bridge
@@ -36,12 +36,14 @@ from app.window.docks import Docks, arrange, remember, restore, size_docks
 from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
-from app.window.toolbars import Banner, ProblemCount, add_toolbar, fill_menu_bar, set_status_bar, under_banner
+from app.window.toolbars import Banner, ProblemCount, add_toolbar, fill_menu_bar, under_banner
 from app.window.transport import TransportControls
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
 from engine.diagnostics import error
 from engine.protocol.messages import FrameReport
+
+_SHOWN_MS = 8000  # of a message in the status bar
 
 
 @safe_overrides
@@ -60,12 +62,12 @@ class MainWindow(QMainWindow):
         self.files = FileCommands(self.session, self.state, self._recovery, TrustedFolders(folder), self)
         self.bridge = Bridge(self)
         self.canvas = Canvas()
-        self.inputs = InputEvents(self.session.post, self.canvas.surface, self)
+        self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
         self.welcome = Welcome(find_examples())
         self.inspector, self.help, self.problems, self.log = Inspector(node_size), Help(), Problems(), Log()
         self.updates = Updates()
         self.viewers = ViewerDocks(self)
-        self.messages = Messages(self.statusBar(), self.log)
+        self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))
         self.badge = EngineBadge()
         self.banner = Banner("Restart engine")
         self.problem_count = ProblemCount()
@@ -83,7 +85,8 @@ class MainWindow(QMainWindow):
         self.transport = TransportControls(self, self.session, self.actions_by_id)
         fill_menu_bar(self.actions_by_id, self.docks)
         add_toolbar(self, self.actions_by_id, self.transport.bar, self.badge)
-        set_status_bar(self, self.problem_count)
+        self.statusBar().addPermanentWidget(self.problem_count)  # where no message covers it
+        self.statusBar().setSizeGripEnabled(False)
         self._availability = Availability(self, self.session, self.canvas, self.actions_by_id)
         ChangingMenus(self, self.actions_by_id, self.canvas, self.viewers, self.files, self.state)
         application().focusChanged.connect(FocusKeys(self).watch)
@@ -120,7 +123,7 @@ class MainWindow(QMainWindow):
         for path in files:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
         if not files:
-            self.messages.show("The selected block has no kernel of its own")
+            self.log.add_message("The selected block has no kernel of its own")
 
     def set_theme(self, name: str) -> None:
         """Use the theme "dark" or "light"."""
@@ -169,7 +172,7 @@ class MainWindow(QMainWindow):
         try:
             save_state(self.state, self._folder)
         except OSError as problem:
-            self.messages.show_fault(f"window state must be writable to {self._folder}, got: {problem}")
+            self.log.add_error(f"window state must be writable to {self._folder}, got: {problem}")
         event.accept()
 
     def _wire(self) -> None:
@@ -183,28 +186,28 @@ class MainWindow(QMainWindow):
         bridge.report.connect(self._on_report)
         bridge.preview.connect(self.viewers.show_preview)
         bridge.updated.connect(self.updates.add)
-        bridge.saved.connect(self.messages.show_saved)
-        bridge.failed.connect(self.messages.show_diagnostic)
+        bridge.saved.connect(self.log.add_saved)
+        bridge.failed.connect(self.log.add_diagnostic)
         self.viewers.visible_changed.connect(bridge.observe)
-        self.viewers.failed.connect(self.messages.show_fault)
-        canvas.set_costing(session.cost_of)
+        self.viewers.failed.connect(self.log.add_error)
+        canvas.connecting.cost = session.cost_of
         canvas.selection_changed.connect(self._on_selection)
         canvas.menu_requested.connect(self._show_context_menu)
-        canvas.refused.connect(self.messages.show)
+        canvas.refused.connect(self.log.add_message)
         canvas.node_activated.connect(self.viewers.reveal)
-        self.inspector.refused.connect(self.messages.show)
+        self.inspector.refused.connect(self.log.add_message)
         self.inspector.node_followed.connect(self.go_to)
         self.inspector.renaming_ended.connect(canvas.setFocus)
         self.problems.node_activated.connect(self.go_to)
         self.updates.node_activated.connect(self.go_to)
-        self.updates.noted.connect(self.messages.show)
+        self.updates.noted.connect(self.log.add_message)
         self.problems.counted.connect(self._on_problem_count)
         self.problem_count.clicked.connect(lambda: self.docks.reveal("problems"))
         self.welcome.new_requested.connect(self.files.new)
         self.welcome.browse_requested.connect(self.files.open)
         self.welcome.open_requested.connect(self.files.open_path)
         self.welcome.example_requested.connect(self.files.open_example)
-        self.files.noted.connect(self.messages.show)
+        self.files.noted.connect(self.log.add_message)
         self.files.recent_changed.connect(self._show_recent)
 
     # Following session and engine
@@ -264,7 +267,7 @@ class MainWindow(QMainWindow):
             self.banner.show_text(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
 
     def _on_engine_failed(self, text: str) -> None:
-        self.messages.show_fault(text)
+        self.log.add_error(text)
         self.problems.show_diagnostics((error(text),))
         self.banner.show_text(f"The engine can't start; the patch is intact. {text}")
 

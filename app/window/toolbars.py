@@ -1,4 +1,4 @@
-"""What frames the canvas: menus, toolbar, status bar with the problem count, and a banner on top."""
+"""What frames the canvas: menus, toolbar, the problem count of the status bar, and a banner on top."""
 
 from __future__ import annotations
 
@@ -28,12 +28,6 @@ def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_th
     toolbar.addWidget(at_the_end)
     window.addToolBar(toolbar)
     actions.menus["view"].addAction(toolbar.toggleViewAction())
-
-
-def set_status_bar(window: QMainWindow, at_the_end: QWidget) -> None:
-    """Put a widget at the end of the status bar, where no message covers it."""
-    window.statusBar().addPermanentWidget(at_the_end)
-    window.statusBar().setSizeGripEnabled(False)
 
 
 def under_banner(banner: QWidget, content: QWidget) -> QWidget:

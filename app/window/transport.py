@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction, QFontMetrics, QKeySequence
+from PySide6.QtGui import QFontMetrics, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.commands.actions import Actions
@@ -57,9 +56,9 @@ class TransportBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("transport")
-        self._place = QLabel()
-        self._place.setObjectName("figures")
-        self._place.setMinimumWidth(QFontMetrics(self._place.font()).horizontalAdvance(_WIDEST))
+        self.place = QLabel()
+        self.place.setObjectName("figures")
+        self.place.setMinimumWidth(QFontMetrics(self.place.font()).horizontalAdvance(_WIDEST))
         menu = QMenu(self)
         menu.setToolTipsVisible(True)
         self.pacing = QToolButton()
@@ -74,20 +73,11 @@ class TransportBar(QWidget):
         layout.setContentsMargins(4, 0, 0, 0)
         layout.setSpacing(12)
         layout.addWidget(self.pacing)
-        layout.addWidget(self._place)
+        layout.addWidget(self.place)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._shown: tuple[bool, int] = (False, -1)
         self._drawn_s = 0.0
         self.clear()
-
-    @property
-    def text(self) -> str:
-        """Frame and time as they are shown."""
-        return self._place.text()
-
-    def fill_pacings(self, choices: Sequence[QAction]) -> None:
-        """Offer these choices."""
-        self.pacing.menu().addActions(choices)
 
     def show_pacing(self, pacing: Pacing) -> None:
         """Show another choice."""
@@ -102,18 +92,14 @@ class TransportBar(QWidget):
         if state == self._shown and (not report.running or now_s - self._drawn_s < _REFRESH_S):
             return
         self._shown, self._drawn_s = state, now_s
-        self._place.setText(f"{format_clock(report.time_s)}   frame {report.frame:,}")
-        self._place.setToolTip("The patch's time, and the number of the frame that is shown")
+        self.place.setText(f"{format_clock(report.time_s)}   frame {report.frame:,}")
+        self.place.setToolTip("The patch's time, and the number of the frame that is shown")
 
     def clear(self) -> None:
         """Show that nothing runs."""
         self._shown = (False, -1)
-        self._place.setText("")
-        self._place.setToolTip("")
-
-    def set_available(self, available: bool) -> None:
-        """Allow the choice only while there is a patch."""
-        self.pacing.setEnabled(available)
+        self.place.setText("")
+        self.place.setToolTip("")
 
 
 class TransportControls(QObject):
@@ -123,7 +109,7 @@ class TransportControls(QObject):
         super().__init__(window)
         self._session, self._actions = session, actions
         self.bar = TransportBar()
-        self.bar.fill_pacings([actions[command] for command in PACINGS])
+        self.bar.pacing.menu().addActions([actions[command] for command in PACINGS])
         self.bar.show_pacing(session.pacing)
         session.running_changed.connect(self.refresh)
         session.pacing_changed.connect(self.bar.show_pacing)
@@ -153,4 +139,4 @@ class TransportControls(QObject):
 
     def _allow(self, allowed: bool) -> None:
         self._actions.set_enabled(NEEDS_ENGINE, allowed)
-        self.bar.set_available(allowed)
+        self.bar.pacing.setEnabled(allowed)

@@ -122,3 +122,15 @@ def move_pointer(widget: QWidget, point: QPoint, buttons: Qt.MouseButton = Qt.Mo
     QApplication.sendEvent(
         widget, QMouseEvent(kind, place, QPointF(widget.mapToGlobal(point)), Qt.MouseButton.NoButton, buttons, none)
     )
+
+
+def contrast(a: str, b: str) -> float:
+    """Return the contrast ratio of two colours "#rrggbb", 1 to 21 (WCAG 2.2, "contrast ratio")."""
+    bright, dark = sorted((_luminance(a), _luminance(b)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

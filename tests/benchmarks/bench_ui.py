@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     session.stop()
     meter.stop()
     tell(meter, arguments.worst)
-    print(f"edits: {dict(sorted(session.counts.items()))}; updates: {dict(levels)}; {window.badge.text}")
+    print(f"edits: {dict(sorted(session.counts.items()))}; updates: {dict(levels)}; {window.badge.label.text()}")
     print(f"faults: {faults}" if faults else "no faults")
     dialogs.ask_about_changes = lambda *_: Answer.DISCARD  # there is nobody to ask
     window.close()

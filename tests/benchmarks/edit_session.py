@@ -243,7 +243,7 @@ class EditSession(QObject):
 
     def _look_around(self) -> Iterator[None]:
         canvas = self._window.canvas
-        canvas.set_zoom(self._random.uniform(0.1, 1.5))
+        canvas.view.set_zoom(self._random.uniform(0.1, 1.5))
         yield from self._rest()
         self._window.go_to(self._pick("math.saxpy"))
         yield from self._rest()

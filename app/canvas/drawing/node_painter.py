@@ -17,8 +17,6 @@ from app.view_models.node_view_model import NodeViewModel, PortViewModel, Slider
 from engine.protocol.messages import NodeState
 
 _TRACK, _HANDLE = 4.0, 5.0
-
-
 #: Below this zoom port names and badges are hidden and titles are large; below the next, titles are hidden as well.
 NEAR, MIDDLE = 0.65, 0.28
 #: Size of large titles on nodes that are too narrow for the usual size.

@@ -44,14 +44,14 @@ def paint_region(
 ) -> None:
     """Paint a box in scene coordinates; `scale` is the zoom, 1 at 100 %; a `nested` box is in another one."""
     colours = region_colours(model.kind, theme)
-    _paint_ground(painter, layout.box, colours, colours.fill_opacity)
-    _paint_strip(painter, layout.box, colours, colours.strip_opacity)
+    _paint_ground(painter, layout.box, colours)
+    _paint_strip(painter, layout.box, colours)
     is_whole = appearance.target is not None and len(layout.slots) == 1
     _paint_outline(painter, layout.box, _pen(colours, appearance, theme, scale, is_target=is_whole))
     if len(layout.slots) > 1:
         for slot in layout.slots:
             is_target = appearance.target == slot.branch
-            _paint_ground(painter, slot.rect, colours, colours.fill_opacity)
+            _paint_ground(painter, slot.rect, colours)
             pen = _pen(colours, RegionAppearance(refused=appearance.refused), theme, scale, is_target=is_target)
             if slot.branch and not is_target:
                 pen.setStyle(Qt.PenStyle.DashLine)
@@ -79,17 +79,17 @@ def _pen(
     return pen
 
 
-def _paint_ground(painter: QPainter, rect: QRectF, colours: RegionColours, opacity: float) -> None:
+def _paint_ground(painter: QPainter, rect: QRectF, colours: RegionColours) -> None:
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(_laid_over(colours.fill, opacity))
+    painter.setBrush(_laid_over(colours.fill, colours.fill_opacity))
     painter.drawRoundedRect(rect, _RADIUS, _RADIUS)
 
 
-def _paint_strip(painter: QPainter, box: QRectF, colours: RegionColours, opacity: float) -> None:
+def _paint_strip(painter: QPainter, box: QRectF, colours: RegionColours) -> None:
     whole, below = QPainterPath(), QPainterPath()
     whole.addRoundedRect(box, _RADIUS, _RADIUS)
     below.addRect(box.adjusted(0, STRIP, 0, 0))
-    painter.fillPath(whole.subtracted(below), _laid_over(colours.strip, opacity))
+    painter.fillPath(whole.subtracted(below), _laid_over(colours.fill, colours.strip_opacity))
 
 
 def _paint_outline(painter: QPainter, rect: QRectF, pen: QPen) -> None:

@@ -11,8 +11,6 @@ from app.theme.fonts import ui_font
 from app.theme.port_style import Shape
 
 _SHORTEST, _LONGEST = 24.0, 160.0
-
-
 CIRCLE_RADIUS = 4.0
 
 

@@ -11,8 +11,6 @@ from app.qt.safe_overrides import safe_overrides
 _PER_EIGHTH_DEGREE = 1.0015
 _RANGE = (0.05, 2.5)
 _MARGIN = 24
-
-
 _REACH = 16  # pixels from the edge in which the view moves
 _FASTEST = 24  # pixels a turn
 _TURN_MS = 16

@@ -17,10 +17,11 @@ from app.canvas.drawing.region_layout import EMPTY, INNER_MARGIN, MARGIN, STRIP,
 from app.canvas.drawing.region_painter import RegionAppearance
 from app.canvas.items.region_boxes import RegionView
 from app.canvas.notice import Notice
-from app.theme.colours import DARK, LIGHT, Colours, contrast, mix, region_colours
+from app.theme.colours import DARK, LIGHT, Colours, mix, region_colours
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, Node, NodeAdded, NodeMoved
 from engine.patch.document import Patch
+from tests.app.app_support import contrast
 from tests.app.canvas.canvas_support import Hand, box, documented, place, shown
 from tests.app.sample_blocks import KINDS, patch_with_region
 
@@ -370,7 +371,7 @@ def test_titles_are_legible_on_boxes_in_boxes(theme: Colours, kind: str) -> None
     for _ in range(4):
         assert contrast(colours.line, theme.canvas) >= 2
         ground = mix(ground, colours.fill, colours.fill_opacity)
-        on_strip = mix(ground, colours.strip, colours.strip_opacity)
+        on_strip = mix(ground, colours.fill, colours.strip_opacity)
         assert contrast(theme.text, on_strip) >= 4.5
         assert contrast(theme.text_dim, ground) >= 3
 
@@ -385,7 +386,7 @@ def test_boxes_are_painted_at_every_zoom(canvas: Canvas, hand: Hand, patch: Patc
     """From 5 % to 250 % a box differs from the ground, in its own colour."""
     patch.add("control.if_else", node_id="choice", position=(-160, 300))
     for zoom in (0.05, 0.2, 0.5, 1.0, 2.5):
-        canvas.set_zoom(zoom)
+        canvas.view.set_zoom(zoom)
         for region in ("loop", "choice"):
             point = box(hand, region).bottomLeft() + QPointF(12, -12)
             hand.view.centerOn(point)

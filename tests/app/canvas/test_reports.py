@@ -84,7 +84,7 @@ def test_port_names_are_hidden_when_zoomed_out(canvas: Canvas) -> None:
     """Far away a node is a block of its category's colour: fewer colours are left."""
     colours = []
     for zoom in (1.0, 0.2):
-        canvas.set_zoom(zoom)
+        canvas.view.set_zoom(zoom)
         image = canvas.grab().toImage()
         colours.append(len({image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}))
     assert colours[1] < colours[0] / 3
@@ -95,7 +95,7 @@ def test_a_time_is_repainted_only_where_it_can_be_read(
     hand: Hand, qtbot: QtBot, zoom: float, is_repainted: bool
 ) -> None:
     """Far away, times are not drawn; the node knows its time nevertheless and shows it as soon as one zooms in."""
-    hand.canvas.set_zoom(zoom)
+    hand.canvas.view.set_zoom(zoom)
     qtbot.wait(50)  # what the zoom repaints
     changes: list[Any] = []
     hand.scene.changed.connect(changes.append)
@@ -107,7 +107,7 @@ def test_a_time_is_repainted_only_where_it_can_be_read(
 
 def test_a_state_is_repainted_however_far_away(hand: Hand, qtbot: QtBot) -> None:
     """An error's outline shows at every zoom, and at once."""
-    hand.canvas.set_zoom(0.3)
+    hand.canvas.view.set_zoom(0.3)
     qtbot.wait(50)
     with qtbot.waitSignal(hand.scene.changed, timeout=60_000):
         hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.ERROR, message="no")}))

@@ -50,7 +50,7 @@ def test_values_in_a_large_patch_are_offered_and_shown_in_time(hand: Hand, qtbot
     found = patch.fitting_ends(PortRef("w0", "value"))
     assert time.thread_time() - start < 1  # of the processor: each pair of ends looked at would take far more
     assert len(found) == 499 * 2 + 500 * 3
-    hand.canvas.set_zoom(1.0)
+    hand.canvas.view.set_zoom(1.0)
     hand.canvas.grab()
     start, wall = time.thread_time(), time.perf_counter()
     for step in range(40):

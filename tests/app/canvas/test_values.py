@@ -16,13 +16,14 @@ from app.canvas.drawing.node_painter import NEAR, body_colour
 from app.canvas.items.nodegraph_adapter import NodeView
 from app.canvas.items.parameter_tray import ParameterTray
 from app.canvas.notice import Notice
-from app.theme.colours import DARK, LIGHT, Colours, contrast
+from app.theme.colours import DARK, LIGHT, Colours
 from app.theme.port_style import PortKind
 from app.view_models.node_view_model import node_view_model
 from engine.catalogue.catalogue import Catalogue
 from engine.patch.changes import Change, PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import EditCost, UpdateLevel
+from tests.app.app_support import contrast
 from tests.app.canvas.canvas_support import Hand
 from tests.app.sample_blocks import Dial, Wave, make_report
 
@@ -277,7 +278,7 @@ def test_only_numbers_that_changed_are_painted_again(hand: Hand, qtbot: QtBot, m
     assert painted == []
     show(0.6)
     assert len(painted) == 1 and 0 < painted[0].width() < 60
-    hand.canvas.set_zoom(NEAR / 2)
+    hand.canvas.view.set_zoom(NEAR / 2)
     show(0.7)
     assert len(painted) == 1
 
@@ -341,7 +342,7 @@ def test_the_cost_is_shown_before_a_connection_is_dropped(hand: Hand, patch: Pat
         asked.append([type(change).__name__ for change in changes])
         return EditCost(UpdateLevel.HOT, "a test")
 
-    hand.canvas.set_costing(cost)
+    hand.canvas.connecting.cost = cost
     follow(hand, reach(hand, "steps"))
     assert notice(hand) == "wave.value → blend.steps\nParameter write"
     follow(hand, reach(hand, "steps"))

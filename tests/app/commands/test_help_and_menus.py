@@ -63,9 +63,9 @@ def test_f1_shows_the_help_of_the_selected_block(opened: MainWindow) -> None:
     opened.canvas.select(["screen"])
     opened.actions_by_id["block_help"].trigger()
     assert opened.docks["help"].isVisible()
-    assert "Shows an image." in opened.help.text
+    assert "Shows an image." in opened.help.page.toPlainText()
     opened.canvas.select(["every"])
-    assert "Has a parameter of every kind." in opened.help.text
+    assert "Has a parameter of every kind." in opened.help.page.toPlainText()
     opened.canvas.select([])
     assert opened.help.currentIndex() == 0
 

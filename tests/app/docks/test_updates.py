@@ -58,7 +58,7 @@ def test_every_level_above_hot_is_listed() -> None:
 def test_an_empty_list_says_what_will_be_in_it(updates: Updates) -> None:
     """There is a hint before the first update, and again after the list is cleared."""
     assert updates.currentIndex() == 0
-    assert "No rebuilds yet" in updates.hint
+    assert "No rebuilds yet" in updates.hint.text()
     updates.add(record())
     assert updates.currentIndex() == 1
     updates.clear_button.click()
@@ -84,14 +84,14 @@ def test_levels_are_counted_and_can_be_hidden(qtbot: QtBot, updates: Updates) ->
 def test_parameter_writes_are_counted_from_the_last_clear(qtbot: QtBot, updates: Updates) -> None:
     """The engine's count goes on; another engine begins at 0, and what was counted before stays counted."""
     updates.show_report(make_report(hot_updates=1200))
-    qtbot.waitUntil(lambda: updates.hot_text == "Hot 1,200")
+    qtbot.waitUntil(lambda: updates.hot_label.text() == "Hot 1,200")
     updates.clear()
-    assert updates.hot_text == "Hot 0"
+    assert updates.hot_label.text() == "Hot 0"
     updates.show_report(make_report(hot_updates=1203))
-    qtbot.waitUntil(lambda: updates.hot_text == "Hot 3")
+    qtbot.waitUntil(lambda: updates.hot_label.text() == "Hot 3")
     updates.begin_again()
     updates.show_report(make_report(hot_updates=2))
-    qtbot.waitUntil(lambda: updates.hot_text == "Hot 5")
+    qtbot.waitUntil(lambda: updates.hot_label.text() == "Hot 5")
 
 
 def test_a_click_goes_to_the_first_block_that_is_still_there(qtbot: QtBot, updates: Updates, patch: Patch) -> None:

@@ -38,7 +38,7 @@ def test_rebuilds_are_listed_with_their_blocks_and_drags_are_counted(qtbot: QtBo
     assert told(window)[2] == ("COLD", "undo", "removed block other", ("other",))
 
     patch.set("scale", a=3.0)
-    qtbot.waitUntil(lambda: window.updates.hot_text == "Hot 1", timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.updates.hot_label.text() == "Hot 1", timeout=PATIENCE_MS)
     patch.set("scale", a=4.0)
-    qtbot.waitUntil(lambda: window.updates.hot_text == "Hot 2", timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.updates.hot_label.text() == "Hot 2", timeout=PATIENCE_MS)
     assert len(told(window)) == 3

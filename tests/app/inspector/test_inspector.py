@@ -254,14 +254,14 @@ def test_nodes_of_different_types_are_not_edited_together(inspector: Inspector, 
     patch.add("test_app.picture", node_id="p")
     inspector.show_nodes(["a", "p"])
     assert inspector.currentIndex() == 0
-    assert "2 blocks of different types" in inspector.hint
+    assert "2 blocks of different types" in inspector.hint.text()
 
 
 def test_nothing_selected_says_what_to_do(inspector: Inspector) -> None:
     """The empty inspector is not blank."""
     inspector.show_nodes([])
     assert inspector.currentIndex() == 0
-    assert inspector.hint == "Select a block to edit its parameters"
+    assert inspector.hint.text() == "Select a block to edit its parameters"
 
 
 def test_a_removed_node_leaves_the_inspector(inspector: Inspector, patch: Patch) -> None:

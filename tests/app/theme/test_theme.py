@@ -12,10 +12,11 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
 from app.theme.apply import apply_theme
-from app.theme.colours import DARK, LIGHT, Colours, category_tint, contrast, current
+from app.theme.colours import DARK, LIGHT, Colours, category_tint, current
 from app.theme.fonts import BODY, code_font, ui_font
 from app.theme.icons import ACTIONS, icon
 from app.theme.port_style import PORT_STYLES
+from tests.app.app_support import contrast
 
 BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 

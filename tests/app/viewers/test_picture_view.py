@@ -119,4 +119,4 @@ def test_the_viewer_shows_its_hint_until_a_picture_comes(qtbot: QtBot) -> None:
     assert viewer.picture.isVisible()
     move_pointer(viewer.picture, viewer.picture.rect().center())
     x, y = viewer.picture.probe or (-1, -1)
-    assert viewer.probe_text == f"({x}, {y})  {x} {y} 7 0"
+    assert viewer.probe_label.text() == f"({x}, {y})  {x} {y} 7 0"

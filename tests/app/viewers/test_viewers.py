@@ -105,17 +105,17 @@ def test_a_viewer_asks_for_the_pixel_under_the_pointer(viewer: ViewerPanel) -> N
     point = viewer.picture.probe
     assert point is not None
     assert viewer.viewing.probe == point
-    assert viewer.probe_text == ""
+    assert viewer.probe_label.text() == ""
     viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000), Probed(*point, (1, 2, 3, 4))))
-    assert viewer.probe_text == f"({point[0]}, {point[1]})  1 2 3 4"
+    assert viewer.probe_label.text() == f"({point[0]}, {point[1]})  1 2 3 4"
     move_pointer(viewer.picture, viewer.picture.rect().center() + QPoint(9, 0))
     assert viewer.viewing.probe != point
-    assert viewer.probe_text.endswith("1 2 3 4")
+    assert viewer.probe_label.text().endswith("1 2 3 4")
     viewer.show_preview(Preview("v", 3, np.zeros((500, 1000, 4), np.uint8)))
     assert viewer.viewing.probe is None
     viewer.picture.leaveEvent(object())
     viewer.show_preview(Preview("v", 2, gradient(120, 60), (500, 1000), Probed(*point, (1, 2, 3, 4))))
-    assert viewer.probe_text == ""
+    assert viewer.probe_label.text() == ""
 
 
 def test_a_viewer_reports_when_it_needs_something_else(qtbot: QtBot, viewer: ViewerPanel) -> None:
@@ -139,7 +139,7 @@ def test_the_pixel_under_the_pointer_shows_in_a_narrow_viewer_too(viewer: Viewer
     viewer.show_preview(Preview("v", 2, gradient(1000, 500)))
     move_pointer(viewer.picture, viewer.picture.rect().center())
     QApplication.processEvents()
-    assert viewer.probe_label.fontMetrics().horizontalAdvance(viewer.probe_text) <= viewer.probe_label.width()
+    assert viewer.probe_label.fontMetrics().horizontalAdvance(viewer.probe_label.text()) <= viewer.probe_label.width()
     assert viewer.status_label.isVisible() is both
     viewer.picture.leaveEvent(object())
     assert viewer.status_label.isVisible()
@@ -153,10 +153,10 @@ def test_a_picture_that_stays_has_no_rate(qtbot: QtBot, viewer: ViewerPanel, mon
     for picture in range(62):
         now_s[0] = start_s + picture / 30
         viewer.show_preview(Preview("v", 2 + 7 * picture, gradient(120, 60), (500, 1000)))
-    assert viewer.status_text.endswith(" · 30 fps")
+    assert viewer.status_label.text().endswith(" · 30 fps")
     viewer._stays.timeout.emit()
-    assert viewer.status_text.startswith("1000 × 500 · ")
-    assert "fps" not in viewer.status_text
+    assert viewer.status_label.text().startswith("1000 × 500 · ")
+    assert "fps" not in viewer.status_label.text()
 
 
 def test_a_viewer_without_a_picture_says_what_it_waits_for(window: Any) -> None:
@@ -165,14 +165,14 @@ def test_a_viewer_without_a_picture_says_what_it_waits_for(window: Any) -> None:
     viewers = window.viewers
     screen = window.session.patch.add("test_app.screen").id
     hint = viewers.viewer(screen)
-    assert hint.hint == "Connect an image to this viewer"
+    assert hint.page.hint.text() == "Connect an image to this viewer"
     viewers.show_report(make_report(preparing=True))
-    assert hint.hint == "Connect an image to this viewer"
+    assert hint.page.hint.text() == "Connect an image to this viewer"
     picture = window.session.patch.add("test_app.picture")
     window.session.patch.connect(picture["out"], PortRef(screen, "image"))
-    assert hint.hint == "Compiling the patch …"
+    assert hint.page.hint.text() == "Compiling the patch …"
     viewers.show_report(make_report())
-    assert hint.hint == "Waiting for the first picture …"
+    assert hint.page.hint.text() == "Waiting for the first picture …"
 
 
 Choose = Callable[..., tuple[str, str]]

@@ -46,13 +46,13 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     window.files.open_path(file)
     patch = window.session.patch
     assert patch is not None
-    qtbot.waitUntil(lambda: "still" in window.badge.text, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: "still" in window.badge.label.text(), timeout=PATIENCE_MS)
     assert window.banner.text == ""
     patch.set("wild", reach=1 << 28)
     qtbot.waitUntil(lambda: bool(window.banner.text), timeout=PATIENCE_MS)
     assert "write_wildly" in window.banner.text
     assert "the patch is intact" in window.banner.text
-    assert window.badge.text == "host · stopped"
+    assert window.badge.label.text() == "host · stopped"
     row = window.problems.list.topLevelItem(0)
     assert row is not None
     assert row.text(1) == "Bull"
@@ -64,7 +64,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     window.banner.button.click()
     assert window.session.engine is not failed
     assert window.banner.text == ""
-    qtbot.waitUntil(lambda: "still" in window.badge.text, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: "still" in window.badge.label.text(), timeout=PATIENCE_MS)
     assert window.problems.list.topLevelItemCount() == 0
     assert window.canvas.scene.nodes["wild"].appearance.state == "ok"
 

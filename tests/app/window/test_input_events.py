@@ -71,7 +71,7 @@ def test_the_window_sends_the_mouse_to_its_engine(window: Any, patch: Patch, qtb
     """Over the canvas, from the moment at which a block listens."""
     window.session.replace(patch)
     posted = window.session.engine.posted
-    move_pointer(window.canvas.surface, QPoint(0, 0))
+    move_pointer(window.canvas.view.viewport(), QPoint(0, 0))
     qtbot.waitUntil(lambda: SetInput("mouse.x", 0.0) in posted and SetInput("mouse.y", 0.0) in posted)
     window.session.replace(None)
     assert not window.inputs.is_listening

@@ -150,7 +150,7 @@ def test_the_editor_shows_the_version_that_was_saved(window: Any, qtbot: QtBot, 
     assert window.canvas.scene.connections[connection].is_dangling
     assert window.inspector.editor("more").spec.default == 3.0
     assert window.session.patch.value("scale", "gain") == 2.0
-    assert "Stretch a buffer." in window.help.text
+    assert "Stretch a buffer." in window.help.page.toPlainText()
     assert next(block.id for block in default_catalogue().search("stretch")) == "live.scale"
     project.save(block_text())
     qtbot.waitUntil(lambda: not window.canvas.scene.connections[connection].is_dangling)

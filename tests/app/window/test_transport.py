@@ -158,13 +158,13 @@ def test_frame_and_time_are_drawn_at_a_rate_that_can_be_read(window: Any, patch:
     transport = window.transport.bar
     transport.show_report(make_report(frame=10, time_s=0.25))
     transport.show_report(make_report(frame=11, time_s=0.27))
-    assert transport.text == "0:00.25   frame 10"
+    assert transport.place.text() == "0:00.25   frame 10"
     transport.show_report(make_report(frame=1234, time_s=61.5, running=False))
-    assert transport.text == "1:01.50   frame 1,234"
+    assert transport.place.text() == "1:01.50   frame 1,234"
     transport.show_report(make_report(frame=0, time_s=0.0, running=False))
-    assert transport.text == "0:00.00   frame 0"
+    assert transport.place.text() == "0:00.00   frame 0"
     transport.clear()
-    assert transport.text == ""
+    assert transport.place.text() == ""
 
 
 def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: Any, patch: Patch) -> None:
@@ -172,7 +172,7 @@ def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: An
     patch.add("test_app.picture")
     window = real_window
     window.session.replace(patch)
-    text = lambda: window.transport.bar.text  # noqa: E731 - read again and again below
+    text = lambda: window.transport.bar.place.text()  # noqa: E731 - read again and again below
     qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"), timeout=PATIENCE_MS)
     window.actions_by_id["play"].trigger()
     qtbot.waitUntil(lambda: not window.session.engine.core.running, timeout=PATIENCE_MS)

@@ -79,7 +79,7 @@ def test_the_window_begins_with_the_welcome_page(window: MainWindow) -> None:
     assert not window.inspector.isVisible()
     assert not window.actions_by_id["save"].isEnabled()
     assert window.actions_by_id["open"].isEnabled()
-    assert window.badge.text == "No engine"
+    assert window.badge.label.text() == "No engine"
 
 
 def test_opening_a_file_starts_its_engine(opened: MainWindow, file: Path) -> None:
@@ -331,7 +331,7 @@ def test_reports_reach_every_part(opened: MainWindow) -> None:
     problem = error("x must be connected", node="every", port="x")
     engine_of(opened).reports.append(make_report(nodes={"every": node}, diagnostics=(problem,)))
     opened.bridge.poll()
-    assert opened.badge.text == "host · 420 µs"
+    assert opened.badge.label.text() == "host · 420 µs"
     assert opened.problems.list.topLevelItemCount() == 1
     assert opened.inspector.status is not None
     assert opened.inspector.status.message == "x must be connected"
@@ -422,7 +422,7 @@ def test_restarting_the_engine_keeps_the_patch(opened: MainWindow) -> None:
     assert opened.session.patch is patch
     engine_of(opened).reports.append(make_report())
     opened.bridge.poll()
-    assert opened.badge.text.startswith("host")
+    assert opened.badge.label.text().startswith("host")
 
 
 # Viewers
@@ -555,7 +555,7 @@ def test_a_fault_in_the_editor_is_shown_and_work_goes_on(opened: MainWindow, tmp
     """An exception in a slot is a line in the log."""
     from app.qt.faults import install_fault_handler
 
-    remove = install_fault_handler(opened.messages.show_fault, tmp_path / "state")
+    remove = install_fault_handler(opened.log.add_error, tmp_path / "state")
     try:
         sys.excepthook(RuntimeError, RuntimeError("boom"), None)
     finally:

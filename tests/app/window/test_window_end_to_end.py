@@ -41,7 +41,7 @@ def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     patch = window.session.patch
     assert patch is not None
     first = wait_for_picture(qtbot, window)
-    qtbot.waitUntil(lambda: window.badge.text == "host · still", timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.badge.label.text() == "host · still", timeout=PATIENCE_MS)
     assert window.problems.list.topLevelItemCount() == 0
 
     with qtbot.waitSignal(window.bridge.preview, timeout=PATIENCE_MS):
