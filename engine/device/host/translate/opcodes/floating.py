@@ -116,14 +116,12 @@ def extreme(body: Body, name: str, kind: str, a: str, b: str, *, propagate: bool
     value = code.value(
         f"select i1 {equal}, {llvm} {code.value(f'bitcast {integer} {zeros} to {llvm}')}, {llvm} {value}"
     )
-    nan_b = code.value(f"fcmp uno {llvm} {b}, {b}")
-    nan_a = code.value(f"fcmp uno {llvm} {a}, {a}")
     if propagate:
-        some = code.value(f"or i1 {nan_a}, {nan_b}")
+        is_nan = code.value(f"fcmp uno {llvm} {a}, {b}")
     else:
-        value = code.value(f"select i1 {nan_b}, {llvm} {a}, {llvm} {value}")
-        some = code.value(f"and i1 {nan_a}, {nan_b}")
-    return code.value(f"select i1 {some}, {llvm} {QUIET_NAN[kind]}, {llvm} {value}")
+        value = code.value(f"select i1 {code.value(f'fcmp uno {llvm} {b}, {b}')}, {llvm} {a}, {llvm} {value}")
+        is_nan = code.value(f"fcmp uno {llvm} {value}, {value}")
+    return code.value(f"select i1 {is_nan}, {llvm} {QUIET_NAN[kind]}, {llvm} {value}")
 
 
 _COMPUTED: dict[str, Compute] = {
