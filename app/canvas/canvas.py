@@ -39,8 +39,8 @@ class Canvas(QWidget):
     node_activated = Signal(str)  # double-clicked
     menu_requested = Signal(str, QPoint)  # for a "node", a "connection" or the "canvas", at a position of the screen
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._patch: Patch | None = None
         self._mirror: Mirror | None = None
         self._selected: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QTextBrowser, QWidget
+from PySide6.QtWidgets import QTextBrowser
 
 from app.theme import colours
 from app.theme.fonts import SMALL
@@ -14,10 +14,10 @@ from engine.blocktypes.block import Block
 class Help(EmptyState):
     """Shows the help of one block type."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self) -> None:
         self.page = QTextBrowser()
         self.page.setObjectName("helpPage")
-        super().__init__(self.page, "Select a block to read its help", parent)
+        super().__init__(self.page, "Select a block to read its help")
         self.page.document().setDocumentMargin(12)
         self._block_type: type[Block] | None = None
 

@@ -90,9 +90,9 @@ class Log(EmptyState):
 
     noted = Signal(str)  # what was added, in a line for the status bar
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self) -> None:
         page = QWidget()
-        super().__init__(page, "Saved files and messages are listed here", parent)
+        super().__init__(page, "Saved files and messages are listed here")
         self._model = _LogModel(self)
         self._filtered = QSortFilterProxyModel(self)
         self._filtered.setSourceModel(self._model)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem
 
 from app.theme import colours
 from app.theme.icons import icon
@@ -28,9 +28,9 @@ class Problems(EmptyState):
     #: How many (errors, warnings) there are.
     counted = Signal(int, int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self) -> None:
         self.list = QTreeWidget()
-        super().__init__(self.list, "No problems", parent)
+        super().__init__(self.list, "No problems")
         self.list.setHeaderLabels(["Problem", "Block", "What to do"])
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)

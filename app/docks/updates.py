@@ -196,9 +196,9 @@ class Updates(EmptyState):
     #: Something to tell the person.
     noted = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self) -> None:
         page = QWidget()
-        super().__init__(page, _HINT, parent)
+        super().__init__(page, _HINT)
         self._patch: Patch | None = None
         self._hot = self._hot_before = 0
         self.rows = UpdateRows(self)

@@ -42,12 +42,12 @@ class Inspector(EmptyState):
     #: The person asked to see a node that drives a shown parameter.
     node_followed = Signal(str)
 
-    def __init__(self, node_size: NodeSize, parent: QWidget | None = None) -> None:
+    def __init__(self, node_size: NodeSize) -> None:
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        super().__init__(scroll, _HINT, parent)
+        super().__init__(scroll, _HINT)
         self._scroll = scroll
         self._patch: Patch | None = None
         self._nodes: list[str] = []

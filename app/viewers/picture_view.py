@@ -28,8 +28,8 @@ class PictureView(QWidget):
     #: Scale or fitting changed.
     view_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setMouseTracking(True)
         self.setMinimumSize(96, 72)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -160,9 +160,7 @@ class PictureView(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Pan, and say which pixel is under the pointer."""
         if self._grabbed is not None and self.pixels is not None:
-            if self.is_fitted:
-                self._scale, self._centre = self.scale, self._fitted_centre()
-                self.is_fitted = False
+            self._scale, self._centre, self.is_fitted = self.scale, self._shown_centre(), False
             self._centre -= (event.position() - self._grabbed) / self._widget_scale()
             self._grabbed = event.position()
             self._changed()
@@ -201,18 +199,16 @@ class PictureView(QWidget):
     def _middle(self) -> QPointF:
         return QPointF(self.width() / 2, self.height() / 2)
 
-    def _fitted_centre(self) -> QPointF:
-        return QPointF(self._size[0] / 2, self._size[1] / 2)
+    def _shown_centre(self) -> QPointF:
+        return QPointF(self._size[0] / 2, self._size[1] / 2) if self.is_fitted else self._centre
 
     def _to_picture(self, point: QPointF) -> QPointF:
-        centre = self._fitted_centre() if self.is_fitted else self._centre
-        offset = (point - self._middle()) / self._widget_scale()
-        return QPointF(centre.x() + offset.x(), centre.y() + offset.y())
+        place: QPointF = self._shown_centre() + (point - self._middle()) / self._widget_scale()
+        return place
 
     def _target(self) -> QRectF:
         scale = self._widget_scale()
-        centre = self._fitted_centre() if self.is_fitted else self._centre
-        corner = self._middle() - centre * scale
+        corner = self._middle() - self._shown_centre() * scale
         if self.is_whole:
             return QRectF(corner, QSizeF(self._size[0] * scale, self._size[1] * scale))
         # It was made for this many pixels of the screen: drawn exactly on them, it stays sharp.

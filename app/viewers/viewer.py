@@ -89,8 +89,8 @@ class ViewerPanel(QWidget):
     #: `viewing` changed.
     viewing_changed = Signal()
 
-    def __init__(self, hint: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, hint: str) -> None:
+        super().__init__()
         self.picture = PictureView()
         self.page = EmptyState(self.picture, hint)
         self.probe_label = QLabel()

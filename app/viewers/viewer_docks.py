@@ -12,7 +12,7 @@ from app.viewers.viewer import ViewerPanel
 from engine.blocktypes.block import shows_pictures
 from engine.patch.changes import BlockTypesChanged, Change, Connected, Disconnected, NodeAdded, NodeRemoved, NodeRenamed
 from engine.patch.document import Patch
-from engine.protocol.messages import FrameReport, Preview, Viewing
+from engine.protocol.messages import FrameReport, Preview
 
 _NO_VIEWER = "Add a Viewer block and connect an image"
 _NO_IMAGE = "Connect an image to this viewer"
@@ -32,7 +32,7 @@ class ViewerDocks(QObject):
         self._window = window
         self._patch: Patch | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
-        self._visible: dict[str, Viewing] = {}
+        self._seen: set[str] = set()
         self._is_preparing = False
         self.empty = self._make_dock("viewer", "Viewer", ViewerPanel(_NO_VIEWER))
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.empty)
@@ -121,15 +121,16 @@ class ViewerDocks(QObject):
 
     def _set_seen(self, node: str, seen: bool) -> None:
         seen = seen and node in self.docks  # Qt also reports a dock that is being removed
-        if seen != (node in self._visible):
-            others = {other: viewing for other, viewing in self._visible.items() if other != node}
-            self._visible = {**others, node: self.viewer(node).viewing} if seen else others
-            self.visible_changed.emit(self._visible)
+        if seen != (node in self._seen):
+            self._seen ^= {node}
+            self._tell_visible()
 
     def _on_viewing(self, node: str) -> None:
-        if node in self._visible and node in self.docks:
-            self._visible = {**self._visible, node: self.viewer(node).viewing}
-            self.visible_changed.emit(self._visible)
+        if node in self._seen and node in self.docks:
+            self._tell_visible()
+
+    def _tell_visible(self) -> None:
+        self.visible_changed.emit({node: self.viewer(node).viewing for node in self.docks if node in self._seen})
 
     def _on_change(self, change: Change) -> None:
         match change:

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 class EmptyState(QStackedWidget):
     """`content`, or a hint in its place."""
 
-    def __init__(self, content: QWidget, hint: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, content: QWidget, hint: str) -> None:
+        super().__init__()
         self.hint = QLabel(hint, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         self.hint.setObjectName("hint")
         self.hint.setMargin(24)

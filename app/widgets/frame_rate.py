@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 
+_WINDOW_S = 1.0
+
 
 class FrameRate:
     """Counts by running number (of launches, of pictures), so that skipped ones still count."""
 
-    def __init__(self, window_s: float = 1.0) -> None:
-        self._window_s = window_s
+    def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()
 
     def add(self, frame: int, now_s: float) -> None:
@@ -18,12 +19,12 @@ class FrameRate:
             self._seen.clear()
         if not self._seen or frame > self._seen[-1][1]:
             self._seen.append((now_s, frame))
-        while len(self._seen) > 2 and now_s - self._seen[0][0] > self._window_s:
+        while len(self._seen) > 2 and now_s - self._seen[0][0] > _WINDOW_S:
             self._seen.popleft()
 
     def per_second(self, now_s: float) -> float | None:
         """Return the rate; None before two frames, and when none came for a while."""
-        if len(self._seen) < 2 or now_s - self._seen[-1][0] > 2 * self._window_s:
+        if len(self._seen) < 2 or now_s - self._seen[-1][0] > 2 * _WINDOW_S:
             return None
         (first_s, first), (last_s, last) = self._seen[0], self._seen[-1]
         return (last - first) / (last_s - first_s) if last_s > first_s else None

@@ -6,7 +6,7 @@ import math
 
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QValidator, QWheelEvent
-from PySide6.QtWidgets import QDoubleSpinBox, QWidget
+from PySide6.QtWidgets import QDoubleSpinBox
 
 from app.qt.safe_overrides import safe_overrides
 
@@ -17,16 +17,8 @@ _UNBOUNDED = 1e15
 class NumberBox(QDoubleSpinBox):
     """A spin box; `show_mixed` shows that it stands for several different values."""
 
-    def __init__(
-        self,
-        minimum: float | None,
-        maximum: float | None,
-        *,
-        whole: bool = False,
-        unit: str = "",
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, minimum: float | None, maximum: float | None, *, whole: bool, unit: str) -> None:
+        super().__init__()
         self._whole = whole
         self.setLocale(QLocale.c())
         self.setDecimals(0 if whole else 12)

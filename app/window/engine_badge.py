@@ -64,8 +64,8 @@ def badge_tooltip(report: FrameReport | None) -> str:
 class EngineBadge(QWidget):
     """A dot that is green only while the engine runs, and the badge's line."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("engineBadge")
         self.label = QLabel()
         self.label.setObjectName("figures")

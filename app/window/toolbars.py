@@ -14,8 +14,7 @@ from engine.figures import plural
 def fill_menu_bar(actions: Actions, docks: Docks) -> None:
     """Add the menus to the window; the docks are listed at the end of the View menu."""
     actions.fill_menu_bar(MENUS)
-    for action in docks.toggle_actions():
-        actions.menus["view"].addAction(action)
+    actions.menus["view"].addActions(docks.toggle_actions())
 
 
 def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_the_end: QWidget) -> None:
@@ -46,8 +45,8 @@ class Banner(QFrame):
 
     clicked = Signal()
 
-    def __init__(self, button: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, button: str) -> None:
+        super().__init__()
         self.setObjectName("banner")
         self._label = QLabel(wordWrap=True)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
@@ -75,8 +74,8 @@ class Banner(QFrame):
 class ProblemCount(QPushButton):
     """Hidden while there are no problems."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, flat=True)
+    def __init__(self) -> None:
+        super().__init__(flat=True)
         self.setObjectName("problemCount")
         self.setToolTip("Show the problems")
         self.hide()

@@ -53,8 +53,8 @@ def pacing_tooltip(pacing: Pacing) -> str:
 class TransportBar(QWidget):
     """Shows time and frame of the patch, and offers the choices of pacing."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("transport")
         self.place = QLabel()
         self.place.setObjectName("figures")

@@ -37,8 +37,8 @@ class Welcome(QScrollArea):
     new_requested = Signal()
     browse_requested = Signal()
 
-    def __init__(self, examples: Sequence[Example], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, examples: Sequence[Example]) -> None:
+        super().__init__()
         self.setObjectName("welcome")
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)

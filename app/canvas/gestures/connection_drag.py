@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QMouseEvent
 
-from app.canvas.gestures.connection_edits import ConnectionDrop, ConnectionEdits
+from app.canvas.gestures.connection_edits import ConnectionEdits, DropTarget
 from app.canvas.gestures.mouse_events import adds_to_selection
 from app.canvas.gestures.zoomable_view import ZoomableView
 from app.canvas.items.nodegraph_adapter import ConnectionView, NodeView, PortView
@@ -19,15 +18,6 @@ from engine.patch.changes import Connection, PortRef
 #: Pixels from a port's centre that count as the port.
 REACH = 10.0
 _END_REACH = 28.0  # pixels from a connection's end within which a drag takes the end
-
-
-@dataclass(frozen=True)
-class DropTarget:
-    """What a drop would mean: an end and where it is, or a node that offers several; neither over empty canvas."""
-
-    end: PortRef | None = None
-    at: QPointF | None = None
-    node: str | None = None
 
 
 class ConnectionDrag:
@@ -184,10 +174,10 @@ class ConnectionGestures:
         if drag is None:
             return
         target = drag.target_at(point)
-        drop = ConnectionDrop(drag.start, target.end, point, drag.picked_up, target.node)
         self.cancel()
         if moved:
-            self._edits.drop(drop, self._view.viewport().mapToGlobal(self._view.mapFromScene(point)))
+            position = self._view.viewport().mapToGlobal(self._view.mapFromScene(point))
+            self._edits.drop(drag.start, target, drag.picked_up, point, position)
         elif drag.picked_up is not None:
             self._scene.select_connection(drag.picked_up)
 

@@ -16,13 +16,11 @@ from engine.patch.document import Patch
 
 
 @dataclass(frozen=True)
-class ConnectionDrop:
-    """Where a dragged connection was let go: at a port or parameter, on a node that offers several, or on nothing."""
+class DropTarget:
+    """What a drop would mean: an end and where it is, or a node that offers several; neither over empty canvas."""
 
-    start: PortRef
-    end: PortRef | None
-    point: QPointF
-    picked_up: Connection | None
+    end: PortRef | None = None
+    at: QPointF | None = None
     node: str | None = None
 
 
@@ -70,32 +68,34 @@ class ConnectionEdits(QObject):
         if self.patch is not None:
             self.promised.emit(f"Drop on a parameter of {self.patch.title(node)}")
 
-    def drop(self, drop: ConnectionDrop, position: QPoint) -> None:
-        """Make the edit that a drop means; `position` is its place on the screen."""
+    def drop(
+        self, start: PortRef, target: DropTarget, picked_up: Connection | None, point: QPointF, position: QPoint
+    ) -> None:
+        """Make the edit that a drop means; `point` is its place in the scene, `position` that on the screen."""
         assert self.patch is not None
-        if drop.end is not None:
-            self._connect(drop, drop.end)
-        elif drop.node is not None:
-            self._choose(drop, drop.node, position)
-        elif drop.picked_up is not None:
-            self.patch.disconnect(drop.picked_up)
+        if target.end is not None:
+            self._connect(start, target.end, picked_up)
+        elif target.node is not None:
+            self._choose(start, target.node, picked_up, position)
+        elif picked_up is not None:
+            self.patch.disconnect(picked_up)
         else:
-            self.dropped_on_nothing.emit(drop.point, drop.start)
+            self.dropped_on_nothing.emit(point, start)
 
-    def _connect(self, drop: ConnectionDrop, end: PortRef) -> None:
+    def _connect(self, start: PortRef, end: PortRef, picked_up: Connection | None) -> None:
         assert self.patch is not None
         try:
-            node_edits.connect(self.patch, drop.start, end, drop.picked_up)
+            node_edits.connect(self.patch, start, end, picked_up)
         except PatchError as problem:
             self.refused.emit(str(problem))
 
-    def _choose(self, drop: ConnectionDrop, node: str, position: QPoint) -> None:
+    def _choose(self, start: PortRef, node: str, picked_up: Connection | None, position: QPoint) -> None:
         """Ask which parameter of a node is meant."""
         assert self.patch is not None
-        candidates = self.candidates(drop.start, node)
+        candidates = self.candidates(start, node)
         open_ones = [candidate for candidate in candidates if candidate.reason is None]
         if len(open_ones) == 1:
-            self._connect(drop, open_ones[0].ref)
+            self._connect(start, open_ones[0].ref, picked_up)
         elif not open_ones:
             self.refused.emit(
                 candidates[0].reason or "" if candidates else f"{node} has no parameter that a value can drive"
@@ -106,6 +106,6 @@ class ConnectionEdits(QObject):
             for candidate in open_ones:
                 action = menu.addAction(f"{candidate.ref.port.replace('_', ' ')}\t{candidate.state}".replace("&", "&&"))
                 action.setData(candidate.ref)
-            menu.triggered.connect(lambda action: self._connect(drop, action.data()))
+            menu.triggered.connect(lambda action: self._connect(start, action.data(), picked_up))
             menu.aboutToHide.connect(menu.deleteLater)
             menu.popup(position)
