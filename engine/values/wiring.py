@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from typing import Any, Protocol
 
 from engine.blocktypes.block import Block
@@ -60,7 +61,10 @@ def wire(nodes: Iterable[str], connections: Iterable[Connection], type_of: TypeO
         closing = next(c for c in inner if (c.source.node, c.target.node) == ends)
         found.connections.remove(closing)
         found.problems.append(_left_out(closing, f"values must not go in a circle, got {' -> '.join(circle)}"))
-    found.order = _ordered(nodes, inner)
+    sorter = TopologicalSorter[str](dict.fromkeys(nodes, ()))  # keeps the order in which nodes were placed
+    for connection in inner:
+        sorter.add(connection.target.node, connection.source.node)
+    found.order = list(sorter.static_order())
     return found
 
 
@@ -68,22 +72,6 @@ def _left_out(connection: Connection, text: str, remedy: str = "") -> Diagnostic
     target = connection.target
     remedy = remedy or f"delete the connection from {connection.source}"
     return warning(text, node=target.node, port=target.port, remedy=remedy)
-
-
-def _ordered(nodes: list[str], connections: list[Connection]) -> list[str]:
-    """Return the nodes with sources first, otherwise in the order in which they were placed."""
-    feeding: dict[str, list[str]] = {}
-    missing = dict.fromkeys(nodes, 0)
-    for connection in connections:
-        feeding.setdefault(connection.source.node, []).append(connection.target.node)
-        missing[connection.target.node] += 1
-    order = [node for node in nodes if not missing[node]]
-    for node in order:  # which grows
-        for following in feeding.get(node, ()):
-            missing[following] -= 1
-            if not missing[following]:
-                order.append(following)
-    return order
 
 
 #: Gives a parameter a value that fits it.

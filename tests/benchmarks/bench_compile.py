@@ -28,8 +28,7 @@ from engine.device.device import Device
 from engine.device.open import open_device
 from engine.patch.changes import Connection, PortRef
 from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.memory.graph_memory import GraphMemory, allocate
-from engine.runtime.memory.memory_reuse import keep_memory
+from engine.runtime.memory.graph_memory import GraphMemory, allocate, keep_memory
 from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels
 

@@ -93,11 +93,6 @@ class CudaEngine:
         self._reporter = Reporter(self.context, self.updates)
 
     @property
-    def frame_index(self) -> int:
-        """The number of the present frame, or of the next one."""
-        return self.clock.moment.frame
-
-    @property
     def has_work(self) -> bool:
         """True when there is a reason for a frame: the engine plays, something changed, or a picture is under way."""
         return self.running or bool(self.inbox) or self.updates.pending or self.previews.has_work
@@ -149,9 +144,8 @@ class CudaEngine:
 
     def fail(self, diagnostic: Diagnostic) -> None:
         """Leave a last report that says why the engine has stopped, without using the device."""
-        diagnostics = (*self.updates.diagnostics, diagnostic)
-        report = self._reporter.last_report(self.frame_index, diagnostics)
-        self.outbox.put_report(report)
+        diagnostics = (*self.updates.found.diagnostics, diagnostic)
+        self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostics))
         self.outbox.put_event(diagnostic)
 
     def close(self) -> None:
@@ -177,7 +171,7 @@ class CudaEngine:
         while (message := self.context.parameters.read(self.inbox)) is not None:
             match message:
                 case KernelFilesChanged(paths):
-                    self.context.dirty.mark_kernel_files(paths)
+                    self.context.dirty.kernel_files |= paths
                 case Observe(viewers):
                     self.previews.observe(viewers)
                 case SetRunning(running, frames):

@@ -136,18 +136,11 @@ class Collector:
         recent = self._recent + made
         if recent >= _RECENT and (recent >= _RECENT_URGENT or self._fits(recent)):
             if not self._collect_all():
-                self._collect_recent(recent)
+                self._timed(2, recent)
+                with self._lock:
+                    self._set_aside()
         elif made >= _YOUNG and (made >= _YOUNG_URGENT or self._fits(made)):
-            self._collect_young(made)
-
-    def _collect_young(self, made: int) -> None:
-        found = self._timed(0, made)
-        self._recent += max(made - found, 0)
-
-    def _collect_recent(self, objects: int) -> None:
-        self._timed(2, objects)
-        with self._lock:
-            self._set_aside()
+            self._recent += max(made - self._timed(0, made), 0)
 
     def _collect_all(self) -> bool:
         """Thaw and collect everything if memory has grown enough; return whether that was done."""

@@ -10,12 +10,7 @@ from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.statistics import Average, SpanTimes
-from engine.protocol.messages import (
-    EngineStatistics,
-    FrameReport,
-    UpdateLevel,
-    UpdateRecord,
-)
+from engine.protocol.messages import EngineStatistics, FrameReport, UpdateLevel, UpdateRecord
 from engine.runtime.model.context import CudaContext
 from engine.runtime.report.diagnostics_store import REPORT_INTERVAL_NS
 from engine.runtime.report.node_reports import NodeReports, append_counts
@@ -46,15 +41,15 @@ class Reporter:
         updates = self._updates
         if level > UpdateLevel.HOT:
             self._counted = self._told = None
-        if updates.diagnostics is not self._told or self._context.changed_blocks:
+        if updates.found.diagnostics is not self._told or self._context.changed_blocks:
             self._follow()
-        if self._is_due(now):
-            self._renewed_ns = time.perf_counter_ns()
-            self._nodes.measure(self.spans.by_node())
-            self._count()
-        elif (
-            self.launch_ns.mean is not None and level is UpdateLevel.COLD and updates.profiling < ProfilingLevel.SUMMARY
-        ):
+        if updates.profiling >= ProfilingLevel.SUMMARY:
+            time_ns = time.perf_counter_ns()
+            if now or time_ns - self._renewed_ns >= REPORT_INTERVAL_NS:
+                self._renewed_ns = time_ns
+                self._nodes.measure(self.spans.by_node())
+                self._count()
+        elif self.launch_ns.mean is not None and level is UpdateLevel.COLD:
             self._nodes.measure({})  # nothing is measured any more, and old times don't hold for this graph
             self.launch_ns = Average()
             self._count()
@@ -77,7 +72,7 @@ class Reporter:
         """Return the report of the frame at a moment, which took `time_ns`."""
         updates = self._updates
         self._hot_updates += level is UpdateLevel.HOT
-        diagnostics = updates.diagnostics
+        diagnostics = updates.found.diagnostics
         if diagnostics is not self._told:  # the launch has left status words
             self._follow()
         status = updates.found.status
@@ -104,7 +99,7 @@ class Reporter:
 
     def last_report(self, frame: int, diagnostics: tuple[Diagnostic, ...]) -> FrameReport:
         """Return the report of an engine that has stopped, without using the device."""
-        self._nodes.follow(self._updates.facts, diagnostics)
+        self._nodes.follow(self._updates.kernel_counts, diagnostics)
         return FrameReport(
             frame=frame,
             update_level=UpdateLevel.NONE,
@@ -116,14 +111,9 @@ class Reporter:
             failed=True,
         )
 
-    def _is_due(self, now: bool) -> bool:
-        if self._updates.profiling < ProfilingLevel.SUMMARY:
-            return False
-        return now or time.perf_counter_ns() - self._renewed_ns >= REPORT_INTERVAL_NS
-
     def _follow(self) -> None:
-        self._told = self._updates.diagnostics
-        self._nodes.follow(self._updates.facts, self._told)
+        self._told = self._updates.found.diagnostics
+        self._nodes.follow(self._updates.kernel_counts, self._told)
         self._count()
 
     def _count(self) -> None:

@@ -50,9 +50,7 @@ class BufferPool:
     @property
     def allocated_bytes(self) -> int:
         """Bytes that the pool holds on the device, in use or not."""
-        with self._lock:
-            free = sum(memory.size_bytes for memories in self._free.values() for memory in memories)
-            return free + sum(memory.size_bytes for memory in self._used.values())
+        return self.used_bytes + self.idle_bytes
 
     @property
     def idle_bytes(self) -> int:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from engine.catalogue.catalogue import Catalogue
+from engine.compiler.frame import Frame
 from engine.device.device import Device
 from engine.patch.changes import (
     BlockTypesChanged,
@@ -21,13 +26,89 @@ from engine.patch.changes import (
     ParameterChanged,
 )
 from engine.patch.rules import is_value_connection
+from engine.runtime.memory.buffer_pool import BufferPool
+from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.block_instantiation import PlacedNode
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import PatchSnapshot
-from engine.runtime.model.dirty_tracker import DirtyTracker
+from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.model.parameters import ParameterStore
-from engine.runtime.model.services import DeviceServices
 from engine.values.value_graph import ValueGraph
+
+
+class DeviceServices:
+    """The buffer pool, the module cache, the state of one device, and the frame uniforms that all graphs read.
+
+    Any thread may use them. The worker gets these, with plain data, and nothing else of the engine. State is claimed by
+    the worker and committed by the engine's thread, which never happens at the same time.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.pool = BufferPool(device)
+        self.modules = ModuleCache(device)
+        self.states = StateStore(self.pool, device)
+        #: The stream of what the worker has done on the device.
+        self.side = device.create_stream()
+        self.frame = device.pinned(np.zeros(1, Frame.numpy))
+        self.frame_memory = self.pool.acquire(Frame.size_bytes)
+
+    def close(self) -> None:
+        """Free everything on the device, each part whatever it says of another."""
+        with ExitStack() as closing:  # the last first
+            for give_back in (self.pool.close, self.side.destroy, self.modules.close, self.frame.free):
+                closing.callback(give_back)
+
+
+#: Who asks for an update: a person who edits or undoes, a saved file, or the engine itself.
+UpdateSource = Literal["edit", "undo", "kernel file", "block file", "engine"]
+FIRST_BUILD = "first build"
+#: How many causes are named: whoever pastes a hundred blocks doesn't want to read a hundred names.
+CAUSES_TOLD = 4
+
+
+class Cause(NamedTuple):
+    """Why something is rebuilt: in words, who asked for it first, and which nodes it concerns."""
+
+    text: str
+    source: UpdateSource
+    nodes: tuple[str, ...] = ()
+
+
+class DirtyTracker:
+    """Whether structure or code has changed since the last frame, and why. The structure starts dirty: no graph runs.
+
+    `kernel_files` are saved kernel sources; `causes` say what made the structure dirty, and who. `source` is whose
+    changes are being followed. Which parameters changed is known to the parameter store.
+    """
+
+    def __init__(self) -> None:
+        self.structure = True
+        self.kernel_files: set[Path] = set()
+        self.causes: dict[str, Cause] = {FIRST_BUILD: Cause(FIRST_BUILD, "engine")}
+        self.source: UpdateSource = "edit"
+
+    def mark_structure(self, cause: str, source: UpdateSource | None = None, *, nodes: tuple[str, ...] = ()) -> None:
+        """Ask for a rebuild."""
+        self.structure = True
+        if FIRST_BUILD not in self.causes:
+            self.causes.setdefault(cause, Cause(cause, source or self.source, nodes))
+
+    def take_structure(self) -> Cause:
+        """Return all causes as one, and mark the structure clean."""
+        told = list(self.causes)[:CAUSES_TOLD]
+        more = len(self.causes) - len(told)
+        text = ", ".join(told) + (f" and {more} more" if more else "")
+        source: UpdateSource = next((cause.source for cause in self.causes.values()), "engine")
+        nodes = dict.fromkeys(node for cause in self.causes.values() for node in cause.nodes)
+        self.structure = False
+        self.causes.clear()
+        return Cause(text, source, tuple(nodes))
+
+    def take_kernel_files(self) -> frozenset[Path]:
+        """Return the saved kernel files, and mark code clean."""
+        taken, self.kernel_files = frozenset(self.kernel_files), set()
+        return taken
 
 
 class CudaContext:
@@ -80,8 +161,8 @@ class CudaContext:
                 block_type = self.registry.type_of(node_id)
                 return block_type is not None and (block_type.is_value or self.registry.is_live(node_id, parameter))
             case Connected(connection):
-                ends = self.registry.type_of(connection.source.node), self.registry.type_of(connection.target.node)
-                return None not in ends and is_value_connection(connection, *ends)
+                ends = map(self.registry.type_of, (connection.source.node, connection.target.node))
+                return None not in ends and self._is_value_connection(connection)
             case Disconnected(connection):
                 return self.value_graph.has(connection)
         return False

@@ -27,7 +27,7 @@ from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically
 from engine.protocol.messages import Saved
 from engine.protocol.outbox import Outbox
-from engine.runtime.model.services import DeviceServices
+from engine.runtime.model.context import DeviceServices
 from engine.types import uchar4
 
 

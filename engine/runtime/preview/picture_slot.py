@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +12,9 @@ from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
 from engine.device.device import Device
-from engine.device.protocol import Memory, MemoryPart, PinnedArray
-from engine.diagnostics import DeviceError, Diagnostic, error
+from engine.device.protocol import LoadedKernel, Memory, MemoryPart, Module, PinnedArray, Stream
+from engine.diagnostics import DeviceError, Diagnostic, WarploomError, error
+from engine.kernel_sources.loader import find_kernel, load_image
 from engine.patch.changes import PortRef
 from engine.protocol.messages import Preview, Probed
 from engine.runtime.memory.buffer_pool import BufferPool, exact_bytes
@@ -37,9 +39,6 @@ class PictureSlot:
         self.is_free = True
         #: The size for which there was no memory, and why.
         self.refused: tuple[int, str] = (0, "")
-        self._node, self._frame = "", 0
-        self._size, self._whole = (0, 0), (0, 0)
-        self._probe: tuple[int, int] | None = None
 
     @property
     def memory(self) -> Memory:
@@ -78,24 +77,22 @@ class PictureSlot:
         except (DeviceError, MemoryError) as problem:
             self.refused = size_bytes, str(problem)
 
-    def describe(
+    def take(
         self, node: str, frame: int, size: tuple[int, int], whole: tuple[int, int], probe: tuple[int, int] | None
-    ) -> None:
-        """Set what the slot is filled with: sizes are (width, height); the pixel at `probe` follows the picture."""
-        self.is_free = False
-        self._node, self._frame, self._size, self._whole, self._probe = node, frame, size, whole, probe
+    ) -> Preview:
+        """Return a copy of the picture and free the slot; called once, by the reader's thread.
 
-    def take(self) -> Preview:
-        """Return a copy of the picture and free the slot; called once, by the reader's thread."""
+        Sizes are (width, height); the pixel at `probe` follows the picture.
+        """
         try:
-            (width, height), array = self._size, self.pinned.array
+            (width, height), array = size, self.pinned.array
             count = PIXEL_BYTES * width * height
             pixels = array[:count].reshape(height, width, PIXEL_BYTES).copy()
             probed = None
-            if self._probe is not None:
+            if probe is not None:
                 red, green, blue, alpha = array[count : count + PIXEL_BYTES].tolist()
-                probed = Probed(*self._probe, (red, green, blue, alpha))
-            return Preview(self._node, self._frame, pixels, (self._whole[1], self._whole[0]), probed)
+                probed = Probed(*probe, (red, green, blue, alpha))
+            return Preview(node, frame, pixels, (whole[1], whole[0]), probed)
         finally:
             self.is_free = True
 
@@ -155,3 +152,75 @@ def picture_sources(plan: Plan) -> tuple[dict[str, PictureSource], list[Diagnost
                 place.owner, place.offset, layout.span_bytes, (width, height), (row, column)
             )
     return found, problems
+
+
+_FILE, _ENTRY = "snapshot.cu", "reduce_picture"
+_THREAD_BLOCK = (32, 8)
+#: The most thread blocks on a grid's second axis; the kernel loops over further rows.
+_MOST_ROWS = (1 << 16) - 1
+
+
+class Downscaler:
+    """Scales pictures down on the device.
+
+    Its kernel is loaded on first use, beside the engine's thread; until then, and when that fails, `kernel` is None.
+    """
+
+    def __init__(self, device: Device, beside: Executor) -> None:
+        self._device, self._beside = device, beside
+        self._loading: Future[None] | None = None
+        self._module: Module | None = None
+        self.kernel: LoadedKernel | None = None
+        #: Why there is no kernel; cleared by whoever reports it.
+        self.problem: Diagnostic | None = None
+
+    def load(self, *, wait: bool) -> bool:
+        """Begin to load the kernel, if that hasn't begun; return whether loading is over."""
+        if self.kernel is not None:
+            return True
+        if self._loading is None:
+            self._loading = self._beside.submit(self._load)
+        if wait:
+            self._loading.result()
+        return self._loading.done()
+
+    def reduce(
+        self,
+        stream: Stream,
+        picture: MemoryPart,
+        whole: tuple[int, int],
+        strides: tuple[int, int],
+        small: Memory,
+        size: tuple[int, int],
+        probe: tuple[int, int],
+    ) -> None:
+        """Write a picture, scaled down to `size`, followed by the pixel at `probe`.
+
+        Sizes are (width, height) and `probe` is (x, y); `strides` are the elements from row to row and from column to
+        column. Each axis has at most 2^29 pixels.
+        """
+        assert self.kernel is not None
+        (width, height), (row, column) = size, strides
+        grid = (-(-width // _THREAD_BLOCK[0]), min(-(-height // _THREAD_BLOCK[1]), _MOST_ROWS))
+        at = probe[1] * row + probe[0] * column
+        arguments = (picture, small, *whole, row, column, width, height, at)
+        self._device.launch(self.kernel, grid, _THREAD_BLOCK, arguments, stream=stream)
+
+    def close(self) -> None:
+        """Unload the kernel; loading must be over."""
+        if self._module is not None:
+            self._module.unload()
+
+    def _load(self) -> None:
+        self._device.activate()
+        architecture = self._device.info.architecture
+        try:
+            self._module = self._device.load_module(load_image(find_kernel(_FILE), architecture).payload(architecture))
+            self.kernel = self._module.kernel(_ENTRY)
+        except WarploomError as problem:
+            self.problem = error(
+                f"viewers must make pictures small with {_FILE}, got: {problem}",
+                file=getattr(problem, "file", None),
+                line=getattr(problem, "line", None),
+                remedy="mend the kernel and start the engine again; until then whole pictures are read back",
+            )

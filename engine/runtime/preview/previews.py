@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.plan import Plan
@@ -22,8 +23,7 @@ from engine.diagnostics import error
 from engine.protocol.messages import Viewing
 from engine.protocol.outbox import Outbox
 from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.preview.downscale import Downscaler
-from engine.runtime.preview.picture_slot import PIXEL_BYTES, PictureSlot, PictureSource, picture_sources
+from engine.runtime.preview.picture_slot import PIXEL_BYTES, Downscaler, PictureSlot, PictureSource, picture_sources
 
 
 @dataclass
@@ -52,12 +52,7 @@ class _Job:
 class Previews:
     """Takes pictures for an engine; all methods belong to the engine's thread."""
 
-    def __init__(
-        self,
-        device: Device,
-        pool: BufferPool,
-        outbox: Outbox,
-    ) -> None:
+    def __init__(self, device: Device, pool: BufferPool, outbox: Outbox) -> None:
         self._device, self._pool, self._outbox = device, pool, outbox
         #: The time by which pictures are due.
         self.clock_ns: Callable[[], int] = time.perf_counter_ns
@@ -73,6 +68,7 @@ class Previews:
         self._plan: Plan | None = None
         self._sources: dict[str, PictureSource] = {}
         self._launch = 0
+        self._frame = 0  # of the pictures under way
 
     def observe(self, viewers: Mapping[str, Viewing]) -> None:
         """Take pictures of these viewers from now on, by node id."""
@@ -164,16 +160,13 @@ class Previews:
 
     def _is_ready(self, *, wait: bool) -> bool:
         """False while the kernel is being loaded."""
-        if self._needs_downscaler():
+        if self._device.info.has_own_memory or any(not source.is_dense for source in self._sources.values()):
             if not self.downscaler.load(wait=wait):
                 return False
             problem, self.downscaler.problem = self.downscaler.problem, None
             if problem is not None:
                 self._outbox.put_event(problem)
         return True
-
-    def _needs_downscaler(self) -> bool:
-        return self._device.info.has_own_memory or any(not source.is_dense for source in self._sources.values())
 
     def _due(self, *, by_hand: bool) -> list[_Job]:
         """Return the pictures to take now: new ones, at each viewer's rate, of viewers whose last one was fetched."""
@@ -204,11 +197,11 @@ class Previews:
         stream.record(self._ended)
         self._stream.wait(self._ended)
         self._is_read = False
-        self._flying = jobs
+        self._flying, self._frame = jobs, frame
         for job in jobs:
             self._read_picture(compiled, job)
             viewer = job.viewer
-            viewer.slot.describe(job.node, frame, job.size, job.source.size, job.probe)
+            viewer.slot.is_free = False
             viewer.made = job.made
             viewer.due_ns = next_due_ns(viewer.due_ns, self.clock_ns(), viewer.viewing.rate)
         self._stream.record(self._read)
@@ -273,7 +266,8 @@ class Previews:
         self._is_read = True
         for job in flown:
             if self._viewers.get(job.node) is job.viewer:
-                self._outbox.put_preview(job.node, job.viewer.slot.take)
+                take = partial(job.viewer.slot.take, job.node, self._frame, job.size, job.source.size, job.probe)
+                self._outbox.put_preview(job.node, take)
             else:
                 job.viewer.slot.is_free = True
 

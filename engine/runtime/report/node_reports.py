@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from engine.blocktypes.entries import StatusKind
 from engine.compiler.buffers import Lifetime
@@ -21,23 +20,10 @@ from engine.types import element_count
 _NOT_RUNNING = "not running: a block before it is not ready"
 
 
-@dataclass(frozen=True)
-class GraphFacts:
-    """Which nodes of the patch run in a graph, and with how many kernels."""
-
-    running: frozenset[str] = frozenset()
-    kernels: Mapping[str, int] = field(default_factory=dict)
-
-    def differences(self, other: GraphFacts) -> set[str]:
-        """Return the nodes that differ in another graph."""
-        return {*(self.running ^ other.running), *(node for node, _ in self.kernels.items() ^ other.kernels.items())}
-
-
-def graph_facts(compiled: CompiledGraph) -> GraphFacts:
-    """Return the facts of a graph."""
-    return GraphFacts(
-        frozenset(owner(node) for node in compiled.nodes), Counter(owner(kernel.node) for kernel in compiled.kernels)
-    )
+def kernel_counts(compiled: CompiledGraph) -> dict[str, int]:
+    """Return how many kernels each node of the patch has that runs in a graph; some have none."""
+    counts = dict.fromkeys(map(owner, compiled.nodes), 0)
+    return counts | Counter(owner(kernel.node) for kernel in compiled.kernels)
 
 
 class NodeReports:
@@ -46,16 +32,19 @@ class NodeReports:
     def __init__(self, context: CudaContext) -> None:
         self.reports: dict[str, NodeReport] = {}
         self._context = context
-        self._graph = GraphFacts()
+        self._kernels: Mapping[str, int] = {}
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._said: dict[str, list[Diagnostic]] = {}
 
-    def follow(self, graph: GraphFacts, diagnostics: tuple[Diagnostic, ...]) -> None:
-        """Renew the reports of nodes that came, went, or changed in the graph or in the diagnostics."""
+    def follow(self, kernels: Mapping[str, int], diagnostics: tuple[Diagnostic, ...]) -> None:
+        """Renew the reports of nodes that came, went, or changed in the diagnostics or in the graph.
+
+        `kernels` are the numbers of kernels of the nodes that run.
+        """
         changed = self._context.take_changed_blocks()
-        if graph is not self._graph:
-            changed |= graph.differences(self._graph)
-            self._graph = graph
+        if kernels is not self._kernels:
+            changed |= {node for node, _ in kernels.items() ^ self._kernels.items()}
+            self._kernels = kernels
         if diagnostics is not self._diagnostics:
             before, self._diagnostics, self._said = self._said, diagnostics, _by_node(diagnostics)
             changed |= {node for node in {*before, *self._said} if before.get(node) != self._said.get(node)}
@@ -78,13 +67,13 @@ class NodeReports:
 
     def _report(self, node: str, time_ns: int | None) -> NodeReport:
         kind = self._context.registry.placed[node].type_id
-        kernels = self._graph.kernels.get(node, 0)
+        kernels = self._kernels.get(node, 0)
         said = self._said.get(node)
         if said is not None:
             is_error = any(item.severity is Severity.ERROR for item in said)
             state = NodeState.ERROR if is_error else NodeState.WARNING
             return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, kernels)
-        if node in self._graph.running or node in self._context.value_graph.nodes:
+        if node in self._kernels or node in self._context.value_graph.nodes:
             return NodeReport(kind, NodeState.OK, "", time_ns, kernels)
         return NodeReport(kind, NodeState.IDLE, _NOT_RUNNING, None, kernels)
 

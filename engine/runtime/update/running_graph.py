@@ -15,8 +15,7 @@ from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import GraphMemory, adopt
 from engine.runtime.memory.state_store import move
-from engine.runtime.model.services import DeviceServices
-from engine.runtime.update.kernel_swap import PreparedCode
+from engine.runtime.model.context import DeviceServices
 from engine.runtime.update.prepare import Prepared
 
 
@@ -117,12 +116,6 @@ class RunningGraph:
             before, description=plan.description, inlined=plan.inlined, checked=plan.checked, buffers=plan.buffers
         )
         return Refreshed(changed, given, problems, rebuild)
-
-    def swap_code(self, prepared: PreparedCode) -> Retired:
-        """Give kernel nodes other functions; DeviceError when the device refuses one."""
-        assert self.compiled is not None
-        self.compiled.swap_kernels(prepared.kernels)
-        return Retired(self._services)
 
     def give_up(self) -> Retired:
         """Run nothing from now on."""

@@ -18,18 +18,15 @@ from statistics import median_low
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Place, owner
 from engine.device.arguments import ArgumentError
-from engine.diagnostics import DeviceError, Diagnostic
+from engine.diagnostics import DeviceError
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
-from engine.runtime.model.context import CudaContext
-from engine.runtime.model.dirty_tracker import Cause, UpdateSource
+from engine.runtime.model.context import Cause, CudaContext, UpdateSource
 from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.report.diagnostics_store import DiagnosticsStore
-from engine.runtime.report.node_reports import GraphFacts
 from engine.runtime.update.cost import Published
-from engine.runtime.update.kernel_swap import PreparedCode, prepare_code
-from engine.runtime.update.prepare import Current, Prepared, prepare
+from engine.runtime.update.prepare import Current, Prepared, PreparedCode, prepare, prepare_code
 from engine.runtime.update.running_graph import Retired, RunningGraph
 
 #: What an update has applied and replaced.
@@ -126,8 +123,8 @@ class Updater:
         self._costs: dict[UpdateLevel, deque[int]] = {}
         #: What every output port of the running graph holds, by "node.port".
         self.buffers: dict[str, BufferReport] = {}
-        #: Which nodes run in the graph, and with how many kernels.
-        self.facts = GraphFacts()
+        #: How many kernels each node of the patch has that runs in the graph.
+        self.kernel_counts: Mapping[str, int] = {}
         #: What other threads may know of the running graph; a new object after each update.
         self.published = Published()
         self._rebuild = False
@@ -141,11 +138,6 @@ class Updater:
     def compiled(self) -> CompiledGraph | None:
         """The graph that runs, once there is one."""
         return self._running.compiled
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything that is wrong, as it is told."""
-        return self.found.diagnostics
 
     @property
     def preparing(self) -> bool:
@@ -174,7 +166,7 @@ class Updater:
         """Follow a change of the patch, now or when the present job is done."""
         if isinstance(change, BlockTypesChanged):
             source = "block file"
-        if self.preparing and not self._is_immediate(change):
+        if self.preparing and not (self.context.is_light(change) and self._waiting.isdisjoint(nodes_of(change))):
             self._deferred.append((change, source))
             self._waiting.update(nodes_of(change))
             return
@@ -224,9 +216,6 @@ class Updater:
             closing.callback(self._worker.close)
             if self.preparing:
                 self._worker.retire(self._worker.take().finish()[1], wait=False)
-
-    def _is_immediate(self, change: Change) -> bool:
-        return self.context.is_light(change) and self._waiting.isdisjoint(nodes_of(change))
 
     def _follow(self, change: Change, source: UpdateSource) -> None:
         self.context.dirty.source = source
@@ -313,7 +302,8 @@ class Updater:
                 return _NOTHING
             self._set_parameters(given)
         found.launches, self.buffers = prepared.launch_warnings, prepared.buffers
-        self.facts = prepared.facts or self.facts  # None for a graph that was changed in place
+        if prepared.kernel_counts is not None:
+            self.kernel_counts = prepared.kernel_counts
         return level, retired
 
     def _refresh(self, prepared: Prepared) -> Applied:
@@ -333,15 +323,15 @@ class Updater:
             self.context.dirty.mark_structure(cause, "kernel file")  # a block that was left out may run now
         if prepared.rebuild:
             self.rebuild(f"{cause} {prepared.rebuild}", "kernel file")
-        if not prepared.kernels:
+        if self.compiled is None or not prepared.kernels:
             return _NOTHING
         try:
-            retired = self._running.swap_code(prepared)
+            self.compiled.swap_kernels(prepared.kernels)
         except DeviceError:  # as above
             self.rebuild(f"{cause}, which the device does not swap in", "kernel file")
             return _NOTHING
         self.found.launches = prepared.launch_warnings
-        return UpdateLevel.CODE, retired
+        return UpdateLevel.CODE, Retired(self.context.services)
 
     def _update_parameters(self) -> UpdateLevel:
         parameters = self.context.parameters

@@ -177,7 +177,7 @@ def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: An
     window.actions_by_id["play"].trigger()
     qtbot.waitUntil(lambda: not window.session.engine.core.running, timeout=PATIENCE_MS)
     qtbot.wait(50)
-    before = window.session.engine.core.frame_index
+    before = window.session.engine.core.clock.moment.frame
     window.actions_by_id["step"].trigger()
     qtbot.waitUntil(lambda: text().endswith(f"frame {before:,}"), timeout=PATIENCE_MS)
     window.actions_by_id["reset"].trigger()

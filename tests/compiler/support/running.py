@@ -17,8 +17,7 @@ from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool
-from engine.runtime.memory.graph_memory import allocate, status_words
-from engine.runtime.memory.memory_reuse import keep_memory
+from engine.runtime.memory.graph_memory import allocate, keep_memory, status_words
 from engine.runtime.memory.state_store import StateStore
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels
 from engine.runtime.preview.outputs import read_port

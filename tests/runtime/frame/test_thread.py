@@ -125,7 +125,7 @@ def test_what_the_thread_changes_in_the_interpreter_is_put_back(engine: Engine, 
     with Engine(Patch(), "host") as other:
         engine.start()
         other.start()
-        until(lambda: other.core.frame_index > 0 and count(engine) > 0)
+        until(lambda: other.core.clock.moment.frame > 0 and count(engine) > 0)
         assert not gc.isenabled()
         assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL_S)
         engine.stop()
@@ -248,7 +248,7 @@ def test_the_report_of_a_single_step_says_that_the_engine_stands(engine: Engine)
         return bool(reports) and not reports[-1].running
 
     until(stands)
-    assert engine.core.frame_index == reports[-1].frame + 1
+    assert engine.core.clock.moment.frame == reports[-1].frame + 1
 
 
 def test_the_rate_can_be_changed_while_it_runs(engine: Engine) -> None:

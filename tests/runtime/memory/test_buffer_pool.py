@@ -15,7 +15,7 @@ from engine.diagnostics import DeviceError
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes
 from engine.runtime.memory.state_store import StateStore
-from engine.runtime.model.dirty_tracker import DirtyTracker
+from engine.runtime.model.context import DirtyTracker
 from engine.types import f32, s32
 
 GIB = 1 << 30
@@ -200,7 +200,7 @@ def test_dirt_is_taken_once() -> None:
         dirty.mark_structure(f"block {number}", "block file")
     assert dirty.take_structure() == ("block 0, block 1, block 2, block 3 and 96 more", "block file", ())
     assert not dirty.structure
-    dirty.mark_kernel_files(frozenset({Path("a.cu")}))
-    dirty.mark_kernel_files(frozenset({Path("b.cu")}))
+    dirty.kernel_files |= frozenset({Path("a.cu")})
+    dirty.kernel_files |= frozenset({Path("b.cu")})
     assert dirty.take_kernel_files() == {Path("a.cu"), Path("b.cu")}
     assert dirty.take_kernel_files() == frozenset()

@@ -15,7 +15,7 @@ from engine import Engine, Patch
 from engine.diagnostics import Diagnostic, WarploomError
 from engine.protocol.messages import Observe, Reset, SetRunning, Viewing
 from engine.protocol.outbox import Happening
-from engine.runtime.preview import downscale
+from engine.runtime.preview import picture_slot as downscale
 from engine.runtime.preview.previews import next_due_ns
 from tests.fuzzing import many
 from tests.runtime.conftest import Kernels
