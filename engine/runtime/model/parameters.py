@@ -59,6 +59,9 @@ class ParameterStore:
         #: For learned parameters: where values are kept, and what writes them into the graph.
         self._learned: dict[Place, tuple[dict[str, Any], dict[str, object], str, Write]] = {}
         self._learned_driven: dict[Place, Write] = {}
+        #: Copies of `values` for snapshots, without value blocks, and the nodes whose copy is not the newest.
+        self._copies: dict[str, dict[str, Any]] = {}
+        self._outdated: set[str] = set()
 
     # What the patch says
 
@@ -77,6 +80,7 @@ class ParameterStore:
         values, misfits = fit(node_id, specs, kept, self._folder())
         self.misfits.update({(node_id, name): misfit for name, misfit in misfits.items()})
         self._nodes[node_id], self.values[node_id] = _Node(specs, kept, reaches_kernels), values
+        self._outdated.add(node_id)
         if before is not None and reaches_kernels:
             for name, spec in specs.items():
                 if not spec.structural and (name not in before or before[name] != values[name]):
@@ -86,6 +90,7 @@ class ParameterStore:
     def remove(self, node_id: str) -> None:
         """Remove a node."""
         del self._nodes[node_id]
+        self._outdated.add(node_id)
         self._forget_misfits(node_id)
         changed, values = self.changed, self.values.pop(node_id)
         self._told[node_id] = {name: value for name, value in values.items() if (node_id, name) not in changed}
@@ -106,7 +111,8 @@ class ParameterStore:
         before, after = self.misfits.pop(place, None), misfits.get(name)
         if after is not None:
             self.misfits[place] = after
-        self._learned.pop(place, None)
+        if self._learned.pop(place, None) is not None:
+            self._outdated.add(node_id)
         if name not in node.driven:
             self._put(node, place, values[name])
         return before != after
@@ -134,6 +140,7 @@ class ParameterStore:
             write = learned.get(place)
             if write is None:
                 self.changed[place] = None
+                self._outdated.add(node_id)
                 return
             self.is_written = True
             try:
@@ -161,8 +168,19 @@ class ParameterStore:
     # What the running graph was told
 
     def snapshot(self) -> dict[str, dict[str, Any]]:
-        """Return a copy of the values of every node that may have kernels, which nothing changes any more."""
-        return {node_id: self.values[node_id].copy() for node_id, node in self._nodes.items() if node.reaches_kernels}
+        """Return a copy of the values of every node that may have kernels, which nothing changes any more.
+
+        It is taken between two frames, so only nodes that changed since the last one are copied.
+        """
+        self._outdate_learned()
+        for node_id in self._outdated:
+            node = self._nodes.get(node_id)
+            if node is not None and node.reaches_kernels:
+                self._copies[node_id] = self.values[node_id].copy()
+            else:
+                self._copies.pop(node_id, None)
+        self._outdated.clear()
+        return self._copies.copy()
 
     def take_changed(self) -> dict[Place, object]:
         """Return the live parameters that changed, with their present values, and count them as told."""
@@ -187,6 +205,7 @@ class ParameterStore:
 
     def forget_learned(self) -> None:
         """Forget where values go in the graph: blocks, connections or the graph have changed."""
+        self._outdate_learned()
         self._learned.clear()
         self._learned_driven.clear()
 
@@ -218,8 +237,12 @@ class ParameterStore:
     def _put(self, node: _Node, place: Place, value: object) -> None:
         node_id, name = place
         self.values[node_id][name] = value
+        self._outdated.add(node_id)
         if node.reaches_kernels and not node.specs[name].structural:
             self.changed[place] = None
+
+    def _outdate_learned(self) -> None:
+        self._outdated.update([node_id for node_id, _ in (*self._learned, *self._learned_driven)])
 
     def _forget_misfits(self, node_id: str) -> None:
         for place in [place for place in self.misfits if place[0] == node_id]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -161,10 +162,10 @@ def test_a_picture_that_is_just_being_taken_is_whole(
     """Closing waits for the reader."""
     take, is_taking, may_take = PictureSlot.take, threading.Event(), threading.Event()
 
-    def slowly(slot: PictureSlot) -> Preview | None:
+    def slowly(slot: PictureSlot, *picture: Any) -> Preview | None:
         is_taking.set()
         assert may_take.wait(60)
-        return take(slot)
+        return take(slot, *picture)
 
     monkeypatch.setattr(PictureSlot, "take", slowly)
     engine = Engine(patch, device)
