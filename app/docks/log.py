@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from enum import Enum
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QColor
@@ -23,23 +22,14 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class Kind(Enum):
-    """The kind of an entry."""
-
-    FILE = "file"
-    MESSAGE = "message"
-    WARNING = "warning"
-    ERROR = "error"
-
-
 @dataclass(frozen=True)
 class Entry:
-    """One line of the log."""
+    """One line of the log; with a severity it is about something that went wrong."""
 
-    kind: Kind
+    clock: str
     label: str
     text: str
-    clock: str = ""
+    severity: Severity | None = None
 
 
 @safe_overrides
@@ -80,8 +70,8 @@ class _LogModel(QAbstractTableModel):
             return entry.text
         if role == Qt.ItemDataRole.ForegroundRole and index.column() == 1:
             tokens = colours.current()
-            special = {Kind.ERROR: tokens.error, Kind.WARNING: tokens.warning}
-            return QColor(special.get(entry.kind, tokens.text))
+            special = {Severity.ERROR: tokens.error, Severity.WARNING: tokens.warning}
+            return QColor(tokens.text if entry.severity is None else special[entry.severity])
         return None
 
 
@@ -116,31 +106,31 @@ class Log(EmptyState):
     def add_saved(self, saved: Saved) -> None:
         """Add a file that was saved."""
         what = f"{saved.node}.{saved.port}, {saved.dtype} {format_shape(saved.shape)}"
-        self._add(Kind.FILE, "Saved", f"{saved.path} ({what})" if saved.path else what)
+        self._add("Saved", f"{saved.path} ({what})" if saved.path else what)
         self.noted.emit(f"Saved {saved.path}")
 
     def add_diagnostic(self, diagnostic: Diagnostic) -> None:
         """Add what the engine could not do."""
-        kind = Kind.ERROR if diagnostic.severity is Severity.ERROR else Kind.WARNING
-        self._add(kind, kind.value.capitalize(), str(diagnostic).partition(": ")[2])
+        severity = diagnostic.severity
+        self._add(severity.value.capitalize(), str(diagnostic).partition(": ")[2], severity)
         self.noted.emit(str(diagnostic))
 
     def add_message(self, text: str) -> None:
         """Add a message."""
-        self._add(Kind.MESSAGE, "Note", text)
+        self._add("Note", text)
         self.noted.emit(text)
 
     def add_error(self, text: str) -> None:
         """Add an error; one that repeats at once is not listed again."""
         last = self._model.entries[-1] if self._model.entries else None
         if last is None or last.text != text:
-            self._add(Kind.ERROR, "Error", text)
+            self._add("Error", text, Severity.ERROR)
         self.noted.emit(text)
 
-    def _add(self, kind: Kind, label: str, text: str) -> None:
+    def _add(self, label: str, text: str, severity: Severity | None = None) -> None:
         bar = self.table.verticalScrollBar()
         follows = bar.value() == bar.maximum()
-        self._model.append(Entry(kind, label, text, time.strftime("%H:%M:%S")))
+        self._model.append(Entry(time.strftime("%H:%M:%S"), label, text, severity))
         self.set_filled(True)
         if follows:
             self.table.scrollToBottom()

@@ -20,7 +20,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPainterPathStroker, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from app.canvas.drawing.node_layout import NodeLayout, layout, value_area
+from app.canvas.drawing.node_layout import layout, value_area
 from app.canvas.drawing.node_painter import NEAR, NodeAppearance, paint_node
 from app.canvas.drawing.shapes import connection_path, qcolor
 from app.qt.safe_overrides import safe_overrides
@@ -214,27 +214,22 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         self.set_model(model)
 
     @property
-    def layout(self) -> NodeLayout:
-        """Where things are in the node."""
-        return self._layout
-
-    @property
     def place(self) -> QRectF:
         """The node's outline on the canvas."""
-        return self._layout.body.translated(self.pos())
+        return self.layout.body.translated(self.pos())
 
     def set_model(self, model: NodeViewModel) -> None:
         """Show another model; ports that both models have keep their connections."""
         self.prepareGeometryChange()
-        self.model, self._layout = model, layout(model)
-        self._width, self._height = self._layout.width, self._layout.height
+        self.model, self.layout = model, layout(model)
+        self._width, self._height = self.layout.width, self.layout.height
         wanted = {(port.name, port.is_input): port for port in (*model.inputs, *model.outputs)}
         for key in [key for key in self.ports if key not in wanted]:
             port = self.ports.pop(key)
             port.setParentItem(None)
             if port.scene():
                 port.scene().removeItem(port)
-        centres = (*self._layout.inputs, *self._layout.outputs)
+        centres = (*self.layout.inputs, *self.layout.outputs)
         for (key, port_model), centre in zip(wanted.items(), centres, strict=True):
             view = self.ports.get(key)
             if view is None:
@@ -255,7 +250,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
             text = live.text(self.values)
             if text != self._shown_values.get(key):
                 self._shown_values[key] = text
-                self.update(value_area(port.model, port.pos(), self._layout))
+                self.update(value_area(port.model, port.pos(), self.layout))
 
     def _value_texts(self) -> dict[tuple[str, bool], str]:
         found = ((key, port.model.live) for key, port in self.ports.items())
@@ -281,7 +276,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
     def shape(self) -> QPainterPath:
         """The area that the pointer hits."""
         path = QPainterPath()
-        path.addRect(self._layout.body)
+        path.addRect(self.layout.body)
         return path
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
@@ -290,7 +285,7 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
         connected = frozenset(key for key, port in self.ports.items() if port.connected_pipes)
         values = self._value_texts() if scale >= NEAR else {}
         appearance = replace(self.appearance, selected=self.isSelected(), connected=connected, values=values)
-        paint_node(painter, self.model, self._layout, appearance, colours.current(), scale)
+        paint_node(painter, self.model, self.layout, appearance, colours.current(), scale)
 
     def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
         """Report every move."""

@@ -138,7 +138,7 @@ class GraphScene(QGraphicsScene):
         """Return the nearest port within `reach` of a point."""
         area = QRectF(point.x() - reach, point.y() - reach, 2 * reach, 2 * reach)
         ports = [item for item in self.items(area) if isinstance(item, PortView)]
-        return min(ports, key=lambda port: _distance(port.scenePos(), point), default=None)
+        return min(ports, key=lambda port: (port.scenePos() - point).manhattanLength(), default=None)
 
     def node_at(self, point: QPointF) -> NodeView | None:
         """Return the topmost node at a point."""
@@ -160,7 +160,3 @@ class GraphScene(QGraphicsScene):
             for item in self.items(path)
             if isinstance(item, ConnectionView) and item.connection is not None
         ]
-
-
-def _distance(a: QPointF, b: QPointF) -> float:
-    return (a - b).manhattanLength()
