@@ -72,7 +72,7 @@ def _check_kernels(node: BlockNode) -> list[Diagnostic]:
         if not isinstance(entry, KernelEntry):
             continue
         try:
-            image = load_image(ModuleCache.path(entry.kernel, node.description.kernel_folders), ARCHITECTURE)
+            image = _image(entry.kernel, node.description.kernel_folders)
             takes = len(image.signature(entry.kernel.entry).parameters)
         except KernelError as problem:
             problems.append(kernel_diagnostic(node.id, problem))

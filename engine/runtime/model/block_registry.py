@@ -13,8 +13,7 @@ from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connection, Node
-from engine.runtime.model.block_instantiation import PlacedNode, look_up, with_value_block
-from engine.runtime.model.describe_patch import PatchSnapshot
+from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, look_up, with_value_block
 from engine.runtime.model.parameters import ParameterStore, fit
 
 

@@ -28,9 +28,8 @@ from engine.patch.changes import (
 from engine.patch.rules import is_value_connection
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.state_store import StateStore
-from engine.runtime.model.block_instantiation import PlacedNode
 from engine.runtime.model.block_registry import BlockRegistry
-from engine.runtime.model.describe_patch import PatchSnapshot
+from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode
 from engine.runtime.model.module_cache import ModuleCache
 from engine.runtime.model.parameters import ParameterStore
 from engine.values.value_graph import ValueGraph

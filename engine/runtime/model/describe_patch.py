@@ -1,18 +1,134 @@
-"""The one function that describes a patch: from its nodes and connections to what the compiler plans.
+"""Describing a patch: from its nodes and connections to blocks, and to the graph that the compiler plans.
 
-It runs on any thread, for the engine, for `check`, and for whoever asks what an edit would cost.
+This runs on any thread, for the engine, for `check`, and for whoever asks what an edit would cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+import msgspec
+
+from engine.blocktypes.block import Block, describe
+from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.value_blocks import ValueBlock
+from engine.catalogue.block_errors import code_diagnostic
+from engine.catalogue.block_files import find_definition
+from engine.catalogue.catalogue import Catalogue, folder_beside
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
-from engine.diagnostics import Diagnostic, warning
+from engine.diagnostics import Diagnostic, WarploomError, error, warning
 from engine.patch.changes import Connection
-from engine.runtime.model.block_instantiation import PlacedNode, described
+
+
+@dataclass(frozen=True)
+class PlacedNode:
+    """A node with its block type, and what its block asks for once that was described.
+
+    Any thread may read it. `block_type` is None for an unknown type. `problems` keep the block from running; `stale`
+    keeps only its newest version from running, while the last good one runs on.
+    """
+
+    id: str
+    type_id: str
+    region: str = ""
+    block_type: type[Block] | None = None
+    #: The ports and parameters of the type when it was looked up: a type that is declared again has others.
+    declared: object = None
+    specs: Mapping[str, ParameterSpec] = field(default_factory=dict)
+    #: The parameter values that the block is to be described with.
+    values: Mapping[str, object] = field(default_factory=dict)
+    block: BlockNode | None = None
+    problems: tuple[Diagnostic, ...] = ()
+    stale: tuple[Diagnostic, ...] = ()
+    #: The node with a newer version of its type, which takes over once it could be described.
+    successor: PlacedNode | None = None
+
+    @property
+    def is_value(self) -> bool:
+        """True for a value block, which the compiler never sees."""
+        return self.block_type is not None and self.block_type.is_value
+
+    @property
+    def is_to_be_described(self) -> bool:
+        """True when `described` may bring something new."""
+        return self.successor is not None or (
+            self.block is None and self.block_type is not None and not self.block_type.is_value
+        )
+
+    def took_over_from(self, before: PlacedNode) -> bool:
+        """True when this is `before` with the newer version of its type, which could be described."""
+        return before.successor is not None and self.specs is before.successor.specs
+
+    def in_region(self, region: str) -> PlacedNode:
+        """Return the node in another region."""
+        block = replace(self.block, region=region) if self.block is not None else None
+        successor = self.successor.in_region(region) if self.successor is not None else None
+        return replace(self, region=region, block=block, successor=successor)
+
+
+def look_up(node_id: str, type_id: str, region: str, catalogue: Catalogue, folder: Path) -> PlacedNode:
+    """Return a node with the newest version of its type; `folder` is where the patch lies."""
+    block_type, newest = catalogue.get(type_id), catalogue.problem(type_id)
+    problem = msgspec.structs.replace(newest, node=node_id) if newest is not None else None
+    if block_type is None:
+        return PlacedNode(node_id, type_id, region, problems=(problem or _unknown(node_id, type_id, folder),))
+    stale = (problem,) if problem is not None else ()
+    return PlacedNode(node_id, type_id, region, block_type, block_type.ports, block_type.parameters, stale=stale)
+
+
+def with_value_block(node: PlacedNode) -> tuple[PlacedNode, ValueBlock | None]:
+    """Return a node with the value block that it is, or None; a node whose block can't be made has no type."""
+    block_type = node.block_type
+    if block_type is None or not block_type.is_value:
+        return node, None
+    try:
+        block = block_type(node.id)
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
+        return replace(node, block_type=None, problems=(_failure(problem, "construction", node, block_type),)), None
+    assert isinstance(block, ValueBlock)
+    return node, block
+
+
+def described(node: PlacedNode) -> PlacedNode:
+    """Return a node with what its block asks for, by the newest version of its type that can be described."""
+    if node.successor is not None:
+        newer = described(node.successor)
+        if newer.block is not None or node.block is None:
+            return newer
+        return replace(node, stale=newer.problems, successor=None, declared=newer.declared)
+    block_type = node.block_type
+    if block_type is None or not node.is_to_be_described:
+        return node
+    doing = "construction"
+    try:
+        block = block_type(node.id)
+        block.values = dict(node.values)
+        doing = "describe"
+        asked = describe(block)
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
+        if doing == "describe" and isinstance(problem, WarploomError):
+            return replace(node, problems=(error(str(problem), node=node.id),))
+        return replace(node, problems=(_failure(problem, doing, node, block_type),))
+    return replace(node, block=BlockNode(node.id, asked, node.region), problems=())
+
+
+def _failure(problem: BaseException, what: str, node: PlacedNode, block_type: type[Block]) -> Diagnostic:
+    """Return what a block's own code raised, as an error on its node with the line."""
+    return code_diagnostic(problem, f"{what} of {node.type_id}", block_type.source_file(), node.id)
+
+
+def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
+    beside = folder_beside(patch_folder)
+    file = find_definition(type_id, beside) if beside is not None else None
+    if file is not None:
+        text = f"block type {type_id} must come from files that are trusted, got {file}, which nobody has trusted"
+        remedy = "read it, then trust it: File > Trust blocks, `--trust`, or `trust_blocks` from Python"
+        return error(text, node=node_id, file=str(file), remedy=remedy)
+    text = f"block type must be in the catalogue, got {type_id}"
+    return error(text, node=node_id, remedy="install the package it comes from, or delete the node")
 
 
 @dataclass(frozen=True)

@@ -80,18 +80,21 @@ def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
 class OutputContents:
     """The contents of a port after a frame, and the file that they are for; without a file, nothing was read."""
 
-    node: str
-    port: str
-    dtype: str
-    shape: tuple[int, ...]
+    saved: Saved
     path: Path | None
     contents: np.ndarray[Any, Any] | None
 
     def save(self) -> Saved:
         """Write the file; PatchError when that fails."""
         if self.path is not None and self.contents is not None:
-            _write(self.path, self.contents, self.node)
-        return Saved(self.node, self.port, self.dtype, self.shape, str(self.path) if self.path else None)
+            _write(self.path, self.contents, self.saved.node)
+        return self.saved
+
+
+def _contents(compiled: CompiledGraph, device: Device, port: PortRef, path: Path | None) -> OutputContents:
+    layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
+    saved = Saved(port.node, port.port, str(layout.dtype), layout.shape, str(path) if path else None)
+    return OutputContents(saved, path, read_buffer(compiled, device, port) if path is not None else None)
 
 
 def read_outputs(
@@ -113,13 +116,9 @@ def read_outputs(
             if path in taken:  # two save blocks may have the same file name
                 path = folder / f"{name}.{display.buffer}{path.suffix}"
             taken.add(path)
-        contents = read_buffer(compiled, device, port) if path is not None else None
-        yield OutputContents(node_id, display.buffer, str(layout.dtype), layout.shape, path, contents)
+        yield _contents(compiled, device, port, path)
     for port in leaf_outputs(compiled) if node is None else ():
-        layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
-        path = folder / f"{port.node}.{port.port}.npy" if folder else None
-        contents = read_buffer(compiled, device, port) if path is not None else None
-        yield OutputContents(port.node, port.port, str(layout.dtype), layout.shape, path, contents)
+        yield _contents(compiled, device, port, folder / f"{port.node}.{port.port}.npy" if folder else None)
 
 
 def _target(node: str, display: Display, suffix: str, folder: Path | None, base: Path) -> Path | None:
@@ -176,7 +175,7 @@ class Saver:
             try:
                 self._outbox.put_event(output.save())
             except PatchError as problem:
-                self._outbox.put_event(error(str(problem), node=node or output.node))
+                self._outbox.put_event(error(str(problem), node=node or output.saved.node))
 
 
 def read_port(

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.description import BlockDescription
@@ -40,8 +39,7 @@ from engine.patch.rules import is_value_connection
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
 from engine.protocol.questions import CostedEdit
-from engine.runtime.model.block_instantiation import PlacedNode, look_up
-from engine.runtime.model.describe_patch import PatchSnapshot, describe_patch
+from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, describe_patch, look_up
 from engine.runtime.model.parameters import fit
 from engine.runtime.update.prepare import same_structure
 
@@ -129,8 +127,8 @@ class _Estimate:
         outcome = try_changes(self._patch, changes, published.plan, blocked=published.blocked)
         if outcome is None:
             return EditCost(estimate.level, estimate.cause, at_most=estimate.level > UpdateLevel.NONE)
-        is_refused = outcome.problem and estimate.level > UpdateLevel.NONE
-        return EditCost(outcome.level, outcome.problem if is_refused else estimate.cause)
+        is_refused = outcome.cause and estimate.level > UpdateLevel.NONE
+        return EditCost(outcome.level, outcome.cause if is_refused else estimate.cause)
 
     def _add(self, change: CostedEdit) -> None:
         published = self._published
@@ -251,18 +249,12 @@ class _Estimate:
                 waiting.append(target.node)
 
 
-class Outcome(NamedTuple):
-    """The update level of changes, and the mistake when it keeps the graph as it is."""
-
-    level: UpdateLevel
-    problem: str = ""
-
-
-def try_changes(patch: Patch, changes: Iterable[Change], plan: Plan, *, blocked: bool) -> Outcome | None:
+def try_changes(patch: Patch, changes: Iterable[Change], plan: Plan, *, blocked: bool) -> EditCost | None:
     """Plan a patch with changes, and return what its graph, which runs `plan`, would need; None when that is not tried.
 
-    It is not tried with many blocks, nor when a block that reads a file would be described. When the graph is
-    `blocked`, every block is described again. Kernels are not compiled, so mistakes in them are not found.
+    The cause is the mistake that keeps the graph as it is, if any. It is not tried with many blocks, nor when a
+    block that reads a file would be described. When the graph is `blocked`, every block is described again. Kernels are
+    not compiled, so mistakes in them are not found.
     """
     if max(len(patch.nodes), len(plan.description.nodes)) > MOST_BLOCKS:
         return None
@@ -303,7 +295,7 @@ class _Trial:
         self._nodes.append(replace(placed, values=values))
         return True
 
-    def outcome(self, by_target: dict[PortRef, Connection], nodes: dict[str, Node]) -> Outcome:
+    def outcome(self, by_target: dict[PortRef, Connection], nodes: dict[str, Node]) -> EditCost:
         """Plan what was placed and compare it with what runs."""
 
         def type_of(node: str) -> type[Block] | None:
@@ -319,12 +311,12 @@ class _Trial:
         if partial.plan is None:
             errors = [item for item in partial.diagnostics if item.severity is Severity.ERROR]
             first = errors[0] if errors else error("the patch can't run")
-            return Outcome(UpdateLevel.NONE, f"{first.node}: {first.message}" if first.node else first.message)
+            return EditCost(UpdateLevel.NONE, f"{first.node}: {first.message}" if first.node else first.message)
         if same_structure(plan, partial.plan):
             now, then = partial.plan.description.by_id, plan.description.by_id
             provides = any(_provides_other(now[node].description, then[node].description) for node in now)
-            return Outcome(UpdateLevel.WARM if provides else UpdateLevel.NONE)
-        return Outcome(UpdateLevel.WARM if would_adjust(difference(plan, partial.plan)) else UpdateLevel.COLD)
+            return EditCost(UpdateLevel.WARM if provides else UpdateLevel.NONE, "")
+        return EditCost(UpdateLevel.WARM if would_adjust(difference(plan, partial.plan)) else UpdateLevel.COLD, "")
 
     def _is_as_before(self, node: Node, block_type: type[Block]) -> bool:
         old = self._patch.nodes.get(node.id)
