@@ -88,9 +88,8 @@ class Collector:
     def hold(self, gap: Gap) -> None:
         """Hold the collector for an engine's thread that begins to run, and keeps `gap` up to date."""
         with self._lock:
-            is_first, self._gaps = not self._is_held, (*self._gaps, gap)
-            if is_first:
-                self._begin()
+            self._gaps = (*self._gaps, gap)
+            self._begin()
 
     def release(self, gap: Gap) -> None:
         """Release the collector for a thread that has ended."""
@@ -101,9 +100,8 @@ class Collector:
     def adopt(self) -> None:
         """Collect only where the caller of this calls `collect`, until `disown`."""
         with self._lock:
-            is_first, self._adopted = not self._is_held, self._adopted + 1
-            if is_first:
-                self._begin()
+            self._adopted += 1
+            self._begin()
 
     def disown(self) -> None:
         """Give collection back to the engines' threads, or to Python."""
@@ -179,7 +177,9 @@ class Collector:
         return all(gap.free_until_ns >= end_ns for gap in self._gaps)
 
     def _begin(self) -> None:
-        """Take over; the caller has counted the first holder."""
+        """Take over for the first holder, which the caller has counted."""
+        if len(self._gaps) + self._adopted > 1:
+            return
         heap = self._heap
         self._was_enabled = heap.isenabled()
         heap.disable()

@@ -18,7 +18,6 @@ from engine.compiler.executable.build import build_graph
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.memory.recomputation import recomputation
-from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Memory, MemoryPart, Stream
@@ -197,10 +196,10 @@ def read_port(
     again = recomputation(plan.operations, plan.placement.lasting, plan.placement.overwritten, owner)
     if again is None:
         raise WarploomError(f"contents of {port} must be read before the frame goes on, got a read after it")
-    own = _written(plan, again)
+    own = {written for index in again for written in plan.operations[index].writes}
     private: dict[PortRef, Memory] = {}
     try:
-        for written in own:
+        for written in sorted(own, key=lambda port: (port.node, port.port)):
             if written in plan.buffers.allocations:
                 private[written] = services.pool.acquire(plan.buffers.allocations[written].layout.size_bytes)
         memory = {**compiled.memory, **private}
@@ -220,9 +219,3 @@ def read_port(
     finally:
         for taken in private.values():
             services.pool.release(taken)
-
-
-def _written(plan: Plan, indices: tuple[int, ...]) -> list[PortRef]:
-    """Return the buffers that some operations of the top scope write, including those inside their regions."""
-    assert all(isinstance(plan.operations[i].entry, RegionEntry) or not plan.operations[i].scope for i in indices)
-    return sorted({o for i in indices for o in plan.operations[i].writes}, key=lambda o: (o.node, o.port))
