@@ -44,11 +44,15 @@ _owner = attrgetter("owner")
 
 
 class PlannedBuffer(msgspec.Struct, frozen=True, gc=False):
-    """One allocation; `owner` is the output or internal buffer it belongs to; `initial` fills new state."""
+    """One allocation of `size_bytes`, gaps of its layout included; `initial` fills new state.
+
+    `owner` is the output or internal buffer that it belongs to.
+    """
 
     owner: PortRef
     layout: Layout
     lifetime: Lifetime
+    size_bytes: int
     initial: float = 0.0
 
 
@@ -277,7 +281,7 @@ def _place(node: BlockNode, layouts: NodeLayouts, pattern: _Pattern, inputs: tup
         name = made.name
         if isinstance(made, _Own):
             owner = PortRef(node_id, name)
-            owned.append(PlannedBuffer(owner, made.layout, made.lifetime, made.initial))
+            owned.append(PlannedBuffer(owner, made.layout, made.lifetime, made.size_bytes, made.initial))
             places[name] = Place(owner, 0, made.size_bytes)
             continue
         whole = places[made.source]
@@ -341,12 +345,12 @@ def _plan_delays(
         outside = node.region == TOP and by_id[place.owner.node].region == TOP
         if whole and outside and source.lifetime in TRANSIENT:
             following = place.owner
-            allocations[following] = PlannedBuffer(following, source.layout, Lifetime.STATE, entry.initial)
+            allocations[following] = msgspec.structs.replace(source, lifetime=Lifetime.STATE, initial=entry.initial)
         else:
             following = PortRef(node.id, kept_name(entry))
-            layout = allocations[target].layout
-            allocations[following] = PlannedBuffer(following, layout, Lifetime.STATE, entry.initial)
-            places[following.port] = Place(following, 0, layout.size_bytes)
+            layout, size = allocations[target].layout, allocations[target].size_bytes
+            allocations[following] = PlannedBuffer(following, layout, Lifetime.STATE, size, entry.initial)
+            places[following.port] = Place(following, 0, size)
         if node.region == TOP:
             swaps[target] = following
     return swaps

@@ -54,9 +54,9 @@ class GraphDescription:
     def looked_at(self) -> frozenset[PortRef]:
         """What is read when a frame is done: what blocks show, and outputs that feed nothing."""
         fed = {c.source for c in self.connections}
-        found = [PortRef(node.id, rule.name) for node in self.nodes for rule in node.description.rules.outputs]
+        outputs = [PortRef(node.id, rule.name) for node in self.nodes for rule in node.description.rules.outputs]
         shown = [PortRef(n.id, display.buffer) for n in self.nodes for display in n.description.displays]
-        return frozenset(found).difference(fed).union(shown)
+        return frozenset([*(port for port in outputs if port not in fed), *shown])
 
     def without(self, removed: Iterable[str]) -> GraphDescription:
         """Return the description less some nodes, what lies inside them and every connection at either."""

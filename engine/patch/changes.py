@@ -13,7 +13,7 @@ import msgspec
 Position = tuple[float, float]
 
 
-class PortRef(msgspec.Struct, frozen=True):
+class PortRef(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """A port of a node in a patch."""
 
     node: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from engine.blocktypes.entries import BufferArgument, CopyEntry, FillEntry, KernelEntry
 from engine.compiler.checking.launches import counted_launch
@@ -20,8 +21,7 @@ from engine.patch.changes import PortRef
 _NO_VALUES: Mapping[str, object] = {}
 
 
-@dataclass(slots=True)
-class KernelNode:
+class KernelNode(msgspec.Struct):
     """A kernel launch in the graph; `parameters` maps a live parameter to the indices of its arguments."""
 
     node: str

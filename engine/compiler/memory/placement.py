@@ -87,7 +87,8 @@ def place_buffers(
     """
     found, users, lasting = sharable(operations, scopes, buffers, pinned)
     touched = [users[owner] for owner in found]
-    needed = _needed_bytes(found, buffers)
+    allocations = buffers.allocations
+    needed = [allocations[owner].size_bytes for owner in found]
     rounded = {size: aligned(size) for size in set(needed)}
     sizes = exact = [rounded[size] for size in needed]
     held = list(map(keep.sizes.get, found)) if keep is not None else []
@@ -119,20 +120,6 @@ def place_buffers(
         frozenset(o for o in found if may_miss_a_turn(users[o][0], operations, scopes)) if len(scopes) > 1 else _NONE,
     )
     return keep if keep is not None and made == keep else made
-
-
-def _needed_bytes(found: list[PortRef], buffers: BufferPlan) -> list[int]:
-    """Return the bytes of each buffer; there are few layouts, which many buffers share."""
-    allocations = buffers.allocations
-    known: dict[int, int] = {}
-    needed = []
-    for owner in found:
-        layout = allocations[owner].layout
-        size = known.get(id(layout))
-        if size is None:
-            size = known[id(layout)] = layout.span_bytes
-        needed.append(size)
-    return needed
 
 
 def sharable(

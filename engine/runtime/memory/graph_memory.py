@@ -169,7 +169,7 @@ def _allocate_transient(plan: Plan, pool: BufferPool, claimed: GraphMemory) -> N
     by_owner, allocations = claimed.by_owner, plan.buffers.allocations
     for owner, offset in placement.offsets.items():
         if owner not in by_owner:
-            by_owner[owner] = MemoryPart(arena, offset, allocations[owner].layout.span_bytes or 1)
+            by_owner[owner] = MemoryPart(arena, offset, allocations[owner].size_bytes or 1)
 
 
 def _allocate_status(plan: Plan, device: Device, pool: BufferPool, claimed: GraphMemory) -> None:

@@ -7,9 +7,11 @@ that is swapped in or abandoned. The swap holds up a frame, so everything that i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from engine.blocktypes.entries import KernelEntry
 from engine.compiler.description import BlockNode

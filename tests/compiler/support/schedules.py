@@ -89,7 +89,7 @@ class Draft:
                 continue
             layout = Layout(u8, (self.sizes.get(owner, UNIT),))
             lifetime = self.lifetimes.get(owner, Lifetime.GRAPH)
-            allocations[owner] = PlannedBuffer(owner, layout, lifetime)
+            allocations[owner] = PlannedBuffer(owner, layout, lifetime, layout.size_bytes)
         plan = BufferPlan(allocations, {})
         return place_buffers(self.operations, self.scopes, plan, frozenset(self.pinned), keep)
 
