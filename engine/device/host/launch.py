@@ -123,9 +123,9 @@ class Launch:
     @property
     def is_brief(self) -> bool:
         """Whether it is known to take less time than waking other workers."""
-        block_ns = self.kernel.block_ns
-        waits = self.kernel.spins and self.blocks > 1
-        return block_ns is not None and self.blocks * block_ns < INLINE_NS and not waits
+        kernel, blocks = self.kernel, self.blocks
+        is_short = kernel.block_ns is not None and blocks * kernel.block_ns < INLINE_NS
+        return is_short and not (kernel.spins and blocks > 1)
 
     def error(self, worker: PoolWorker, pool: Pool, pairs: Any) -> KernelFault:
         """Return the error for a worker's fault record; `pairs` are the allocations that the kernel could use."""

@@ -142,7 +142,7 @@ class Program:
         self.code = np.zeros((self.end + 1, stepper.FIELDS), np.int64)
         #: For each instruction, whether Python runs it; native code stops there.
         self.in_python = [False] * self.end + [True]
-        self._operations = [operation for operation, *_ in rows]
+        self._operations = [row.operation for row in rows]
         self.launches: dict[int, Launch] = {}
         #: What Python calls for fills, copies and events that it runs.
         self.actions: dict[int, Callable[[], None]] = {}
