@@ -24,12 +24,12 @@ class Notice(QLabel):
         self._timer.timeout.connect(self.hide)
         self.hide()
 
-    def show_at(self, position: QPoint, text: str, keep_free: QRect | None = None) -> None:
+    def show_at(self, position: QPoint, text: str, keep_free: QRect | None) -> None:
         """Show why something is not done beside a position of the parent, for a moment."""
         self._show(position, text, colours.current().warning, keep_free)
         self._timer.start()
 
-    def tell_at(self, position: QPoint, text: str, keep_free: QRect | None = None) -> None:
+    def tell_at(self, position: QPoint, text: str, keep_free: QRect | None) -> None:
         """Show what something would do, until it is hidden."""
         self._timer.stop()
         self._show(position, text, colours.current().border, keep_free)

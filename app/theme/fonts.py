@@ -26,11 +26,11 @@ def ui_font(size: int = BODY, *, strong: bool = False) -> QFont:
 
 
 @cache
-def code_font(size: int = BODY) -> QFont:
+def code_font() -> QFont:
     """Return the monospace font for code."""
     installed = set(QFontDatabase.families())
     family = next((name for name in _MONOSPACE if name in installed), None)
     font = QFont(family) if family else QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-    font.setPixelSize(size)
+    font.setPixelSize(BODY)
     font.setStyleHint(QFont.StyleHint.Monospace)
     return font

@@ -23,7 +23,7 @@ class GraphScene(QGraphicsScene):
     #: The selection changed; one signal however many items changed with it.
     selection_settled = Signal()
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject) -> None:
         super().__init__(-_EXTENT / 2, -_EXTENT / 2, _EXTENT, _EXTENT, parent)
         self.nodes: dict[str, NodeView] = {}
         self.connections: dict[Connection, ConnectionView] = {}
