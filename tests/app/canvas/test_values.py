@@ -108,6 +108,7 @@ def test_numbers_and_names_are_legible_on_the_tint_of_a_value_node(patch: Patch,
     assert contrast(theme.text, wave) >= 7
 
 
+@pytest.mark.usefixtures("qapp")  # fonts are measured
 @pytest.mark.parametrize("driven", [(), (AMOUNT,), (AMOUNT, STEPS)])
 def test_numbers_cover_neither_names_nor_each_other(patch: Patch, driven: tuple[PortRef, ...]) -> None:
     """Each has a place of its own in the node, for any number of driven parameters beside outputs."""
