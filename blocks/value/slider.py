@@ -30,5 +30,4 @@ class Slider(ValueBlock, id="value.slider", tags=("number", "constant", "knob", 
             steps = (value - low) / step
             if math.isfinite(steps):  # a step so small that they overflow tells no numbers apart
                 value = low + round(steps) * step
-            value = min(max(value, min(low, high)), max(low, high))
-        self.value = value
+        self.value = min(max(value, min(low, high)), max(low, high))

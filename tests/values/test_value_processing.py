@@ -72,6 +72,7 @@ def test_map_is_the_line_through_both_ends(
 
 @given(st.floats(0, 1), NUMBERS, NUMBERS, st.floats(0, 10))
 @example(1.0, 0.0, 1.0, 5e-324)
+@example(0.4375, 0.45, 0.45, 0.0)
 def test_slider_stays_in_its_range_on_whole_steps(setting: float, low: float, high: float, step: float) -> None:
     """The number is nearest to where the slider stands of all that are whole steps from low, or an end."""
     value = record(place("value.slider", setting=setting, low=low, high=high, step=step), 1)[0]
