@@ -350,7 +350,7 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-QT = {"PySide6", "Qt", "NodeGraphQt", "pyqtgraph"}
+QT = {"PySide6", "Qt", "NodeGraphQt"}
 
 
 def test_the_engine_loads_no_qt() -> None:
