@@ -93,9 +93,11 @@ class PipeTransport:
         self.info = DeviceInfo("none", "not open", "none", 0, 0)
         self._patch, self._command = patch, list(command)
         try:
+            if not self._command:
+                raise ValueError("it names no program")
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        except OSError as problem:
-            reason = problem.strerror or problem
+        except (OSError, ValueError) as problem:  # ValueError also for a NUL in a word
+            reason = getattr(problem, "strerror", None) or problem
             raise DeviceError(f"engine command must be one that runs, got {self._command}: {reason}") from problem
         self._lock = threading.Lock()
         self._numbers = count(1)
@@ -153,12 +155,13 @@ class PipeTransport:
 
     def _send(self, question: Question[Any]) -> Future[bytes]:
         future: Future[bytes] = Future()
+        number = next(self._numbers)
+        frame = encode(Asked(number, question))  # type: ignore[arg-type]  # each question is one of them
         with self._lock:
             if self._failure is not None:
                 raise self._failure
-            number = next(self._numbers)
             self._waiting[number] = future
-        self._unsent.put(encode(Asked(number, question)))  # type: ignore[arg-type]  # each question is one of them
+        self._unsent.put(frame)
         return future
 
     def _tell_files(self) -> None:
@@ -186,7 +189,7 @@ class PipeTransport:
         try:
             while (frame := read_frame(source)) is not None:
                 self._take(decoder.decode(frame))
-        except msgspec.DecodeError as problem:
+        except Exception as problem:  # noqa: BLE001 - whatever it sends, those who wait must be told
             reason = f"its output was no message: {problem}"
             self._process.kill()
         status = self._process.wait()
@@ -199,9 +202,9 @@ class PipeTransport:
     def _take(self, message: Any) -> None:
         match message:
             case Answered(number, answer):
-                self._waiting.pop(number).set_result(bytes(answer))
+                self._asked(number).set_result(bytes(answer))
             case Refused(number, kind, text):
-                self._waiting.pop(number).set_exception(KINDS[kind](text))
+                self._asked(number).set_exception(KINDS.get(kind, WarploomError)(text))
             case FrameReport():
                 self._last = message
                 self.outbox.put_report(message)
@@ -211,6 +214,12 @@ class PipeTransport:
                 self.outbox.put_event(diagnostic)
             case _:
                 self.outbox.put_event(message)
+
+    def _asked(self, number: int) -> Future[bytes]:
+        future = self._waiting.pop(number, None)
+        if future is None:
+            raise msgspec.DecodeError(f"an answer must be to a question that was asked, got number {number}")
+        return future
 
     def _end(self, reason: str) -> None:
         """Tell everyone who waits, and the next report, that the process is gone."""

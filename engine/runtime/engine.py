@@ -16,7 +16,7 @@ from engine.blocktypes.block import block_types
 from engine.catalogue.block_folders import block_folders
 from engine.device.device import Device, DeviceInfo
 from engine.device.open import open_device
-from engine.diagnostics import KernelError, PatchError, WarploomError
+from engine.diagnostics import DeviceError, KernelError, PatchError, WarploomError
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.watcher import SourceWatcher
 from engine.patch.changes import BlockTypesChanged
@@ -83,7 +83,11 @@ def open_engine(
     """Run a patch in this process or, with a `command` such as "warploom engine", in the process that it starts."""
     if command is None:
         return Engine(patch, device, profiling=profiling, time_step_s=time_step_s)
-    return connect(patch, shlex.split(command), device, profiling=profiling, time_step_s=time_step_s)
+    try:
+        words = shlex.split(command)
+    except ValueError as problem:
+        raise DeviceError(f"engine command must be one that runs, got {command}: {problem}") from problem
+    return connect(patch, words, device, profiling=profiling, time_step_s=time_step_s)
 
 
 class LocalEngine:

@@ -37,12 +37,20 @@ def serve_standard_streams() -> None:
 
 
 def serve(source: IO[bytes], sink: IO[bytes]) -> None:
-    """Run the engine of one client until `source` ends; msgspec.DecodeError when what it says is no message."""
+    """Run the engine of one client until `source` ends; msgspec.DecodeError when what comes is no msgpack.
+
+    A message or a question with a value of a wrong type is refused.
+    """
     server = _Server(sink)
     try:
         decoder = make_decoder(ToEngine)
         while (frame := read_frame(source)) is not None:
-            server.take(decoder.decode(frame))
+            try:
+                message = decoder.decode(frame)
+            except msgspec.ValidationError as problem:
+                server.refuse(msgspec.msgpack.decode(frame), problem)
+            else:
+                server.take(message)
     finally:
         server.close()
 
@@ -72,6 +80,14 @@ class _Server:
                     self._patch.restore([change])
                 if self._engine is not None:
                     self._engine.post(message)
+
+    def refuse(self, fields: Any, problem: msgspec.ValidationError) -> None:
+        """Answer a message that is none of `ToEngine`, given as what it consists of."""
+        text = f"message must have values of its types, got {problem}"
+        if isinstance(fields, dict) and isinstance(number := fields.get("number"), int):
+            self._unsent.put(encode(Refused(number, "WarploomError", text)))
+        else:
+            self._unsent.put(encode(Failed(error(text))))
 
     def _trust(self, blocks: tuple[Path, ...]) -> None:
         for folder in set(self._blocks) - set(blocks):

@@ -20,6 +20,7 @@ from engine import Engine, Patch, UpdateLevel, forget_blocks, trust_blocks
 from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
 from engine.patch.changes import Change, NodeRemoved, ParameterChanged, PortRef
 from engine.patch.files import save_patch
+from engine.profiling.levels import ProfilingLevel
 from engine.protocol.client import Client
 from engine.protocol.messages import (
     EditCost,
@@ -32,6 +33,7 @@ from engine.protocol.messages import (
     Viewing,
 )
 from engine.protocol.pipe import connect
+from engine.runtime.engine import open_engine
 from tests.protocol.engine_process import COMMAND, the_child
 
 PATIENCE_S = 30.0
@@ -293,3 +295,37 @@ def test_blocks_that_the_person_trusts_run_in_the_child(tmp_path: Path) -> None:
             assert client.read(loud["out"]).tolist() == [0.0] * 4
     finally:
         forget_blocks(tmp_path)
+
+
+def test_values_of_wrong_types_are_refused_and_the_engine_goes_on() -> None:
+    """A question raises, a message leaves an event; both name the field."""
+    with in_a_child(saxpy_patch()) as client:
+        with pytest.raises(WarploomError, match=r"must have values of its types, got .*`int`, got `float`.*frames"):
+            client.trace(1.5)  # type: ignore[arg-type]
+        with pytest.raises(WarploomError, match=r"must have values of its types, got .*port"):
+            client.read("saxpy.out")  # type: ignore[arg-type]
+        client.post(SetRunning("yes"))  # type: ignore[arg-type]
+        client.step()
+        assert any(
+            "`bool`, got `str`" in event.message for event in client.take_events() if isinstance(event, Diagnostic)
+        )
+        assert client.read(PortRef("saxpy", "out"))[2] == 7
+
+
+def test_an_answer_to_no_question_ends_the_connection() -> None:
+    """A program that answers what nobody asked is no engine; nobody waits for it."""
+    program = """
+import sys
+from engine.protocol.encoding import Refused, encode
+from engine.protocol.pipe import write_frame
+write_frame(sys.stdout.buffer, encode(Refused(77, "Odd", "text")))
+"""
+    with pytest.raises(DeviceError, match="an answer must be to a question that was asked, got number 77"):
+        connect(saxpy_patch(), [sys.executable, "-c", program], "host")
+
+
+@pytest.mark.parametrize("command", ["", " ", "warploom 'engine", "warploom\0engine"])
+def test_a_command_that_is_none_is_refused(command: str) -> None:
+    """Without a word, with an open quotation, or with a NUL."""
+    with pytest.raises(DeviceError, match="engine command must be one that runs"):
+        open_engine(saxpy_patch(), "host", command, profiling=ProfilingLevel.NONE)
