@@ -9,8 +9,6 @@ import pytest
 
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import Plan, make_plan
-from engine.compiler.verifying.touches import Reach, all_touches, is_fill
-from engine.compiler.verifying.verify import verify
 from engine.device.device import Device
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef
@@ -21,6 +19,8 @@ from tests.compiler.support.interpreter import Interpreter
 from tests.compiler.support.patch_kernels import KERNELS
 from tests.compiler.support.random_patches import RandomPatch, random_patch
 from tests.compiler.support.running import Running
+from tests.compiler.verifying.touches import Reach, all_touches, is_fill
+from tests.compiler.verifying.verify import verify
 from tests.fuzzing import seeds
 
 SEEDS = seeds(48)

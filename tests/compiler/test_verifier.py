@@ -14,12 +14,12 @@ from engine.compiler.buffers import Place
 from engine.compiler.description import BlockNode
 from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan, make_plan
-from engine.compiler.verifying.touches import Reach, is_copy_of_delay, is_fill
-from engine.compiler.verifying.verify import SWITCH, require_sound, verify
 from engine.diagnostics import GraphValidationError
 from tests.compiler.support import patch_blocks as blocks
 from tests.compiler.support.descriptions import graph, ref
 from tests.compiler.support.random_patches import random_patch
+from tests.compiler.verifying.touches import Reach, is_copy_of_delay, is_fill
+from tests.compiler.verifying.verify import verify
 
 
 @pytest.fixture(autouse=True)
@@ -245,14 +245,3 @@ def test_every_dependency_that_matters_is_missed(seed: int) -> None:
             less = changed(plan, index, after=tuple(i for i in operation.after if i != earlier))
             still = Reach(less.operations, less.scopes).before(earlier, index)
             assert still == (verify(less) == []), (earlier, index)
-
-
-def test_the_engine_verifies_plans_when_the_environment_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan that breaks a rule is not built, and the message says whose fault it is; else it is not looked at."""
-    broken = break_arena(sample())
-    require_sound(broken)
-    monkeypatch.setenv(SWITCH, "1")
-    require_sound(sample())
-    with pytest.raises(GraphValidationError, match="plan must be sound") as refused:
-        require_sound(broken)
-    assert "a fault of Warploom" in refused.value.errors[0].remedy

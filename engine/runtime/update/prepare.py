@@ -22,7 +22,6 @@ from engine.compiler.executable.compiled_graph import CompiledGraph, compile_pla
 from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan, plan_what_can_run
-from engine.compiler.verifying.verify import require_sound
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, WarploomError, error
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport
@@ -150,7 +149,6 @@ def _realise(
     prepared: Prepared, services: DeviceServices, plan: Plan, profiling: ProfilingLevel, current: Current | None
 ) -> None:
     """Build a plan, or find how to adjust the current graph to it; nothing stays claimed when that fails."""
-    require_sound(plan)
     image_of = cache(services.modules.image)  # the search for a kernel's file takes long
     running = current.compiled if current is not None else None
     changes = difference(running.plan, plan) if running is not None else None

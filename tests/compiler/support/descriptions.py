@@ -24,11 +24,11 @@ from engine.blocktypes.extents import Extent
 from engine.blocktypes.ports import PortSpec
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.plan import Plan
-from engine.compiler.verifying.verify import verify
 from engine.device.protocol import ConditionalKind
 from engine.patch.changes import Connection, PortRef
 from engine.ptx.tree import KernelParameter
 from engine.types import DType, f32
+from tests.compiler.verifying.verify import verify
 
 K = Kernel("k.cu", "k")
 #: Operations of the largest plan that is verified in passing.

@@ -8,9 +8,9 @@ from itertools import combinations
 from engine.compiler.buffers import TRANSIENT, Place
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
-from engine.compiler.verifying.touches import Reach, Touch, is_copy_of_delay, is_fill
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP, region_of
+from tests.compiler.verifying.touches import Reach, Touch, is_copy_of_delay, is_fill
 
 
 def by_owner(touches: list[list[Touch]]) -> dict[PortRef, list[Touch]]:

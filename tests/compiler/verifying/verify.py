@@ -1,11 +1,9 @@
 """The verifier: everything that must hold of a plan, checked from scratch and however the plan was made.
 
-It costs more than planning. Tests run it on every plan; the engine does so when WARPLOOM_VERIFY is set.
+It costs more than planning. Tests of the compiler and of the runtime run it on every plan that they make.
 """
 
 from __future__ import annotations
-
-import os
 
 from engine.blocktypes.entries import CopyEntry, DelayEntry, KernelEntry, StatusKind
 from engine.blocktypes.extents import Extent
@@ -13,21 +11,10 @@ from engine.compiler.buffers import kept_name
 from engine.compiler.layout import ALLOCATION_ALIGNMENT
 from engine.compiler.operations import FRAME, AnyEntry, ClearStatus, DownloadStatus, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan
-from engine.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
-from engine.compiler.verifying.replay import memory_problems
-from engine.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
-from engine.diagnostics import GraphValidationError, error
 from engine.patch.changes import PortRef
-
-#: The environment variable that has the engine verify every plan before it is built.
-SWITCH = "WARPLOOM_VERIFY"
-
-
-def require_sound(plan: Plan) -> None:
-    """Verify a plan if the environment asks for it; GraphValidationError names each rule that it breaks."""
-    if problems := verify(plan) if os.environ.get(SWITCH) else []:
-        remedy = "this is a fault of Warploom, not of the patch: report it with the patch"
-        raise GraphValidationError([error(f"plan must be sound: {problem}", remedy=remedy) for problem in problems])
+from tests.compiler.verifying.dependencies import conflict_problems, default_problems, flow_problems
+from tests.compiler.verifying.replay import memory_problems
+from tests.compiler.verifying.touches import Reach, Touch, all_touches, is_copy_of_delay
 
 
 def verify(plan: Plan) -> list[str]:

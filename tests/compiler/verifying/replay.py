@@ -12,8 +12,8 @@ from itertools import product
 from engine.blocktypes.entries import RegionKind
 from engine.compiler.operations import RegionEntry
 from engine.compiler.plan import Plan
-from engine.compiler.verifying.touches import Reach, Touch
 from engine.patch.changes import PortRef
+from tests.compiler.verifying.touches import Reach, Touch
 
 _REPLAYS = 6
 
