@@ -7,8 +7,7 @@
      "connections": [{"source": "load.image", "target": "blur.image"}]}
 
 A node that lies in a region has a "region": a region block's id, or "id.else" for its other branch.
-Unknown block types and unknown fields are kept as they are. A file is written under a temporary name and moved into
-place.
+Unknown block types and unknown fields are kept as they are. A file is written whole and then moved into place.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import base64
 import json
 import os
 import re
-import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,10 @@ from engine.patch.regions import TOP, RegionRefused, Scopes, region_of
 
 SCHEMA = 1
 SUFFIX = ".loom"
+_OPEN_FILES = Path("/proc/self/fd")
+_TRIES = 100
+#: Moving a finished file into place takes far less.
+_MOVING_S = 0.01
 _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
 # A pair of numbers over four lines, as `json` indents it; no JSON string looks like one, since it has no line breaks.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")
@@ -59,25 +62,77 @@ def save_patch(patch: Patch, path: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that its path holds either the old or the new contents, whatever happens."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent or Path(), prefix=path.name, suffix=".part")
+    """Write a file so that its path holds either the old or the new contents, whatever happens.
+
+    The file keeps its permissions. Where `path` is a symbolic link, the file that it leads to is written. The new
+    contents have no name until they are complete, so a process that is killed leaves nothing behind, or at most
+    `.NAME.part`, which the next save removes.
+    """
+    path = Path(os.path.realpath(path))
+    part = path.with_name(f".{path.name}.part")
+    for _ in range(_TRIES):
+        handle = _create(part)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                if path.exists():
+                    os.fchmod(handle, path.stat().st_mode & 0o777)
+                file.write(data)
+                file.flush()
+                os.fsync(handle)
+                if _move(handle, part, path):
+                    return _sync_folder(path.parent)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    raise OSError(f"another program is saving it, as {part} shows")
+
+
+def _create(part: Path) -> int:
+    """Open a new file: one without a name where the file system has such files, otherwise `part`."""
+    if hasattr(os, "O_TMPFILE") and _OPEN_FILES.is_dir():
+        with suppress(OSError):  # what is wrong with the folder itself comes up again below
+            return os.open(part.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    _remove_left(part)
+    return os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
+
+
+def _move(handle: int, part: Path, path: Path) -> bool:
+    """Move an open file to `path`, through the name `part`; False when another program did the same meanwhile."""
+    if os.fstat(handle).st_nlink == 0:
+        _remove_left(part)
+        folder = os.open(part.parent, os.O_DIRECTORY)
+        try:  # without a folder's handle, `link` would link the symbolic link that leads to the file
+            os.link(_OPEN_FILES / str(handle), part.name, dst_dir_fd=folder, follow_symlinks=True)
+        except FileExistsError:
+            return False
+        finally:
+            os.close(folder)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        if os.path.samestat(os.fstat(handle), part.stat()):
+            part.replace(path)
+            return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        pass
+    return False
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _remove_left(part: Path) -> None:
+    """Remove the file of a save that was killed; one that is just being moved by another program is gone by itself."""
+    with suppress(FileNotFoundError):
+        found = part.stat()
+        time.sleep(_MOVING_S)
+        if os.path.samestat(found, part.stat()):
+            part.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name survive a loss of power, on file systems that can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def load_patch(path: Path, catalogue: Catalogue | None = None) -> Patch:

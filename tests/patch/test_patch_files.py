@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from hypothesis.extra import numpy as npst
 from engine.diagnostics import PatchError, Severity
 from engine.patch.changes import Node, NodeAdded, PortRef
 from engine.patch.document import Patch
-from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch
+from engine.patch.files import dump_patch, load_patch, parse_patch, save_patch, write_atomically
 from engine.runtime.check.check_patch import check_patch
+from tests.fuzzing import many
 
 
 def same(a: Any, b: Any) -> bool:
@@ -192,6 +194,39 @@ def test_a_saved_file_keeps_its_permissions(tmp_path: Path) -> None:
     path.chmod(0o600)
     save_patch(Patch(), path)
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("unnamed", [True, False], ids=["unnamed files", "named files only"])
+def test_a_save_writes_through_links_and_removes_what_a_killed_one_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unnamed: bool
+) -> None:
+    """A link stays a link, also one to a file that is not there yet; there is one file more after all that."""
+    if not unnamed:
+        monkeypatch.delattr(os, "O_TMPFILE")
+    target = tmp_path / "elsewhere" / "real.loom"
+    target.parent.mkdir()
+    link, second = tmp_path / "patch.loom", tmp_path / "second.loom"
+    link.symlink_to("second.loom")
+    second.symlink_to(target)
+    patch = Patch()
+    for name in ("a", "b"):
+        (target.parent / ".real.loom.part").write_text("half")
+        patch.add("math.saxpy", node_id=name)
+        save_patch(patch, link)
+        assert link.is_symlink() and second.is_symlink() and not target.is_symlink()
+        assert target.read_text() == dump_patch(patch)
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["elsewhere", "patch.loom", "real.loom", "second.loom"]
+
+
+def test_threads_that_save_one_file_leave_one_whole_version(tmp_path: Path) -> None:
+    """However their steps interleave, each save succeeds, the file is one of them, and nothing else is left."""
+    path = tmp_path / "p"
+    versions = [bytes([letter]) * 50_000 for letter in b"abcd"]
+    with ThreadPoolExecutor(len(versions)) as threads:
+        for _ in range(many(10)):
+            list(threads.map(lambda data: write_atomically(path, data), versions))
+            assert path.read_bytes() in versions
+            assert list(tmp_path.iterdir()) == [path]
 
 
 BAD = [
