@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.declarations import BlockDefinitionError, collect
@@ -297,7 +297,8 @@ def _origin(cls: type[Block]) -> str:
     return cls.__module__
 
 
-#: Equal descriptions share one object, so what follows from a description is computed once for all its blocks.
+#: Equal descriptions share one object, so what follows from a description is computed once for all its blocks. The keys
+#: refer to them weakly too, with their hashes and their equality: a description goes with the last block that uses it.
 _shared: WeakValueDictionary[tuple[object, ...], BlockDescription] = WeakValueDictionary()
 _shows: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
 
@@ -313,7 +314,7 @@ def describe(block: Block) -> BlockDescription:
     made = build.commit()
     if made.contents or made.externals:
         return made
-    return _shared.setdefault((made, made.displays, made.kernel_folders), made)
+    return _shared.setdefault((ref(made), made.displays, made.kernel_folders), made)
 
 
 def shows_pictures(block_type: type[Block]) -> bool:

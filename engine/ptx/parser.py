@@ -40,7 +40,7 @@ class _ModuleParser:
     def __init__(self, text: str) -> None:
         self._cursor = Cursor(tokenize(text.rstrip("\0")))
         self._files: dict[int, str] = {}
-        for index, name in re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, re.MULTILINE):
+        for index, name in re.findall(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"]*)"', text, re.MULTILINE):
             self._files[int(index)] = name  # file tables often follow the code that refers to them
         self._version, self._target = (0, 0), ""
         self._functions: dict[str, Function] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port
-from engine.blocktypes.block import describe
+from engine.blocktypes.block import _shared, describe
 from engine.blocktypes.description import BlockDescription
 from engine.blocktypes.entries import (
     BufferArgument,
@@ -55,6 +56,24 @@ def arguments(*names: str) -> KernelEntry:
     (entry,) = block(ask).entries
     assert isinstance(entry, KernelEntry)
     return entry
+
+
+def test_equal_descriptions_are_one_object_that_goes_with_its_last_user() -> None:
+    """A block that is resized again and again leaves nothing behind."""
+
+    def ask(self: Any, build: BlockBuilder) -> None:
+        build.launch(K, num_threads=self.values["n"], args=[self.x, self.out])
+
+    gc.collect()
+    before = len(_shared)
+    first = block(ask, n=7)
+    assert block(ask, n=7) is first
+    assert block(ask, n=8) is not first
+    for n in range(200):
+        block(ask, n=n)
+    gc.collect()
+    assert len(_shared) == before + 1
+    assert block(ask, n=7) is first
 
 
 def test_arguments_say_what_a_kernel_reads_and_writes() -> None:

@@ -61,3 +61,10 @@ def test_what_is_named_counts() -> None:
     calls = found["calls"]
     assert (calls.max_threads, calls.shared_bytes, calls.uses_dynamic_shared) == (128, 32 + 96, True)
     assert (found["plain"].required_threads, found["plain"].shared_bytes) == ((32, 1, 1), 0)
+
+
+def test_signatures_of_a_long_kernel() -> None:
+    """Half a million lines, all of which are skipped: the time is linear in them, or this test never ends."""
+    lines = "\tadd.u32 %r1, %r1, 1;\n" * 500_000
+    found = read_signatures(SHARED.replace("mov.u32 %r1, 1;", f"\n{lines}"))
+    assert found == read_signatures(SHARED)
