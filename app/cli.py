@@ -8,6 +8,7 @@ them by the names that are declared here.
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,14 +29,36 @@ class _EditByDefault(click.Group):
         return list(self.commands)  # in the order of this file
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or args[0] not in (*self.commands, "--help"):
+        if not args or args[0] not in (*self.commands, "--help", "--version"):
+            if args and args[0].isidentifier() and not _find_patch(args[0]).exists():
+                near = difflib.get_close_matches(args[0], self.commands)
+                hint = f"; did you mean {' or '.join(near)}?" if near else ""
+                ctx.fail(f"a command, a patch's file or an example's name must come first, got {args[0]!r}{hint}")
             args = ["edit", *args]
         return super().parse_args(ctx, args)
 
 
+def _find_patch(text: str) -> Path:
+    """Return the file that `text` means: that path or, when nothing is there, the example of that name."""
+    path = Path(text)
+    if text.isidentifier() and not path.exists():
+        from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
+
+        example = EXAMPLES_FOLDER / f"{text}{SUFFIX}"
+        return example if example.is_file() else path
+    return path
+
+
+class _PatchFile(click.ParamType[Path]):
+    name = "patch"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        return value if isinstance(value, Path) else _find_patch(value)
+
+
 _Command = Callable[..., Any]
 _PATH = click.Path(path_type=Path)
-_patch = click.argument("patch", type=_PATH, metavar="PATCH", help="A .loom file.")
+_patch = click.argument("patch", type=_PatchFile(), metavar="PATCH", help="A .loom file, or an example: particles.")
 _device = click.option("--device", default="auto", metavar="auto|host|cuda:0", help="What to run on.")
 _engine = click.option("--engine", metavar="COMMAND", help="Run in another process: `warploom engine`, also by ssh.")
 _trust = click.option("--trust", is_flag=True, help="Run the block files in `blocks/` beside the patch.")
@@ -47,12 +70,15 @@ def _frames(default: int) -> Callable[[_Command], _Command]:
 
 
 @click.group(cls=_EditByDefault, context_settings={"show_default": True})
+@click.version_option(package_name="warploom")
 def cli() -> None:
     """Warploom: patch GPU pipelines live. With no command, opens the editor."""
 
 
 @cli.command()
-@click.argument("patch", type=_PATH, metavar="[PATCH]", required=False, help="A .loom file; none: the examples.")
+@click.argument(
+    "patch", type=_PatchFile(), metavar="[PATCH]", required=False, help="A .loom file; none: a choice of examples."
+)
 @_device
 @_engine
 @click.option("--screenshot", type=_PATH, metavar="FILE", help="Run for a moment, save the window's picture, exit.")

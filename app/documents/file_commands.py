@@ -17,7 +17,7 @@ from engine.catalogue.block_files import FOLDER_NAME, python_files
 from engine.catalogue.catalogue import folder_beside
 from engine.diagnostics import WarploomError
 from engine.patch.document import Patch
-from engine.patch.files import SUFFIX
+from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 
 _AUTOSAVE_MS = 60_000
 
@@ -70,7 +70,7 @@ class FileCommands(QObject):
         except WarploomError as problem:
             dialogs.show_error(self._window, f"{path.name} can't be opened", str(problem))
             return False
-        self._is_copy = False
+        self._is_copy = path.resolve().parent == EXAMPLES_FOLDER
         self._recovery.clear()
         self._remember(path)
         return True

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.patch.files import SUFFIX
-
-EXAMPLES_FOLDER = Path(__file__).parents[2] / "resources" / "examples"
+from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ _OPEN_FILES = Path("/proc/self/fd")
 _TRIES = 100
 #: Moving a finished file into place takes far less.
 _MOVING_S = 0.01
+#: The example patches that come with Warploom; runs and edits leave them as they are.
+EXAMPLES_FOLDER = Path(__file__).resolve().parents[2] / "resources" / "examples"
 _NODE_FIELDS = {"id", "type", "version", "title", "region", "position", "parameters"}
 # A pair of numbers over four lines, as `json` indents it; no JSON string looks like one, since it has no line breaks.
 _SPREAD_PAIR = re.compile(r"\[\n\s+(-?[\d.e+-]+),\n\s+(-?[\d.e+-]+)\n\s+\]")

@@ -273,6 +273,24 @@ def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
     assert "Scale of x." in warploom("blocks", "math.saxpy").out
 
 
+def test_an_example_goes_by_its_name_unless_a_file_is_called_so(
+    warploom: Warploom, saxpy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the program is started."""
+    monkeypatch.chdir(tmp_path)
+    assert "photo.loom: would compile" in warploom("check", "photo").out
+    saxpy_file.rename(tmp_path / "photo")
+    assert warploom("check", "photo").out == "photo: would compile\n"
+
+
+@pytest.mark.parametrize(("word", "near"), [("chekc", "; did you mean check?"), ("chart", "")])
+def test_a_first_word_that_means_nothing_is_wrong_usage(warploom: Warploom, word: str, near: str) -> None:
+    """The editor opens files, and a mistyped command is none."""
+    result = warploom(word)
+    assert result.status == 2
+    assert f"an example's name must come first, got '{word}'{near}\n" in result.err
+
+
 def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
     """A typing mistake is one line."""
     result = warploom("blocks", "math.saxpi")

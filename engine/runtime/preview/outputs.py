@@ -23,7 +23,7 @@ from engine.device.device import Device
 from engine.device.protocol import Memory, MemoryPart, Stream
 from engine.diagnostics import PatchError, WarploomError, error
 from engine.patch.changes import PortRef
-from engine.patch.files import write_atomically
+from engine.patch.files import EXAMPLES_FOLDER, write_atomically
 from engine.protocol.messages import Saved
 from engine.protocol.outbox import Outbox
 from engine.runtime.model.context import DeviceServices
@@ -102,8 +102,10 @@ def read_outputs(
     """Read outputs back, one by one.
 
     With `folder`, viewers, save blocks and unconnected outputs all go there, each under a name of its own. Without it,
-    only save blocks go to files: to their own paths, of which relative ones start at `base`.
+    only save blocks go to files: to their own paths, of which relative ones start at `base`, those of an example in the
+    working directory.
     """
+    base = Path.cwd() if base == EXAMPLES_FOLDER else base
     taken: set[Path] = set()
     for node_id, display in displays(compiled, node):
         port = PortRef(node_id, display.buffer)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pytestqt.qtbot import QtBot
 
-from app.documents.gallery import EXAMPLES_FOLDER
 from app.window.main_window import MainWindow
 from engine import Patch, ProfilingLevel
 from engine.patch.changes import NodeRemoved
+from engine.patch.files import EXAMPLES_FOLDER
 from engine.protocol.client import Client
 from engine.protocol.messages import UpdateLevel
 from engine.protocol.pipe import connect

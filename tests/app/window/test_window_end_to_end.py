@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from pytestqt.qtbot import QtBot
 
-from app.documents.gallery import EXAMPLES_FOLDER
 from app.inspector.parameter_editors import NumberEditor
 from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
+from engine.patch.files import EXAMPLES_FOLDER
 from tests.app.app_support import PATIENCE_MS
 from tests.app.conftest import Asked
 

@@ -1,0 +1,113 @@
+"""The wheel: what it installs is a complete Warploom, wherever it is started."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from engine.catalogue.catalogue import default_catalogue
+
+ROOT = Path(__file__).parents[1]
+#: What a wheel is built from; built in a copy, since a build leaves files in its folder.
+SOURCES = ("app", "blocks", "engine", "kernels", "resources", "pyproject.toml", "README.md", "LICENSE")
+#: Packages of the test environment that a fresh one must not see: Warploom's own.
+_OWN = ("warploom", "__editable__")
+#: Checks every example that comes with the package, which compiles its kernels.
+_CHECK_ALL = """
+from engine.patch.files import EXAMPLES_FOLDER, load_patch
+from engine.runtime.check.check_patch import plan_patch
+for path in sorted(EXAMPLES_FOLDER.glob("*.loom")):
+    plan, problems = plan_patch(load_patch(path))
+    print(path.stem, [item.message for item in problems], plan is not None and len(plan.operations) > 0)
+"""
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Return the contents of all files of a folder but Python's caches."""
+    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel, and the libraries of the environment of the tests."""
+    pytest.importorskip("setuptools", minversion="77", reason="`make setup-dev` installs what builds a wheel")
+    folder = tmp_path_factory.mktemp("wheel")
+    (folder / "source").mkdir()
+    for name in SOURCES:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / "source" / name)
+    (folder / "source" / "resources" / "examples" / "edges.png").write_bytes(b"of an earlier run")
+    alone = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+
+    def call(*words: object) -> None:
+        subprocess.run([*map(str, words)], check=True, cwd=folder, env=alone)
+
+    call(sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", folder, "./source")
+    call(sys.executable, "-m", "venv", "--without-pip", folder / "fresh")
+    python = folder / "fresh" / "bin" / "python"
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder / "fresh")}))
+    for found in Path(sysconfig.get_path("purelib")).iterdir():
+        if not found.name.startswith(_OWN) and found.suffix != ".pth":
+            (packages / found.name).symlink_to(found)
+    (wheel,) = folder.glob("*.whl")
+    call(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-index", wheel)
+    return folder / "fresh"
+
+
+def run(environment: Path, folder: Path, *words: str) -> str:
+    """Run a program of the environment in a folder, as a person does, and return what it prints."""
+    hidden = ("PYTHONPATH", "PYTHONHOME", "QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
+    alone = {name: value for name, value in os.environ.items() if name not in hidden}
+    program = environment / "bin" / words[0]
+    done = subprocess.run(
+        [program, *words[1:]], cwd=folder, env=alone, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+def test_an_installed_warploom_runs_every_example_from_anywhere(environment: Path, tmp_path: Path) -> None:
+    """By name on the command line; what an example saves goes to the current folder, and the package stays as it is.
+
+    One of them runs to its end; of the others the kernels are compiled, since 20 s of optimising say no more here.
+    """
+    (package,) = environment.glob("lib/python*/site-packages")
+    shipped = tree(package / "resources")
+    assert set(shipped) == {
+        name for name in tree(ROOT / "resources") if name.endswith(".loom") or name.startswith("media/")
+    }
+    assert set(tree(package / "kernels")) == {name for name in tree(ROOT / "kernels") if name != "README.md"}
+    told = json.loads(
+        run(environment, tmp_path, "warploom", "run", "photo", "--device", "host", "--frames", "1", "--json")
+    )
+    assert told["diagnostics"] == []
+    (saved,) = [output["path"] for output in told["outputs"] if output["path"]]
+    assert Path(saved) == tmp_path / "edges.png"
+    with Image.open(saved) as picture:
+        assert picture.size > (100, 100)
+    names = sorted(path.stem for path in (ROOT / "resources" / "examples").glob("*.loom"))
+    assert run(environment, tmp_path, "python", "-c", _CHECK_ALL).splitlines() == [f"{name} [] True" for name in names]
+    assert tree(package / "resources") == shipped
+
+
+def test_an_installed_warploom_has_the_blocks_and_the_editor(environment: Path, tmp_path: Path) -> None:
+    """The library is the repository's, once each; the window comes up with the gallery and its icons."""
+    blocks = json.loads(run(environment, tmp_path, "warploom", "blocks", "--json"))["blocks"]
+    assert [block["id"] for block in blocks] == [
+        block.id for block in default_catalogue().all() if block.__module__.startswith("blocks.")
+    ]
+    run(environment, tmp_path, "warploom", "--screenshot", "window.png")
+    with Image.open(tmp_path / "window.png") as picture:
+        colours = picture.convert("RGB").getcolors(1 << 24)
+    assert colours is not None
+    assert len(colours) > 100
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["window.png"]
