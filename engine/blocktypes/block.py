@@ -306,13 +306,13 @@ _shows: WeakKeyDictionary[type[Block], bool] = WeakKeyDictionary()
 def describe(block: Block) -> BlockDescription:
     """Return what `block` asks for; exceptions of its `describe` propagate.
 
-    Blocks that ask for the same share one object, unless they bring arrays.
+    Blocks that ask for the same share one object, unless they bring arrays or hold blocks, which may bring some.
     """
     structural = {n: block.values[n] for n, spec in block.parameters.items() if spec.structural and spec.type == "int"}
     build = BlockBuilder(block.id, block.ports, structural, block.source_folder())
     block.describe(build)
     made = build.commit()
-    if made.contents or made.externals:
+    if made.contents or made.externals or made.composition is not None:
         return made
     return _shared.setdefault((ref(made), made.displays, made.kernel_folders), made)
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from engine.blocktypes.extents import Extent
 from engine.types import DType
+from engine.types.bits import ByBits
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class ExtentArgument:
     extent: Extent
 
 
-@dataclass(frozen=True)
-class ValueArgument:
+@dataclass(frozen=True, eq=False)
+class ValueArgument(ByBits):
     """A constant number."""
 
     value: int | float
@@ -136,8 +137,8 @@ class CopyEntry:
     source: BufferArgument
 
 
-@dataclass(frozen=True)
-class DelayEntry:
+@dataclass(frozen=True, eq=False)
+class DelayEntry(ByBits):
     """`target` holds in the next frame what `source` holds at the end of this one, and `initial` in the first."""
 
     target: BufferArgument

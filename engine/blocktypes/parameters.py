@@ -148,7 +148,7 @@ def parse_text(spec: ParameterSpec, text: str) -> Any:
         return text.lower() in ("true", "1", "on")
     if spec.type in ("float", "int"):
         try:
-            return spec.coerce(_number(text))
+            return spec.coerce(float(text) if spec.type == "float" else _number(text))
         except (ValueError, OverflowError) as problem:
             raise PatchError(f"parameter {spec.name} must be {_MUST_BE[spec.type]}, got {text!r}") from problem
     if spec.type in ("array", "external"):

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from engine.blocktypes.extents import Extent
 from engine.types import DType, any_type
+from engine.types.bits import ByBits
 
 T = TypeVar("T")
 
@@ -62,8 +63,8 @@ def counter_name(append: str) -> str:
     return f"{append}_counter"
 
 
-@dataclass(frozen=True)
-class PortSpec:
+@dataclass(frozen=True, eq=False)
+class PortSpec(ByBits):
     """A port as its block type declares it.
 
     `dtype` may be `any_type`. Then `dtype_rule` says what an output becomes ("same(x)", "data", "view", or "given" by

@@ -15,6 +15,7 @@ from engine.blocktypes.description import ChildPort
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
+from engine.types.bits import same
 
 #: A parameter of a block: node id and name.
 Place = tuple[str, str]
@@ -90,7 +91,7 @@ def changed_values(before: Inlined, after: Inlined, values: Mapping[str, Mapping
         (node, name): newest[node][name]
         for node, given in after.values.items()
         for name, value in given.items()
-        if isinstance(value, (bool, int, float)) and known.get(node, {}).get(name) != value
+        if isinstance(value, (bool, int, float)) and not same(known.get(node, {}).get(name), value)
     }
 
 

@@ -48,6 +48,7 @@ from engine.compiler.ordering import Order
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP, scope_text
 from engine.types import DType, nearest_number
+from engine.types.bits import same
 
 _KERNELS = {size: Kernel("control.cu", f"fill_{8 * size}") for size in (1, 2, 4, 8)}
 _THREADS = 256
@@ -83,7 +84,7 @@ def region_outputs(
 def fill_entry(dtype: DType, elements: int, default: float, name: str) -> FillEntry | KernelEntry:
     """Return what fills a buffer called `name` with `default`: every number in it, whatever the element type."""
     target = BufferArgument(name, reads=False, writes=True)
-    if default == 0 or dtype.fields:
+    if same(float(default), 0.0) or dtype.fields:
         return FillEntry(target, 0)
     number = nearest_number(dtype, default)
     bits = int.from_bytes(number.tobytes(), "little")

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
@@ -32,6 +31,7 @@ from engine.patch.changes import (
 from engine.patch.contents import NodeRef, PatchContents, id_of
 from engine.patch.history import Edit, History
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
+from engine.types.bits import same
 
 __all__ = ["NodeRef", "Patch"]
 
@@ -156,7 +156,7 @@ class Patch(PatchContents):
         for name, value in values.items():
             checked = self._parameter(found, name).coerce(value)
             previous = found.parameters.get(name)
-            if not _same(previous, checked):
+            if not same(previous, checked):
                 changes.append(ParameterChanged(found.id, name, checked, previous))
         names = ", ".join(values)
         self._do(f"Set {names} of {self.title(found.id)}", *changes, gesture=gesture)
@@ -260,12 +260,6 @@ class Patch(PatchContents):
         self._take(change)
         for listener in tuple(self._listeners):
             listener(change)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return isinstance(a, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
-    return type(a) is type(b) and bool(a == b)
 
 
 def _copies(patch: Patch, offset: Position, region: str, taken: Collection[str]) -> tuple[dict[str, str], list[Change]]:

@@ -9,6 +9,7 @@ from engine.blocktypes.ports import ZEROS
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.catalogue.block_errors import code_diagnostic
 from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
+from engine.types.bits import same
 from engine.values.listening import Listener
 from engine.values.wiring import Drive
 
@@ -101,7 +102,7 @@ class ValueStep:
                 raise PatchError(f"output {output.name} must be a finite number, got {value}")
         for output in self.outputs:  # once all of them are good
             value = attributes[output.name]
-            if value != output.value or self._is_rewired:
+            if self._is_rewired or not same(value, output.value):
                 output.value = value
                 for drive in output.drives:
                     changed |= drive.put(value)

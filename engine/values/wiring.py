@@ -12,6 +12,7 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.diagnostics import Diagnostic, PatchError, warning
 from engine.patch import rules
 from engine.patch.changes import Connection
+from engine.types.bits import same
 
 #: Gives a node's block type, or None when it is not known.
 TypeOf = Callable[[str], type[Block] | None]
@@ -122,7 +123,7 @@ class Drive:
             taken, clamped = self._limit(self._high), 1
         elif taken < self._low:
             taken, clamped = self._limit(self._low), -1
-        if self.value != taken:
+        if not same(self.value, taken):
             self.value = taken
             self._put(taken)
         if clamped == self.clamped:

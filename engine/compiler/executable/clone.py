@@ -17,6 +17,7 @@ from engine.compiler.operations import DownloadStatus
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import GraphNode, PinnedArray
+from engine.types.bits import same
 
 #: Numbers of nodes that were taken out stay in a graph; with more of them than this share, it is built anew.
 _MOST_REMOVED = 2
@@ -246,6 +247,6 @@ def _nodes_with_other_values(before: Plan, now: Plan) -> set[str]:
 def _are_same(old: Mapping[str, object], new: Mapping[str, object]) -> bool:
     """True when values are the same objects, or equal numbers; other types need not define equality."""
     return old.keys() == new.keys() and all(
-        value is old[name] or (isinstance(value, (bool, int, float)) and value == old[name])
+        value is old[name] or (isinstance(value, (bool, int, float)) and same(value, old[name]))
         for name, value in new.items()
     )

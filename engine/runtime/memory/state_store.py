@@ -14,6 +14,7 @@ from engine.device.protocol import Memory
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.types import nearest_number
+from engine.types.bits import same
 
 
 class KeptState(NamedTuple):
@@ -43,7 +44,7 @@ class StateStore:
         if kept is not None and kept.layout == layout:
             return kept._replace(initial=initial)
         state = KeptState(layout, self._pool.acquire(layout.size_bytes), initial)
-        if initial:
+        if not same(float(initial), 0.0):
             self._fill(state)
         return state
 
@@ -74,7 +75,7 @@ class StateStore:
             self._fill(state)
 
     def _fill(self, state: KeptState) -> None:
-        if not state.initial:
+        if same(float(state.initial), 0.0):
             self._device.fill(state.memory, 0)
             return
         dtype = state.layout.dtype

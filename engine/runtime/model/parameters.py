@@ -15,6 +15,7 @@ from engine.compiler.inlining import Place
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import Diagnostic, PatchError, error
 from engine.patch.changes import ParameterChanged
+from engine.types.bits import same
 
 if TYPE_CHECKING:
     from engine.compiler.executable.compiled_graph import CompiledGraph
@@ -83,7 +84,7 @@ class ParameterStore:
         self._outdated.add(node_id)
         if before is not None and reaches_kernels:
             for name, spec in specs.items():
-                if not spec.structural and (name not in before or before[name] != values[name]):
+                if not spec.structural and (name not in before or not same(before[name], values[name])):
                     self.changed[node_id, name] = None
         return values
 
@@ -157,7 +158,7 @@ class ParameterStore:
             return  # the node has gone, or its type is another
         node.driven.discard(name)
         values, _ = fit(node_id, {name: node.specs[name]}, node.said, self._folder())
-        if self.values[node_id][name] != values[name]:
+        if not same(self.values[node_id][name], values[name]):
             self._put(node, (node_id, name), values[name])
 
     def is_driven(self, node_id: str, name: str) -> bool:

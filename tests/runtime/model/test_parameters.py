@@ -1,39 +1,132 @@
-"""Hot parameters: values that take the short way and values that take the long one come in the order of the edits."""
+"""Parameters: values that take the short way and values that take the long one come in the order of the edits."""
 
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 
+from blocks.io.array import Array
 from engine import Engine, Patch
+from engine.api import (
+    Block,
+    BlockBuilder,
+    Composite,
+    CompositeBuilder,
+    Kernel,
+    Moment,
+    Out,
+    Value,
+    ValueBlock,
+    f32,
+    param,
+    port,
+    value_port,
+)
+from engine.patch.files import dump_patch, parse_patch
+from tests.fuzzing import seeds
+from tests.runtime.small_blocks import Make
+
+#: Equal values of other bits among them, and numbers that are 0 or denormal as f32.
+VALUES = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-40, -1e-40, 3.4e38, 16777217.0, 0.1)
 
 
-@pytest.mark.parametrize("seed", range(8))
+class Say(ValueBlock, id="test_run.say"):
+    """Give a number."""
+
+    said: Value[float] = value_port(doc="The number.")
+    value: float = param(0.0, doc="The number.")
+
+    def update(self, now: Moment) -> None:
+        """As it is."""
+        self.said = self.value
+
+
+def as_kernels_see(value: float) -> bytes:
+    return np.float32(value).tobytes()
+
+
+@pytest.mark.parametrize("seed", seeds(8))
 def test_the_last_edit_counts_however_many_a_frame_has(seed: int) -> None:
-    """Setting, resetting, undoing and redoing in one frame leave the graph with what the patch says."""
+    """Setting, resetting, driving, undoing and redoing in one frame leave the graph with what the patch says, bit by
+    bit; and so does a file."""
     chance = random.Random(seed)
     patch = Patch()
-    x = patch.add("io.array", data=np.ones(3, np.float32))
-    scaled = patch.add("math.scale_offset")
-    patch.connect(x["out"], scaled["x"])
-    for scale in range(10):
-        patch.set(scaled, scale=scale)
+    made = patch.add("test_small.make")
+    given = patch.add("test_run.say")
 
     def put() -> None:
-        patch.set(scaled, scale=chance.randint(-9, 9))
+        patch.set(made, value=chance.choice(VALUES))
+
+    def give() -> None:
+        patch.set(given, value=chance.choice(VALUES))
 
     def undo() -> None:
-        if len(patch.history.names) > 4:  # the block stays
+        if len(patch.history.names) > 4:  # the blocks stay
             patch.undo()
 
     def reset() -> None:
-        patch.reset(scaled, "scale")
+        patch.reset(made, "value")
 
+    def drive() -> None:
+        patch.connect(given["said"], made["value"])
+
+    def release() -> None:
+        if patch.source_of(made["value"]):
+            patch.disconnect(made["value"])
+
+    put()
+    give()
+    put()
     with Engine(patch, device="host") as engine:
         for _ in range(60):
             for _ in range(chance.randint(0, 4)):
-                chance.choice((put, put, undo, undo, patch.redo, reset))()
+                chance.choice((put, put, put, give, undo, undo, patch.redo, reset, drive, release))()
+            said = patch.value(given if patch.source_of(made["value"]) else made, "value")
             engine.step()
-            assert engine.read(scaled["out"])[0] == np.float32(patch.value(scaled, "scale"))
+            assert engine.read(made["out"])[0].tobytes() == as_kernels_see(said)
+            again = parse_patch(dump_patch(patch))
+            for node in (made.id, given.id):
+                assert (
+                    np.float64(again.value(node, "value")).tobytes() == np.float64(patch.value(node, "value")).tobytes()
+                )
+
+
+class Written(Block, id="test_run.written"):
+    """Write a number that is part of the description."""
+
+    out: Out[f32] = port(shape="[1]", doc="The number.")
+    number: float = param(1.0, structural=True, doc="The number.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One thread."""
+        taken = (self.out, build.element_type(self.out), self.number, 1)
+        build.launch(Kernel("buffers.cu", "constant"), num_threads=1, args=taken)
+
+
+class Holding(Composite, id="test_run.holding"):
+    """Hold a block whose live value is given by a parameter, and one whose array is."""
+
+    number: float = param(1.0, structural=True, doc="The number.")
+
+    def compose(self, build: CompositeBuilder) -> None:
+        """Both show it."""
+        build.expose_output("out", build.add_child(Make, "live", value=self.number)["out"])
+        build.expose_output("data", build.add_child(Array, "array", data=np.array([self.number], np.float32))["out"])
+
+
+@pytest.mark.parametrize(("kind", "ports"), [("written", ("out",)), ("holding", ("out", "data"))])
+def test_blocks_that_differ_in_a_bit_do_not_share_what_they_do(kind: str, ports: tuple[str, ...]) -> None:
+    """Two blocks of one type, one with 0.0 and one with -0.0, and after each took the other's number."""
+    patch = Patch()
+    nodes = [patch.add(f"test_run.{kind}") for _ in VALUES]
+    with Engine(patch, device="host") as engine:
+        for order in (VALUES, VALUES[::-1], VALUES[1:] + VALUES[:1]):
+            for node, value in zip(nodes, order, strict=True):
+                patch.set(node, number=value)
+            assert not engine.step().diagnostics
+            for node, value in zip(nodes, order, strict=True):
+                read: list[Any] = [engine.read(node[port])[0].tobytes() for port in ports]
+                assert read == [as_kernels_see(value)] * len(ports)

@@ -1,0 +1,54 @@
+"""Values are the same just when nothing can tell them apart."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.blocktypes.entries import BufferArgument, DelayEntry, ValueArgument
+from engine.types.bits import bits, same
+
+_NUMBERS = st.sampled_from((0.0, -0.0, 1.0, math.nan, -math.nan, math.inf, -math.inf, 5e-324, -5e-324)) | st.floats()
+_VALUES = _NUMBERS | st.booleans() | st.integers(-2, 2) | st.sampled_from(("", "0.0", None))
+
+
+def bytes_of(value: Any) -> bytes:
+    """Return what a kernel would be given, with the type before it: another way to say what a value is."""
+    return f"{type(value).__name__} ".encode() + (
+        struct.pack(">d", value) if type(value) is float else repr(value).encode()
+    )
+
+
+@given(_VALUES, _VALUES)
+def test_scalars_are_the_same_when_their_types_and_bytes_are(a: Any, b: Any) -> None:
+    """0.0 is not -0.0, nor is 1 the same as 1.0 or True; a NaN is the same as one of the same bits."""
+    assert same(a, b) == (bytes_of(a) == bytes_of(b))
+    assert same([a, {"x": b}], [a, {"x": b}])
+    assert same((a,), (b,)) == same(a, b)
+
+
+@given(st.lists(_NUMBERS, max_size=3), st.lists(_NUMBERS, max_size=3))
+def test_arrays_are_the_same_when_their_bytes_are(a: list[float], b: list[float]) -> None:
+    """Element types and shapes count too."""
+    x, y = np.array(a), np.array(b)
+    assert same(x, y) == (x.shape == y.shape and x.tobytes() == y.tobytes())
+    assert not same(x, x.astype(np.complex128))
+    assert not same(x, x.reshape(1, -1))
+
+
+@given(_VALUES, _VALUES)
+def test_entries_are_equal_when_their_numbers_are_the_same(a: Any, b: Any) -> None:
+    """And equal ones have one hash."""
+    target, source = BufferArgument("out", reads=False, writes=True), BufferArgument("x", reads=True, writes=False)
+    for one, other in (
+        (ValueArgument(a), ValueArgument(b)),
+        (DelayEntry(target, source, a), DelayEntry(target, source, b)),
+    ):
+        assert (one == other) == same(a, b)
+        assert one != other or hash(one) == hash(other)
+    assert hash(bits(a)) == hash(bits(struct.unpack("<d", struct.pack("<d", a))[0] if type(a) is float else a))
