@@ -59,6 +59,7 @@ class Block:
     made_of: ClassVar[frozenset[str]] = frozenset()
     #: The scopes that a region block opens: ("",) for one body, ("", "else") for two branches, () for other blocks.
     regions: ClassVar[tuple[str, ...]] = ()
+    _file: ClassVar[Path | None] = None
 
     def __init_subclass__(
         cls,
@@ -84,6 +85,7 @@ class Block:
         cls.title = title or re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])", " ", cls.__name__)
         cls.summary = inspect.cleandoc(cls.__doc__ or "").splitlines()[0]
         cls.regions = regions
+        cls._file = _defining_file(cls)
         cls.declare()
         block_types.define(cls)
 
@@ -130,16 +132,12 @@ class Block:
     @classmethod
     def source_file(cls) -> Path | None:
         """The file that defines the type; None when it has none."""
-        try:
-            return Path(inspect.getfile(cls))
-        except (TypeError, OSError):
-            return None
+        return cls._file
 
     @classmethod
     def source_folder(cls) -> Path | None:
         """The folder of the file that defines the type, which is searched for its kernels; None when it has no file."""
-        file = cls.source_file()
-        return file.parent if file is not None else None
+        return cls._file.parent if cls._file is not None else None
 
     @classmethod
     def inputs(cls) -> list[PortSpec]:
@@ -155,6 +153,13 @@ class Block:
     def value_outputs(cls) -> list[ValueSpec]:
         """Value outputs in order of declaration; only value blocks have some."""
         return list(cls.values_out.values())
+
+
+def _defining_file(cls: type[Block]) -> Path | None:
+    try:
+        return Path(inspect.getfile(cls))
+    except (TypeError, OSError):
+        return None
 
 
 def check_name(cls: type[Block], name: str) -> None:

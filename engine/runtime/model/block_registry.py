@@ -93,11 +93,11 @@ class BlockRegistry:
 
     def snapshot(self, connections: Iterable[Connection]) -> PatchSnapshot:
         """Return the nodes as they are to be described, with the connections of buffers and all values."""
-        parameters, folder = self._parameters, self._folder()
+        parameters = self._parameters
         for node_id in self._undescribed:
             placed, successor = self.placed[node_id], self.placed[node_id].successor
             if successor is not None:
-                values, _ = fit(node_id, successor.specs, parameters.said(node_id), folder)
+                values, _ = fit(node_id, successor.specs, parameters.said(node_id), self._folder)
                 successor = replace(successor, values=values)
             values = dict(parameters.values[node_id])
             self.placed[node_id] = replace(placed, values=values, successor=successor)
@@ -118,7 +118,7 @@ class BlockRegistry:
         return succeeded
 
     def _look_up(self, node_id: str, type_id: str, region: str) -> PlacedNode:
-        return look_up(node_id, type_id, region, self._catalogue, self._folder())
+        return look_up(node_id, type_id, region, self._catalogue, self._folder)
 
     def _place(self, placed: PlacedNode, block: ValueBlock | None, said: Mapping[str, object] | None = None) -> None:
         """Add a node, or replace it by one of another type; `said` is None for a known node."""

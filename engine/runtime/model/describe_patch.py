@@ -5,7 +5,7 @@ This runs on any thread, for the engine, for `check`, and for whoever asks what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -69,12 +69,12 @@ class PlacedNode:
         return replace(self, region=region, block=block, successor=successor)
 
 
-def look_up(node_id: str, type_id: str, region: str, catalogue: Catalogue, folder: Path) -> PlacedNode:
-    """Return a node with the newest version of its type; `folder` is where the patch lies."""
+def look_up(node_id: str, type_id: str, region: str, catalogue: Catalogue, folder: Callable[[], Path]) -> PlacedNode:
+    """Return a node with the newest version of its type; `folder` tells where the patch lies."""
     block_type, newest = catalogue.get(type_id), catalogue.problem(type_id)
     problem = msgspec.structs.replace(newest, node=node_id) if newest is not None else None
     if block_type is None:
-        return PlacedNode(node_id, type_id, region, problems=(problem or _unknown(node_id, type_id, folder),))
+        return PlacedNode(node_id, type_id, region, problems=(problem or _unknown(node_id, type_id, folder()),))
     stale = (problem,) if problem is not None else ()
     return PlacedNode(node_id, type_id, region, block_type, block_type.ports, block_type.parameters, stale=stale)
 

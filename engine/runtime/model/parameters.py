@@ -78,7 +78,7 @@ class ParameterStore:
             before = self._told.pop(node_id, None)
         kept = dict(said) if said is not None else known.said if known is not None else {}
         self._forget_misfits(node_id)
-        values, misfits = fit(node_id, specs, kept, self._folder())
+        values, misfits = fit(node_id, specs, kept, self._folder)
         self.misfits.update({(node_id, name): misfit for name, misfit in misfits.items()})
         self._nodes[node_id], self.values[node_id] = _Node(specs, kept, reaches_kernels), values
         self._outdated.add(node_id)
@@ -108,7 +108,7 @@ class ParameterStore:
         spec = node.specs.get(name)
         if spec is None:
             return False  # kept for a version of the type that takes it
-        values, misfits = fit(node_id, {name: spec}, node.said, self._folder())
+        values, misfits = fit(node_id, {name: spec}, node.said, self._folder)
         before, after = self.misfits.pop(place, None), misfits.get(name)
         if after is not None:
             self.misfits[place] = after
@@ -157,7 +157,7 @@ class ParameterStore:
         if node is None or name not in node.driven:
             return  # the node has gone, or its type is another
         node.driven.discard(name)
-        values, _ = fit(node_id, {name: node.specs[name]}, node.said, self._folder())
+        values, _ = fit(node_id, {name: node.specs[name]}, node.said, self._folder)
         if not same(self.values[node_id][name], values[name]):
             self._put(node, (node_id, name), values[name])
 
@@ -251,17 +251,17 @@ class ParameterStore:
 
 
 def fit(
-    node_id: str, specs: Specs, said: Mapping[str, object], folder: Path
+    node_id: str, specs: Specs, said: Mapping[str, object], folder: Callable[[], Path]
 ) -> tuple[dict[str, Any], dict[str, Diagnostic]]:
     """Return the values of parameters as their types take them, and an error for each value that a type refuses.
 
-    A default stands in for what is not said or is refused. Paths of files that are read start at `folder`.
+    A default stands in for what is not said or is refused. Paths of files that are read start at `folder()`.
     """
     values, misfits = {}, {}
     for name, spec in specs.items():
         value = said.get(name, spec.default)
         if spec.files.startswith("open") and isinstance(value, str) and value:
-            value = str(folder / value)
+            value = str(folder() / value)
         try:
             values[name] = spec.coerce(value)
         except PatchError as problem:

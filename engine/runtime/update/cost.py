@@ -290,8 +290,8 @@ class _Trial:
             return True
         if any(spec.files.startswith("open") for spec in block_type.parameters.values()):
             return False
-        placed = look_up(node.id, node.type, node.region, self._patch.catalogue, self._patch.folder)
-        values, _ = fit(node.id, placed.specs, node.parameters, self._patch.folder)
+        placed = look_up(node.id, node.type, node.region, self._patch.catalogue, lambda: self._patch.folder)
+        values, _ = fit(node.id, placed.specs, node.parameters, lambda: self._patch.folder)
         self._nodes.append(replace(placed, values=values))
         return True
 
