@@ -7,21 +7,8 @@ from collections.abc import Callable
 
 from app.canvas.items.scene import GraphScene
 from app.view_models.node_view_model import node_view_model, region_view_model
-from engine.patch.changes import (
-    BlockTypesChanged,
-    Change,
-    Connected,
-    Connection,
-    Disconnected,
-    Node,
-    NodeAdded,
-    NodeMoved,
-    NodeRegionChanged,
-    NodeRemoved,
-    NodeRenamed,
-    ParameterChanged,
-    PortRef,
-)
+from engine.patch import changes
+from engine.patch.changes import Change, Connection, Node, PortRef
 from engine.patch.document import Patch
 
 
@@ -53,28 +40,28 @@ class Mirror:
             self._scene.add_connection(connection)
 
     def _follow(self, change: Change) -> None:
-        if isinstance(change, NodeAdded | NodeRemoved | Connected | Disconnected):
+        if isinstance(change, changes.NodeAdded | changes.NodeRemoved | changes.Connected | changes.Disconnected):
             self._structure_changed()
         match change:
-            case NodeAdded(node):
+            case changes.NodeAdded(node):
                 self._add(node)
-            case NodeRemoved(node):
+            case changes.NodeRemoved(node):
                 self._scene.remove_node(node.id, node.region)
-            case Connected(connection):
+            case changes.Connected(connection):
                 self._show_ends(connection)
                 self._scene.add_connection(connection)
-            case Disconnected(connection):
+            case changes.Disconnected(connection):
                 self._scene.remove_connection(connection)
                 self._hide_ends(connection)
-            case NodeMoved(node_id, position):
+            case changes.NodeMoved(node_id, position):
                 self._scene.nodes[node_id].setPos(*position)
-            case NodeRenamed(node_id):
+            case changes.NodeRenamed(node_id):
                 self.refresh(node_id)
-            case ParameterChanged(node_id) if self._scene.nodes[node_id].model.slider is not None:
+            case changes.ParameterChanged(node_id) if self._scene.nodes[node_id].model.slider is not None:
                 self.refresh(node_id)
-            case NodeRegionChanged(node_id, _, previous):
+            case changes.NodeRegionChanged(node_id, _, previous):
                 self._scene.regions.move(node_id, previous)
-            case BlockTypesChanged(types):
+            case changes.BlockTypesChanged(types):
                 self._follow_types(types)
 
     def _follow_types(self, types: frozenset[str]) -> None:

@@ -10,15 +10,8 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.canvas.canvas import Canvas
+from app.commands import commands
 from app.commands.actions import Actions
-from app.commands.commands import (
-    CONTEXT_MENUS,
-    NEEDS_CONNECTION,
-    NEEDS_MEMBER,
-    NEEDS_NODE,
-    NEEDS_PATCH,
-    NEEDS_SELECTION,
-)
 from app.documents.editor_state import UserState
 from app.documents.file_commands import FileCommands
 from app.documents.session import Session
@@ -82,7 +75,7 @@ def open_context_menu(parent: QWidget, actions: Actions, kind: str, position: QP
     """Show the menu of a "node", a "connection" or the "canvas" at a position of the screen."""
     menu = QMenu(parent)
     menu.aboutToHide.connect(menu.deleteLater)
-    for item in CONTEXT_MENUS[kind]:
+    for item in commands.CONTEXT_MENUS[kind]:
         if item is None:
             menu.addSeparator()
         else:
@@ -103,7 +96,7 @@ class Availability(QObject):
 
     def follow_patch(self) -> None:
         """Another patch is open, or none."""
-        self._actions.set_enabled(NEEDS_PATCH, self._session.patch is not None)
+        self._actions.set_enabled(commands.NEEDS_PATCH, self._session.patch is not None)
 
     def follow_history(self) -> None:
         """Something else can be undone or redone."""
@@ -119,7 +112,7 @@ class Availability(QObject):
     def follow_selection(self) -> None:
         """The selection changed, or the regions of what is selected."""
         has_nodes, has_connections = bool(self._canvas.selected()), bool(self._canvas.scene.selected_connections())
-        self._actions.set_enabled(NEEDS_NODE, has_nodes)
-        self._actions.set_enabled(NEEDS_CONNECTION, has_connections)
-        self._actions.set_enabled(NEEDS_SELECTION, has_nodes or has_connections)
-        self._actions.set_enabled(NEEDS_MEMBER, self._canvas.edits.has_members())
+        self._actions.set_enabled(commands.NEEDS_NODE, has_nodes)
+        self._actions.set_enabled(commands.NEEDS_CONNECTION, has_connections)
+        self._actions.set_enabled(commands.NEEDS_SELECTION, has_nodes or has_connections)
+        self._actions.set_enabled(commands.NEEDS_MEMBER, self._canvas.edits.has_members())

@@ -12,22 +12,8 @@ from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
 from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.diagnostics import PatchError
-from engine.patch import rules
-from engine.patch.changes import (
-    Change,
-    Connected,
-    Connection,
-    Disconnected,
-    Node,
-    NodeAdded,
-    NodeMoved,
-    NodeRegionChanged,
-    NodeRemoved,
-    NodeRenamed,
-    ParameterChanged,
-    PortRef,
-    applied,
-)
+from engine.patch import changes, rules
+from engine.patch.changes import Change, Connection, Node, PortRef
 from engine.patch.regions import OTHERWISE, RegionRefused, Scopes, branch_of, check_region, region_of, scope_text
 
 
@@ -144,7 +130,7 @@ class PatchContents:
 
     def as_changes(self) -> list[Change]:
         """Return the changes that make this patch from an empty one."""
-        return [*map(NodeAdded, self.nodes.values()), *map(Connected, self._by_target.values())]
+        return [*map(changes.NodeAdded, self.nodes.values()), *map(changes.Connected, self._by_target.values())]
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
         """Return the connection that `connect` would make, or raise what it would raise."""
@@ -267,16 +253,16 @@ def id_of(node: NodeRef | str) -> str:
 def apply_change(nodes: dict[str, Node], connections: dict[PortRef, Connection], change: Change) -> None:
     """Apply a change: `nodes` are by id, `connections` by the input that they feed."""
     match change:
-        case NodeAdded(node):
+        case changes.NodeAdded(node):
             nodes[node.id] = node
-        case NodeRemoved(node):
+        case changes.NodeRemoved(node):
             del nodes[node.id]
-        case Connected(connection):
+        case changes.Connected(connection):
             connections[connection.target] = connection
-        case Disconnected(connection):
+        case changes.Disconnected(connection):
             del connections[connection.target]
-        case ParameterChanged() | NodeMoved() | NodeRenamed() | NodeRegionChanged():
-            nodes[change.node] = applied(nodes[change.node], change)
+        case changes.ParameterChanged() | changes.NodeMoved() | changes.NodeRenamed() | changes.NodeRegionChanged():
+            nodes[change.node] = changes.applied(nodes[change.node], change)
 
 
 class PatchIndex:
@@ -291,17 +277,17 @@ class PatchIndex:
     def follow(self, change: Change) -> None:
         """Update the index after a change."""
         match change:
-            case NodeAdded(node):
+            case changes.NodeAdded(node):
                 self._lies_in(node.id, node.region)
-            case NodeRemoved(node):
+            case changes.NodeRemoved(node):
                 self._lies_in(node.id, "")
                 self._touching.pop(node.id, None)
-            case NodeRegionChanged(node_id, region):
+            case changes.NodeRegionChanged(node_id, region):
                 self._lies_in(node_id, region)
-            case Connected(connection):
+            case changes.Connected(connection):
                 for node_id in _ends(connection):
                     self._touching.setdefault(node_id, {})[connection] = None
-            case Disconnected(connection):
+            case changes.Disconnected(connection):
                 for node_id in _ends(connection):
                     del self._touching[node_id][connection]
 

@@ -12,22 +12,11 @@ from engine.device.device import DeviceInfo
 from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch
 from engine.profiling.trace import TraceSlice
+from engine.protocol import questions
 from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, Undone
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
-from engine.protocol.questions import (
-    Answer,
-    CostedEdit,
-    CostOf,
-    Question,
-    Read,
-    SaveTo,
-    Start,
-    Step,
-    Stop,
-    Trace,
-    WatchFiles,
-)
+from engine.protocol.questions import Answer, CostedEdit, Question
 
 
 class Transport(Protocol):
@@ -79,11 +68,11 @@ class Client:
         The patch's time goes on by one `time_step_s`, so that the same edits give the same frames on every run; with
         `real_time` it goes on by what has passed since the step before.
         """
-        return self._ask(Step(real_time))
+        return self._ask(questions.Step(real_time))
 
     def trace(self, frames: int) -> list[TraceSlice]:
         """Do some frames with every kernel timed and return what took time; see `engine.profiling.trace`."""
-        return self._ask(Trace(frames))
+        return self._ask(questions.Trace(frames))
 
     def start(self, *, rate: float | None = 60.0, pacing: Pacing | None = None, deterministic: bool = False) -> None:
         """Run frames on a thread of the engine's own, `rate` a second; None means as fast as they go.
@@ -93,11 +82,11 @@ class Client:
         """
         if pacing is None:
             pacing = Pacing.free() if rate is None else Pacing.fixed(rate)
-        self._ask(Start(pacing, deterministic))
+        self._ask(questions.Start(pacing, deterministic))
 
     def stop(self) -> None:
         """End the thread; the graph and its state stay."""
-        self._ask(Stop())
+        self._ask(questions.Stop())
 
     def read(self, port: PortRef) -> np.ndarray[Any, Any]:
         """Return a copy of what a port holds after the last frame; the first frame is done when there was none.
@@ -105,25 +94,25 @@ class Client:
         An array of the port's element type and shape; vectors have an axis of their own, last. A value output and a
         driven parameter give an array without dimensions.
         """
-        return self._ask(Read(port))
+        return self._ask(questions.Read(port))
 
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
         """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them."""
-        return self._ask(SaveTo(folder))
+        return self._ask(questions.SaveTo(folder))
 
     def watch_files(self, folders: Iterable[Path] = ()) -> None:
         """Follow saves of kernel and block files: Warploom's, those beside block types, and those in `folders`.
 
         Block files count where `trust_blocks` or the catalogue have loaded them from.
         """
-        self._ask(WatchFiles(tuple(folders)))
+        self._ask(questions.WatchFiles(tuple(folders)))
 
     def cost_of(self, asked: CostedEdit | Iterable[CostedEdit]) -> EditCost:
         """Return what one or several changes would cost if they were made together; nothing is done.
 
         Call it on the patch's thread. It waits for no frame.
         """
-        return self._ask(CostOf((asked,) if isinstance(asked, CostedEdit) else tuple(asked)))
+        return self._ask(questions.CostOf((asked,) if isinstance(asked, CostedEdit) else tuple(asked)))
 
     def take_report(self) -> FrameReport | None:
         """Return the newest report that was not taken yet."""

@@ -7,23 +7,12 @@ from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 
+from engine.ptx import tree as ptx
 from engine.ptx.constants import term
 from engine.ptx.declarations import LINKAGES, skip_bank, variable, variables
 from engine.ptx.lexer import Cursor, PtxSyntaxError
 from engine.ptx.operands import instruction_operands, with_elements
 from engine.ptx.scopes import NameScope, declared_registers
-from engine.ptx.tree import (
-    Guard,
-    Instruction,
-    Label,
-    Prototype,
-    Register,
-    SourceLocation,
-    Statement,
-    Symbol,
-    Variable,
-    Vector,
-)
 
 #: More targets than a jump table has.
 MAX_TARGETS = 1 << 16
@@ -33,7 +22,7 @@ class BodyParser:
     """Parses one body into flat lists; read the attributes when `parse` has returned."""
 
     def __init__(
-        self, cursor: Cursor, files: dict[int, str], name: str, reachable: ChainMap[str, Variable], scope: NameScope
+        self, cursor: Cursor, files: dict[int, str], name: str, reachable: ChainMap[str, ptx.Variable], scope: NameScope
     ) -> None:
         """`name` is the function's; `reachable` are the module's variables and the function's parameters.
 
@@ -42,17 +31,17 @@ class BodyParser:
         self._cursor = cursor
         self._files = files
         self._name = name
-        self._own: dict[str, Variable] = {}
+        self._own: dict[str, ptx.Variable] = {}
         self._reachable = reachable.new_child(self._own)
-        self._location: SourceLocation | None = None
+        self._location: ptx.SourceLocation | None = None
         self._scope = scope
         self._scopes = 0
-        self.body: list[Statement] = []
+        self.body: list[ptx.Statement] = []
         self.registers: dict[str, str] = {}
-        self.variables: list[Variable] = []
+        self.variables: list[ptx.Variable] = []
         #: Global and constant variables that only this function names.
-        self.statics: list[Variable] = []
-        self.prototypes: dict[str, Prototype] = {}
+        self.statics: list[ptx.Variable] = []
+        self.prototypes: dict[str, ptx.Prototype] = {}
         self.targets: dict[str, tuple[str, ...]] = {}
 
     def parse(self, formal: Mapping[str, str] | None = None) -> None:
@@ -122,7 +111,7 @@ class BodyParser:
             cursor.expect(";")
             self.targets[name] = tuple(names)
         else:
-            self.body.append(Label(name, line))
+            self.body.append(ptx.Label(name, line))
 
     def _targets(self) -> list[str]:
         """Return one entry of a list of labels or functions: a name, or a family such as `N<4>` for N0 to N3."""
@@ -138,14 +127,14 @@ class BodyParser:
         cursor.expect(">")
         return [self._resolve_symbol(f"{name}{index}") for index in range(count)]
 
-    def _prototype(self, name: str) -> Prototype:
+    def _prototype(self, name: str) -> ptx.Prototype:
         cursor = self._cursor
         results = parameter_list(cursor) if cursor.at("(") else ()
         cursor.expect("_")
         parameters = parameter_list(cursor) if cursor.at("(") else ()
         while not cursor.accept(";"):
             cursor.take()  # .noreturn, .abi_preserve and the like
-        return Prototype(name, results, parameters)
+        return ptx.Prototype(name, results, parameters)
 
     def _directive(self) -> None:
         cursor, scope = self._cursor, self._scope
@@ -175,19 +164,19 @@ class BodyParser:
         if cursor.accept("@"):
             negated = cursor.accept("!")
             register = self._resolve(cursor.word("a predicate"))
-            if not isinstance(register, Register):
+            if not isinstance(register, ptx.Register):
                 raise cursor.error("a predicate register after '@'")
-            guard = Guard(register, negated)
+            guard = ptx.Guard(register, negated)
         opcode, *modifiers = cursor.word("an opcode").split(".")
         if modifiers and modifiers[-1] == "const" and cursor.at("["):
             skip_bank(cursor)
             while cursor.token.kind == "directive":
                 modifiers += cursor.directive("a modifier").split(".")
         operands = instruction_operands(cursor, self._resolve, groups=opcode == "call")
-        plain = Instruction(opcode, tuple(modifiers), (), guard, line, self._location)
+        plain = ptx.Instruction(opcode, tuple(modifiers), (), guard, line, self._location)
         self.body += with_elements(plain, operands, self._reachable, self.registers)
 
-    def _resolve(self, name: str) -> Register | Symbol | Vector:
+    def _resolve(self, name: str) -> ptx.Register | ptx.Symbol | ptx.Vector:
         scope: NameScope | None = self._scope
         while scope is not None:
             found = scope.find(name)
@@ -195,21 +184,21 @@ class BodyParser:
                 return found
             scope = scope.parent
         if "." in name and not name.startswith("%"):
-            return Register(f"%{name}")  # `tid.x`, as the first PTX versions wrote special registers
+            return ptx.Register(f"%{name}")  # `tid.x`, as the first PTX versions wrote special registers
         # What no scope declares is a special register or a name of the module.
-        return Register(name) if name.startswith("%") else Symbol(name)
+        return ptx.Register(name) if name.startswith("%") else ptx.Symbol(name)
 
     def _resolve_symbol(self, name: str) -> str:
         found = self._resolve(name)
-        if isinstance(found, Vector):
+        if isinstance(found, ptx.Vector):
             raise self._cursor.error("a label")
         return found.name
 
 
-def parameter_list(cursor: Cursor) -> tuple[Variable, ...]:
+def parameter_list(cursor: Cursor) -> tuple[ptx.Variable, ...]:
     """Return the parameters in parentheses; `_` stands for an unnamed one."""
     cursor.expect("(")
-    found: list[Variable] = []
+    found: list[ptx.Variable] = []
     while not cursor.accept(")"):
         if found:
             cursor.expect(",")
@@ -218,12 +207,12 @@ def parameter_list(cursor: Cursor) -> tuple[Variable, ...]:
     return tuple(found)
 
 
-def _location(text: str, files: dict[int, str], line: int) -> SourceLocation:
+def _location(text: str, files: dict[int, str], line: int) -> ptx.SourceLocation:
     numbers = re.findall(r"\d+", text.split(",")[0].split("//")[0])
     if len(numbers) < 3:
         raise PtxSyntaxError(f"PTX line {line}: .loc must give file, line and column, got {text!r}", line=line)
     file, source_line, column = (int(item) for item in numbers[:3])
-    return SourceLocation(files.get(file, ""), source_line, column)
+    return ptx.SourceLocation(files.get(file, ""), source_line, column)
 
 
 def _file(text: str, files: dict[int, str], line: int) -> None:

@@ -6,45 +6,29 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from engine.ptx import tree as ptx
 from engine.ptx.constants import immediate, integer, offset
 from engine.ptx.lexer import Cursor
-from engine.ptx.tree import (
-    Address,
-    Float,
-    Instruction,
-    Integer,
-    Negated,
-    Operand,
-    OperandList,
-    Pair,
-    Part,
-    Register,
-    Sink,
-    Symbol,
-    Variable,
-    Vector,
-    type_size,
-)
 
 #: Bytes or half words of a register, as video instructions select them.
 _SELECTOR = re.compile(r"b[0-7]{1,4}|h[0-3]{1,2}")
 
 #: Resolves a name in the current scope to the register, registers or symbol it stands for.
-Resolve = Callable[[str], Register | Symbol | Vector]
+Resolve = Callable[[str], ptx.Register | ptx.Symbol | ptx.Vector]
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
     """The operand `array[register + number]`; the element type is that of the array's declaration."""
 
-    array: Symbol
-    register: Register | None
+    array: ptx.Symbol
+    register: ptx.Register | None
     number: int
 
 
-def instruction_operands(cursor: Cursor, resolve: Resolve, *, groups: bool) -> tuple[Operand | Element, ...]:
+def instruction_operands(cursor: Cursor, resolve: Resolve, *, groups: bool) -> tuple[ptx.Operand | Element, ...]:
     """Return an instruction's operands up to its semicolon, which is stepped over; in a call parentheses hold lists."""
-    operands: list[Operand | Element] = []
+    operands: list[ptx.Operand | Element] = []
     while not cursor.accept(";"):
         if operands:
             cursor.expect(",")
@@ -55,9 +39,9 @@ def instruction_operands(cursor: Cursor, resolve: Resolve, *, groups: bool) -> t
     return tuple(operands)
 
 
-def operand_list(cursor: Cursor, resolve: Resolve, end: str, *, groups: bool = False) -> tuple[Operand, ...]:
+def operand_list(cursor: Cursor, resolve: Resolve, end: str, *, groups: bool = False) -> tuple[ptx.Operand, ...]:
     """Return the operands up to `end`, which is stepped over; with `groups`, parentheses hold lists as in a call."""
-    operands: list[Operand] = []
+    operands: list[ptx.Operand] = []
     while not cursor.accept(end):
         if operands:
             cursor.expect(",")
@@ -65,45 +49,45 @@ def operand_list(cursor: Cursor, resolve: Resolve, end: str, *, groups: bool = F
     return tuple(operands)
 
 
-def operand(cursor: Cursor, resolve: Resolve, *, groups: bool = False) -> Operand:
+def operand(cursor: Cursor, resolve: Resolve, *, groups: bool = False) -> ptx.Operand:
     """Return one operand."""
     if groups and cursor.accept("("):
-        return OperandList(operand_list(cursor, resolve, ")"))
+        return ptx.OperandList(operand_list(cursor, resolve, ")"))
     first = _single(cursor, resolve)
     if cursor.accept("|"):
-        return Pair(first, _single(cursor, resolve))
+        return ptx.Pair(first, _single(cursor, resolve))
     return first
 
 
-def _single(cursor: Cursor, resolve: Resolve) -> Operand:
+def _single(cursor: Cursor, resolve: Resolve) -> ptx.Operand:
     if cursor.accept("{"):
-        return Vector(operand_list(cursor, resolve, "}"))
+        return ptx.Vector(operand_list(cursor, resolve, "}"))
     if cursor.accept("["):
         return _address(cursor, resolve)
     if cursor.at("!") and cursor.following.kind == "word" and cursor.following.text != "WARP_SZ":
         cursor.take()
         register = resolve(cursor.word("a predicate"))
-        if not isinstance(register, Register):
+        if not isinstance(register, ptx.Register):
             raise cursor.error("a predicate register after '!'")
-        return Negated(register)
+        return ptx.Negated(register)
     if cursor.token.kind == "word" and cursor.token.text != "WARP_SZ":
         name = cursor.take().text
         if name == "_":
-            return Sink()
+            return ptx.Sink()
         base, _, selector = name.rpartition(".")
         if base and _SELECTOR.fullmatch(selector):
             selected = resolve(base)
-            if isinstance(selected, Register):
-                return Part(selected, selector)
+            if isinstance(selected, ptx.Register):
+                return ptx.Part(selected, selector)
         target = resolve(name)
-        return Symbol(target.name, target.offset + offset(cursor)) if isinstance(target, Symbol) else target
+        return ptx.Symbol(target.name, target.offset + offset(cursor)) if isinstance(target, ptx.Symbol) else target
     if cursor.at("-") and cursor.following.kind == "word" and cursor.following.text != "WARP_SZ":
         cursor.take()
         negated = _single(cursor, resolve)
-        if isinstance(negated, Register):
-            return Part(negated, "", negative=True)
-        if isinstance(negated, Part):
-            return Part(negated.register, negated.selector, negative=not negated.negative)
+        if isinstance(negated, ptx.Register):
+            return ptx.Part(negated, "", negative=True)
+        if isinstance(negated, ptx.Part):
+            return ptx.Part(negated.register, negated.selector, negative=not negated.negative)
         raise cursor.error("a register after '-'")
     return immediate(cursor)
 
@@ -111,13 +95,13 @@ def _single(cursor: Cursor, resolve: Resolve) -> Operand:
 def _element(cursor: Cursor, resolve: Resolve) -> Element:
     """Return `array[number]`, `array[register]` or `array[register+number]`."""
     array = resolve(cursor.take().text)
-    if not isinstance(array, Symbol):
+    if not isinstance(array, ptx.Symbol):
         raise cursor.error("an operand without an index")
     cursor.expect("[")
     register, number = None, 0
     if cursor.token.kind == "word" and cursor.token.text != "WARP_SZ":
         found = resolve(cursor.take().text)
-        if not isinstance(found, Register):
+        if not isinstance(found, ptx.Register):
             raise cursor.error("a register or a number as an index")
         register, number = found, offset(cursor)
     else:
@@ -126,73 +110,73 @@ def _element(cursor: Cursor, resolve: Resolve) -> Element:
     return Element(array, register, number)
 
 
-def _address(cursor: Cursor, resolve: Resolve) -> Address:
-    base: Register | Symbol | Integer
+def _address(cursor: Cursor, resolve: Resolve) -> ptx.Address:
+    base: ptx.Register | ptx.Symbol | ptx.Integer
     if cursor.token.kind == "word" and cursor.token.text != "WARP_SZ":
         found = resolve(cursor.take().text)
-        if isinstance(found, Vector):
+        if isinstance(found, ptx.Vector):
             raise cursor.error("one component of the vector register as an address")
         base = found
     else:
         value = immediate(cursor)
-        if isinstance(value, Float):
+        if isinstance(value, ptx.Float):
             raise cursor.error("an address")
         base = value
     added = offset(cursor)
     if cursor.accept(","):
-        return Address(base, added, operand_list(cursor, resolve, "]"))
+        return ptx.Address(base, added, operand_list(cursor, resolve, "]"))
     cursor.expect("]")
-    return Address(base, added)
+    return ptx.Address(base, added)
 
 
 def with_elements(
-    instruction: Instruction,
-    operands: tuple[Operand | Element, ...],
-    variables: Mapping[str, Variable],
+    instruction: ptx.Instruction,
+    operands: tuple[ptx.Operand | Element, ...],
+    variables: Mapping[str, ptx.Variable],
     registers: dict[str, str],
-) -> list[Instruction]:
+) -> list[ptx.Instruction]:
     """Return an instruction with its operands, preceded by instructions that compute the addresses of its elements.
 
     `variables` are those in scope; new registers are added to `registers`. `mov` takes an element's address, any other
     instruction accesses the element.
     """
-    done: list[Instruction] = []
-    plain: list[Operand] = []
+    done: list[ptx.Instruction] = []
+    plain: list[ptx.Operand] = []
     for operand in operands:
         if not isinstance(operand, Element):
             plain.append(operand)
             continue
         declared = variables.get(operand.array.name)
-        size = type_size(declared.ptx_type) if declared else 1
-        first = Symbol(operand.array.name, operand.number * size)
-        base: Register | Symbol = first
+        size = ptx.type_size(declared.ptx_type) if declared else 1
+        first = ptx.Symbol(operand.array.name, operand.number * size)
+        base: ptx.Register | ptx.Symbol = first
         if operand.register is not None:
             base = _computed(instruction, operand.register, size, first, registers, done)
         plain.append(base if instruction.opcode == "mov" else _element_address(base))
     return [*done, replace(instruction, operands=tuple(plain))]
 
 
-def _element_address(base: Register | Symbol) -> Address:
-    return Address(Symbol(base.name), base.offset) if isinstance(base, Symbol) else Address(base)
+def _element_address(base: ptx.Register | ptx.Symbol) -> ptx.Address:
+    return ptx.Address(ptx.Symbol(base.name), base.offset) if isinstance(base, ptx.Symbol) else ptx.Address(base)
 
 
 def _computed(
-    instruction: Instruction,
-    index: Register,
+    instruction: ptx.Instruction,
+    index: ptx.Register,
     size: int,
-    first: Symbol,
+    first: ptx.Symbol,
     registers: dict[str, str],
-    done: list[Instruction],
-) -> Register:
+    done: list[ptx.Instruction],
+) -> ptx.Register:
     """Append instructions that compute the address of element `index` after `first`; return the register with it."""
 
-    def write(opcode: str, modifiers: tuple[str, ...], *sources: Operand) -> Register:
-        target = Register(f"%element${len(registers)}")
+    def write(opcode: str, modifiers: tuple[str, ...], *sources: ptx.Operand) -> ptx.Register:
+        target = ptx.Register(f"%element${len(registers)}")
         registers[target.name] = "b64"
-        done.append(Instruction(opcode, modifiers, (target, *sources), None, instruction.line, instruction.source))
+        done.append(ptx.Instruction(opcode, modifiers, (target, *sources), None, instruction.line, instruction.source))
         return target
 
     start = write("mov", ("b64",), first)
     kind = registers.get(index.name, "b32")
-    wide = index if type_size(kind) == 8 else write("cvt", ("s64", f"s{8 * type_size(kind)}"), index)
-    return write("mad", ("lo", "s64"), wide, Integer(size), start)
+    wide = index if ptx.type_size(kind) == 8 else write("cvt", ("s64", f"s{8 * ptx.type_size(kind)}"), index)
+    return write("mad", ("lo", "s64"), wide, ptx.Integer(size), start)

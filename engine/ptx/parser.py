@@ -6,32 +6,20 @@ import re
 from collections import ChainMap
 from dataclasses import replace
 
+from engine.ptx import tree as ptx
 from engine.ptx.body import BodyParser, parameter_list
 from engine.ptx.constants import integer
 from engine.ptx.declarations import LINKAGES, SPACES, skip, variables
 from engine.ptx.lexer import Cursor, PtxSyntaxError, tokenize
 from engine.ptx.scopes import NameScope, declared_registers
 from engine.ptx.signature import signatures, symbols
-from engine.ptx.tree import (
-    Address,
-    Function,
-    Instruction,
-    KernelSignature,
-    Operand,
-    PtxModule,
-    Register,
-    Statement,
-    Symbol,
-    Variable,
-    type_size,
-)
 
 _LIST_DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "reqnctapercluster")
 _FLAG_DIRECTIVES = ("noreturn", "explicitcluster", "blocksareclusters")
 _VALUE_DIRECTIVES = ("maxclusterrank", "abi_preserve", "abi_preserve_control")
 
 
-def parse(text: str) -> PtxModule:
+def parse(text: str) -> ptx.PtxModule:
     """Return the tree of a PTX file; PtxSyntaxError with the line of the first mistake."""
     return _ModuleParser(text).parse()
 
@@ -43,14 +31,14 @@ class _ModuleParser:
         for index, name in re.findall(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"]*)"', text, re.MULTILINE):
             self._files[int(index)] = name  # file tables often follow the code that refers to them
         self._version, self._target = (0, 0), ""
-        self._functions: dict[str, Function] = {}
-        self._variables: dict[str, Variable] = {}
+        self._functions: dict[str, ptx.Function] = {}
+        self._variables: dict[str, ptx.Variable] = {}
         self._aliases: dict[str, str] = {}
         #: Registers of the module, as PTX had them before version 3; every function has its own copy.
         self._scope = NameScope(None, "")
         self._registers: dict[str, str] = {}
 
-    def parse(self) -> PtxModule:
+    def parse(self) -> ptx.PtxModule:
         cursor = self._cursor
         while cursor.token.kind != "end":
             if cursor.token.kind in ("file", "location"):
@@ -63,7 +51,7 @@ class _ModuleParser:
             if target in self._functions:
                 self._functions[name] = replace(self._functions[target], name=name)
         self._place_locals()
-        return PtxModule(
+        return ptx.PtxModule(
             self._version, self._target, self._functions, self._variables, signatures(self._functions, self._variables)
         )
 
@@ -135,7 +123,7 @@ class _ModuleParser:
         directives = self._performance_directives()
         if cursor.accept(";"):
             if name not in self._functions:
-                self._functions[name] = Function(
+                self._functions[name] = ptx.Function(
                     name, is_entry, line, _renamed(parameters), _renamed(results), linkage=linkage
                 )
             return
@@ -145,7 +133,7 @@ class _ModuleParser:
         taken, given = _formal_registers(parameters), _formal_registers(results)
         body.parse(taken | given)
         self._variables |= {found.name: found for found in body.statics}
-        self._functions[name] = Function(
+        self._functions[name] = ptx.Function(
             name,
             is_entry,
             line,
@@ -199,7 +187,7 @@ _SKIPPED = re.compile(
 )
 
 
-def read_signatures(text: str) -> dict[str, KernelSignature]:
+def read_signatures(text: str) -> dict[str, ptx.KernelSignature]:
     """Return `parse(text).signatures` for PTX that a compiler wrote, in a quarter of the time.
 
     PtxSyntaxError as with `parse`, except for mistakes in skipped instructions, which are found when the text is
@@ -211,7 +199,7 @@ def read_signatures(text: str) -> dict[str, KernelSignature]:
 # In old PTX, functions take and return values in registers. They are rewritten to use `.param` variables.
 
 
-def _formal_registers(variables: tuple[Variable, ...]) -> dict[str, str]:
+def _formal_registers(variables: tuple[ptx.Variable, ...]) -> dict[str, str]:
     """Return the registers among parameters or results, with their types; a vector's are its components."""
     found: dict[str, str] = {}
     for variable in variables:
@@ -221,7 +209,7 @@ def _formal_registers(variables: tuple[Variable, ...]) -> dict[str, str]:
     return found
 
 
-def _renamed(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
+def _renamed(variables: tuple[ptx.Variable, ...]) -> tuple[ptx.Variable, ...]:
     """Return parameters or results with registers turned into `.param` variables of other names."""
     return tuple(
         replace(item, name=_stored(item.name), space="param") if item.space == "reg" else item for item in variables
@@ -229,17 +217,17 @@ def _renamed(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
 
 
 def _moved(
-    body: tuple[Statement, ...], parameters: dict[str, str], results: dict[str, str], line: int
-) -> tuple[Statement, ...]:
+    body: tuple[ptx.Statement, ...], parameters: dict[str, str], results: dict[str, str], line: int
+) -> tuple[ptx.Statement, ...]:
     """Return a body that loads its register parameters first and stores its register results before it returns."""
     if not parameters and not results:
         return body
-    done: list[Statement] = [
-        _move("ld", kind, Register(name), _place(name, kind), line) for name, kind in parameters.items()
+    done: list[ptx.Statement] = [
+        _move("ld", kind, ptx.Register(name), _place(name, kind), line) for name, kind in parameters.items()
     ]
-    stores = [_move("st", kind, _place(name, kind), Register(name), line) for name, kind in results.items()]
+    stores = [_move("st", kind, _place(name, kind), ptx.Register(name), line) for name, kind in results.items()]
     for item in body:
-        if isinstance(item, Instruction) and item.opcode == "ret":
+        if isinstance(item, ptx.Instruction) and item.opcode == "ret":
             done += stores  # harmless if a guard lets the thread go on
         done.append(item)
     return (*done, *stores)
@@ -249,13 +237,13 @@ def _stored(name: str) -> str:
     return f"{name}$param"
 
 
-def _place(name: str, kind: str) -> Address:
+def _place(name: str, kind: str) -> ptx.Address:
     """Return the address of a register, or of a vector's component, in the `.param` variable that replaces it."""
     base, _, part = name.rpartition(".")
     if not base:
-        return Address(Symbol(_stored(name)))
-    return Address(Symbol(_stored(base)), "xyzw".index(part) * type_size(kind))
+        return ptx.Address(ptx.Symbol(_stored(name)))
+    return ptx.Address(ptx.Symbol(_stored(base)), "xyzw".index(part) * ptx.type_size(kind))
 
 
-def _move(opcode: str, kind: str, first: Operand, second: Operand, line: int) -> Instruction:
-    return Instruction(opcode, ("param", kind), (first, second), None, line)
+def _move(opcode: str, kind: str, first: ptx.Operand, second: ptx.Operand, line: int) -> ptx.Instruction:
+    return ptx.Instruction(opcode, ("param", kind), (first, second), None, line)

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from engine.ptx.tree import (
-    Address,
-    Function,
-    KernelParameter,
-    KernelSignature,
-    Operand,
-    OperandList,
-    Pair,
-    Symbol,
-    SymbolValue,
-    Variable,
-    Vector,
-)
+from engine.ptx import tree as ptx
 
 
-def signatures(functions: Mapping[str, Function], variables: Mapping[str, Variable]) -> dict[str, KernelSignature]:
+def signatures(
+    functions: Mapping[str, ptx.Function], variables: Mapping[str, ptx.Variable]
+) -> dict[str, ptx.KernelSignature]:
     """Return the signature of every kernel that has a body."""
     return {
         function.name: signature(function, functions, variables)
@@ -29,8 +19,8 @@ def signatures(functions: Mapping[str, Function], variables: Mapping[str, Variab
 
 
 def signature(
-    kernel: Function, functions: Mapping[str, Function], variables: Mapping[str, Variable]
-) -> KernelSignature:
+    kernel: ptx.Function, functions: Mapping[str, ptx.Function], variables: Mapping[str, ptx.Variable]
+) -> ptx.KernelSignature:
     """Return one kernel's signature."""
     required = kernel.directives.get("reqntid")
     limits = required or kernel.directives.get("maxntid")
@@ -38,7 +28,7 @@ def signature(
     for limit in limits or (1024,):
         threads *= limit
     shared = shared_variables(kernel, functions, variables)
-    return KernelSignature(
+    return ptx.KernelSignature(
         kernel.name,
         _parameters(kernel),
         min(threads, 1024),
@@ -48,27 +38,27 @@ def signature(
     )
 
 
-def _parameters(kernel: Function) -> tuple[KernelParameter, ...]:
+def _parameters(kernel: ptx.Function) -> tuple[ptx.KernelParameter, ...]:
     offset, found = 0, []
     for variable in kernel.parameters:
         offset = -(-offset // variable.alignment) * variable.alignment
         is_aggregate = variable.count != 1
         size = variable.size_bytes
-        found.append(KernelParameter(variable.name, offset, size, "b8" if is_aggregate else variable.ptx_type))
+        found.append(ptx.KernelParameter(variable.name, offset, size, "b8" if is_aggregate else variable.ptx_type))
         offset += size
     return tuple(found)
 
 
-def is_dynamic(variable: Variable) -> bool:
+def is_dynamic(variable: ptx.Variable) -> bool:
     """True when a shared variable's size is given at launch."""
     return variable.space == "shared" and (variable.count == 0 or variable.linkage == "extern")
 
 
 def shared_variables(
-    kernel: Function, functions: Mapping[str, Function], variables: Mapping[str, Variable]
-) -> tuple[Variable, ...]:
+    kernel: ptx.Function, functions: Mapping[str, ptx.Function], variables: Mapping[str, ptx.Variable]
+) -> tuple[ptx.Variable, ...]:
     """Return the shared variables that a kernel, or a function that it may call, uses, in order of declaration."""
-    used: dict[str, Variable] = {}
+    used: dict[str, ptx.Variable] = {}
     for function in reachable(kernel, functions, variables):
         own = {variable.name: variable for variable in function.variables if variable.space == "shared"}
         used.update(own)
@@ -78,7 +68,7 @@ def shared_variables(
     return tuple(used.values())
 
 
-def shared_layout(shared: tuple[Variable, ...]) -> tuple[dict[str, int], int]:
+def shared_layout(shared: tuple[ptx.Variable, ...]) -> tuple[dict[str, int], int]:
     """Return each shared variable's offset, and the bytes of the static ones; dynamic ones start after those."""
     offsets: dict[str, int] = {}
     end = 0
@@ -91,9 +81,11 @@ def shared_layout(shared: tuple[Variable, ...]) -> tuple[dict[str, int], int]:
     return offsets, end
 
 
-def reachable(kernel: Function, functions: Mapping[str, Function], variables: Mapping[str, Variable]) -> list[Function]:
+def reachable(
+    kernel: ptx.Function, functions: Mapping[str, ptx.Function], variables: Mapping[str, ptx.Variable]
+) -> list[ptx.Function]:
     """Return the kernel and every function with a body that it names, directly, through others or through tables."""
-    found: dict[str, Function] = {}
+    found: dict[str, ptx.Function] = {}
     pending, seen = [kernel.name], set[str]()
     while pending:
         name = pending.pop()
@@ -105,11 +97,11 @@ def reachable(kernel: Function, functions: Mapping[str, Function], variables: Ma
             found[name] = function
             pending.extend(symbols(function))
         elif name in variables:
-            pending.extend(item.name for item in variables[name].initial if isinstance(item, SymbolValue))
+            pending.extend(item.name for item in variables[name].initial if isinstance(item, ptx.SymbolValue))
     return list(found.values())
 
 
-def symbols(function: Function) -> dict[str, None]:
+def symbols(function: ptx.Function) -> dict[str, None]:
     """Return the names of symbols that a function's instructions use, in order."""
     found: dict[str, None] = {}
     for instruction in function.instructions:
@@ -118,15 +110,15 @@ def symbols(function: Function) -> dict[str, None]:
     return found
 
 
-def _symbols(operand: Operand) -> Iterator[str]:
-    if isinstance(operand, Symbol):
+def _symbols(operand: ptx.Operand) -> Iterator[str]:
+    if isinstance(operand, ptx.Symbol):
         yield operand.name
-    elif isinstance(operand, Address):
-        if isinstance(operand.base, Symbol):
+    elif isinstance(operand, ptx.Address):
+        if isinstance(operand.base, ptx.Symbol):
             yield operand.base.name
-    elif isinstance(operand, Vector | OperandList):
+    elif isinstance(operand, ptx.Vector | ptx.OperandList):
         for element in operand.elements:
             yield from _symbols(element)
-    elif isinstance(operand, Pair):
+    elif isinstance(operand, ptx.Pair):
         yield from _symbols(operand.first)
         yield from _symbols(operand.second)

@@ -23,22 +23,12 @@ from engine.patch.changes import BlockTypesChanged
 from engine.patch.document import Patch
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import TraceSlice
+from engine.protocol import questions
 from engine.protocol.client import Client
 from engine.protocol.messages import EditCost, FrameReport, KernelFilesChanged, Message, Saved
 from engine.protocol.outbox import Outbox
 from engine.protocol.pipe import connect
-from engine.protocol.questions import (
-    Answer,
-    CostOf,
-    Question,
-    Read,
-    SaveTo,
-    Start,
-    Step,
-    Stop,
-    Trace,
-    WatchFiles,
-)
+from engine.protocol.questions import Answer, Question
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.frame.thread import EngineLoop
 from engine.runtime.frame.trace_frames import trace_frames
@@ -121,25 +111,25 @@ class LocalEngine:
         answer: Answer = _ANSWERS[type(question)](self, question)
         return answer
 
-    def _step(self, question: Step) -> FrameReport:
+    def _step(self, question: questions.Step) -> FrameReport:
         with self.lock:
             return self.engine.frame(real_time=question.real_time)
 
-    def _trace(self, question: Trace) -> list[TraceSlice]:
+    def _trace(self, question: questions.Trace) -> list[TraceSlice]:
         with self.lock:
             return trace_frames(self.engine, question.frames)
 
-    def _start(self, question: Start) -> None:
+    def _start(self, question: questions.Start) -> None:
         if self._loop is None or not self._loop.is_alive:
             self.engine.pacing = question.pacing
             self._loop = EngineLoop(self.engine, self.lock, real_time=not question.deterministic)
 
-    def _stop(self, question: Stop | None = None) -> None:
+    def _stop(self, question: questions.Stop | None = None) -> None:
         if self._loop is not None:
             self._loop.stop()
             self._loop = None
 
-    def _read(self, question: Read) -> np.ndarray[Any, Any]:
+    def _read(self, question: questions.Read) -> np.ndarray[Any, Any]:
         port = question.port
         with self.lock:
             compiled = self.engine.updates.compiled
@@ -154,7 +144,7 @@ class LocalEngine:
                 raise PatchError(f"port {port} must be part of the running graph{': ' + reasons if reasons else ''}")
             return self.engine.read(port)
 
-    def _save(self, question: SaveTo) -> list[Saved]:
+    def _save(self, question: questions.SaveTo) -> list[Saved]:
         with self.lock:
             compiled = self.engine.updates.compiled
             if compiled is None:
@@ -162,14 +152,14 @@ class LocalEngine:
             outputs = read_outputs(compiled, self.device, folder=question.folder, base=self._patch.folder)
             return [output.save() for output in outputs]
 
-    def _watch(self, question: WatchFiles) -> None:
+    def _watch(self, question: questions.WatchFiles) -> None:
         if self._watcher is None:
             self._watcher = SourceWatcher(self._on_saved)
         self._watch_sources(self._watcher)
         for folder in question.folders:
             self._watcher.watch(folder)
 
-    def _cost_of(self, question: CostOf) -> EditCost:
+    def _cost_of(self, question: questions.CostOf) -> EditCost:
         return cost_of(question.changes, self._patch, self.engine.updates.published)
 
     def close(self) -> None:
@@ -236,12 +226,12 @@ class LocalEngine:
 
 
 _ANSWERS: dict[type[Question[Any]], Callable[[LocalEngine, Any], Any]] = {
-    Step: LocalEngine._step,
-    Trace: LocalEngine._trace,
-    Start: LocalEngine._start,
-    Stop: LocalEngine._stop,
-    Read: LocalEngine._read,
-    SaveTo: LocalEngine._save,
-    WatchFiles: LocalEngine._watch,
-    CostOf: LocalEngine._cost_of,
+    questions.Step: LocalEngine._step,
+    questions.Trace: LocalEngine._trace,
+    questions.Start: LocalEngine._start,
+    questions.Stop: LocalEngine._stop,
+    questions.Read: LocalEngine._read,
+    questions.SaveTo: LocalEngine._save,
+    questions.WatchFiles: LocalEngine._watch,
+    questions.CostOf: LocalEngine._cost_of,
 }

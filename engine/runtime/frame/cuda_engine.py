@@ -22,21 +22,8 @@ from engine.device.protocol import Memory
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import PortRef
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import (
-    FrameReport,
-    KernelFilesChanged,
-    Message,
-    Observe,
-    Reset,
-    SaveOutputs,
-    SetInput,
-    SetPacing,
-    SetProfiling,
-    SetRunning,
-    Undone,
-    UpdateLevel,
-    UpdateRecord,
-)
+from engine.protocol import messages
+from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRecord
 from engine.protocol.outbox import Outbox
 from engine.protocol.pacing import Pacing
 from engine.runtime.frame.clock import Clock
@@ -170,17 +157,17 @@ class CudaEngine:
         """Follow the messages that have come since the last frame."""
         while (message := self.context.parameters.read(self.inbox)) is not None:
             match message:
-                case KernelFilesChanged(paths):
+                case messages.KernelFilesChanged(paths):
                     self.context.dirty.kernel_files |= paths
-                case Observe(viewers):
+                case messages.Observe(viewers):
                     self.previews.observe(viewers)
-                case SetRunning(running, frames):
+                case messages.SetRunning(running, frames):
                     self.running, self.frames_left = running and frames != 0, frames
-                case SetPacing(pacing):
+                case messages.SetPacing(pacing):
                     self.pacing = pacing
-                case SetProfiling(level):
+                case messages.SetProfiling(level):
                     self.updates.set_profiling(level)
-                case Reset():
+                case messages.Reset():
                     self.previews.before_update()
                     self.context.services.states.clear()
                     if self.updates.compiled is not None:
@@ -188,11 +175,11 @@ class CudaEngine:
                     self.context.value_graph.begin_again()
                     self.clock.reset()
                     self._is_current = False
-                case SaveOutputs(node):
+                case messages.SaveOutputs(node):
                     self._saves.append(node)
-                case SetInput(name, value):
+                case messages.SetInput(name, value):
                     self.context.value_graph.inputs.post(name, value)
-                case Undone(change):
+                case messages.Undone(change):
                     self.updates.apply(change, "undo")
                 case change:
                     self.updates.apply(change)

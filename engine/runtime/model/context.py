@@ -12,19 +12,8 @@ import numpy as np
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame
 from engine.device.device import Device
-from engine.patch.changes import (
-    BlockTypesChanged,
-    Change,
-    Connected,
-    Connection,
-    Disconnected,
-    NodeAdded,
-    NodeMoved,
-    NodeRegionChanged,
-    NodeRemoved,
-    NodeRenamed,
-    ParameterChanged,
-)
+from engine.patch import changes
+from engine.patch.changes import Change, Connection
 from engine.patch.rules import is_value_connection
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.state_store import StateStore
@@ -133,36 +122,36 @@ class CudaContext:
     def apply(self, change: Change) -> None:
         """Follow one change of the patch."""
         match change:
-            case NodeAdded(node):
+            case changes.NodeAdded(node):
                 self.registry.register(node)
                 self._block_changed(node.id)
-            case NodeRemoved(node):
+            case changes.NodeRemoved(node):
                 self.registry.unregister(node.id)
                 self._block_changed(node.id)
-            case Connected(connection):
+            case changes.Connected(connection):
                 self._connect(connection)
-            case Disconnected(connection):
+            case changes.Disconnected(connection):
                 self._disconnect(connection)
-            case ParameterChanged(node_id, parameter, value):
+            case changes.ParameterChanged(node_id, parameter, value):
                 self._set_parameter(node_id, parameter, value)
-            case NodeRegionChanged(node_id, region):
+            case changes.NodeRegionChanged(node_id, region):
                 self.registry.set_region(node_id, region)
                 self._block_changed(node_id)
-            case BlockTypesChanged(types):
+            case changes.BlockTypesChanged(types):
                 self._redefine(types)
-            case NodeMoved() | NodeRenamed():
+            case changes.NodeMoved() | changes.NodeRenamed():
                 pass  # nothing to run differently
 
     def is_light(self, change: Change) -> bool:
         """True for a change that needs no build, and may be followed while one is under way."""
         match change:
-            case ParameterChanged(node_id, parameter):
+            case changes.ParameterChanged(node_id, parameter):
                 block_type = self.registry.type_of(node_id)
                 return block_type is not None and (block_type.is_value or self.registry.is_live(node_id, parameter))
-            case Connected(connection):
+            case changes.Connected(connection):
                 ends = map(self.registry.type_of, (connection.source.node, connection.target.node))
                 return None not in ends and self._is_value_connection(connection)
-            case Disconnected(connection):
+            case changes.Disconnected(connection):
                 return self.value_graph.has(connection)
         return False
 

@@ -10,18 +10,7 @@ from engine.device.host.translate.errors import OperandError
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.special_registers import SPECIAL, SPECIAL_WIDE
 from engine.device.host.translate.types import bits, float_constant, is_float, llvm_type
-from engine.ptx.tree import (
-    Address,
-    Float,
-    Function,
-    Integer,
-    Negated,
-    Operand,
-    Pair,
-    Register,
-    Sink,
-    Symbol,
-)
+from engine.ptx import tree as ptx
 
 _CARRY = "carry flag"  # no register of PTX has such a name
 
@@ -29,7 +18,7 @@ _CARRY = "carry flag"  # no register of PTX has such a name
 class Operands:
     """Registers, operands and addresses of one function that is being translated into `code`."""
 
-    def __init__(self, function: Function, layout: MemoryLayout, kernel: str) -> None:
+    def __init__(self, function: ptx.Function, layout: MemoryLayout, kernel: str) -> None:
         self.function = function
         #: In a kernel, local addresses are offsets, which the optimiser can follow. A device function gets addresses in
         #: its callers' frames, so there local addresses are machine addresses.
@@ -95,32 +84,32 @@ class Operands:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def read(self, operand: Operand, ptx_type: str) -> str:
+    def read(self, operand: ptx.Operand, ptx_type: str) -> str:
         """Return an operand's value in the LLVM type of `ptx_type`, canonicalised."""
-        if isinstance(operand, Register):
+        if isinstance(operand, ptx.Register):
             if operand.name in self.noncanonical:
                 value = self.read_noncanonical(operand, "f32")
                 value = canonical_floats.canonicalised(self.code, value, flush=self.layout.flushes)
                 return self.convert(value, "float", llvm_type(ptx_type))
             return self._read_register(operand.name, ptx_type)
-        if isinstance(operand, Integer):
+        if isinstance(operand, ptx.Integer):
             return integer_constant(operand.value, ptx_type)
-        if isinstance(operand, Float):
+        if isinstance(operand, ptx.Float):
             return self._float(operand, ptx_type)
-        if isinstance(operand, Symbol):
+        if isinstance(operand, ptx.Symbol):
             return self.convert(self.symbol_address(operand), "i64", llvm_type(ptx_type))
-        if isinstance(operand, Negated):
+        if isinstance(operand, ptx.Negated):
             value = self._read_register(operand.register.name, "pred")
             return self.code.value(f"xor i1 {value}, true")
         raise OperandError(f"operand must be a value, got {type(operand).__name__}")
 
-    def read_noncanonical(self, operand: Operand, ptx_type: str) -> str:
+    def read_noncanonical(self, operand: ptx.Operand, ptx_type: str) -> str:
         """Return an operand of arithmetic, which may be non-canonical."""
-        if isinstance(operand, Register) and operand.name in self.noncanonical:
+        if isinstance(operand, ptx.Register) and operand.name in self.noncanonical:
             return self._read_register(operand.name, ptx_type)
         return self.read(operand, ptx_type)
 
-    def _float(self, operand: Float, ptx_type: str) -> str:
+    def _float(self, operand: ptx.Float, ptx_type: str) -> str:
         width = bits(ptx_type)
         value = operand.bits
         if width == 32 and operand.width == 64:
@@ -152,13 +141,13 @@ class Operands:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
-    def write(self, operand: Operand, ptx_type: str, value: str) -> None:
+    def write(self, operand: ptx.Operand, ptx_type: str, value: str) -> None:
         """Write a value of `ptx_type` to a destination; a wider register is sign- or zero-extended."""
-        if isinstance(operand, Pair):
+        if isinstance(operand, ptx.Pair):
             operand = operand.first
-        if isinstance(operand, Sink):
+        if isinstance(operand, ptx.Sink):
             return
-        if not isinstance(operand, Register):
+        if not isinstance(operand, ptx.Register):
             raise OperandError("destination must be a register")
         slot, kind = self.register_slot(operand.name)
         have = llvm_type(ptx_type)
@@ -169,7 +158,7 @@ class Operands:
 
     # -- addresses -------------------------------------------------------------------------------------------------
 
-    def symbol_address(self, symbol: Symbol) -> str:
+    def symbol_address(self, symbol: ptx.Symbol) -> str:
         """Return the 64-bit address a symbol stands for, in the space it was declared in."""
         name = symbol.name
         if name in self.local:
@@ -191,14 +180,14 @@ class Operands:
             return str(self.layout.functions[name])
         raise OperandError(f"symbol {name} must be declared")
 
-    def address(self, operand: Operand) -> str:
+    def address(self, operand: ptx.Operand) -> str:
         """Return the 64-bit value of a memory operand, in its own space."""
-        if not isinstance(operand, Address):
+        if not isinstance(operand, ptx.Address):
             raise OperandError("operand must be an address in brackets")
         base = operand.base
-        if isinstance(base, Symbol):
-            return self.symbol_address(Symbol(base.name, base.offset + operand.offset))
-        if isinstance(base, Integer):
+        if isinstance(base, ptx.Symbol):
+            return self.symbol_address(ptx.Symbol(base.name, base.offset + operand.offset))
+        if isinstance(base, ptx.Integer):
             return str(base.value + operand.offset)
         value = self.read(base, "b64")
         if not operand.offset:
@@ -229,7 +218,7 @@ def integer_constant(value: int, ptx_type: str) -> str:
 
 
 @fact
-def float_registers(function: Function) -> dict[str, str]:
+def float_registers(function: ptx.Function) -> dict[str, str]:
     """Return the untyped registers that only floating-point instructions and moves use, with their LLVM types.
 
     The newer PTX dialect declares all registers as `.b32` and `.b64`. Keeping floats as floats spares the optimiser
@@ -240,7 +229,7 @@ def float_registers(function: Function) -> dict[str, str]:
         kinds = [modifier for modifier in instruction.modifiers if modifier in ("f32", "f64")]
         neutral = instruction.opcode in ("mov", "ld", "st", "selp", "shfl", "atom", "red", "call")
         for index, operand in enumerate(instruction.operands):
-            if isinstance(operand, Address):
+            if isinstance(operand, ptx.Address):
                 kind = "address"
             elif instruction.opcode == "cvt":
                 types = [m for m in instruction.modifiers if m.lstrip("busf").isdigit()]
@@ -262,13 +251,13 @@ def float_registers(function: Function) -> dict[str, str]:
 
 
 @fact
-def _copies(function: Function) -> dict[str, str]:
+def _copies(function: ptx.Function) -> dict[str, str]:
     """Return the registers that only hold a special register's value, with its name."""
     written = writes(function)
     copies: dict[str, str] = {}
     for instruction in function.instructions:
         if instruction.opcode == "mov" and instruction.guard is None and len(instruction.operands) == 2:
             target, source = instruction.operands
-            if isinstance(target, Register) and isinstance(source, Register) and source.name.startswith("%"):
+            if isinstance(target, ptx.Register) and isinstance(source, ptx.Register) and source.name.startswith("%"):
                 copies[target.name] = source.name
     return {name: source for name, source in copies.items() if len(written[name]) == 1 and "." in source}

@@ -7,20 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from engine.device.host.translate.errors import error_at
-from engine.ptx.tree import (
-    Address,
-    Function,
-    Instruction,
-    Label,
-    Negated,
-    Operand,
-    OperandList,
-    Pair,
-    Part,
-    Register,
-    Symbol,
-    Vector,
-)
+from engine.ptx import tree as ptx
 
 # Opcodes whose first operand is read.
 _NO_RESULT = frozenset(
@@ -31,45 +18,45 @@ _NO_RESULT = frozenset(
 )
 
 
-def registers(operand: Operand) -> Iterator[str]:
+def registers(operand: ptx.Operand) -> Iterator[str]:
     """Yield the names of the registers in an operand."""
-    if isinstance(operand, Register):
+    if isinstance(operand, ptx.Register):
         yield operand.name
-    elif isinstance(operand, Negated | Part):
+    elif isinstance(operand, ptx.Negated | ptx.Part):
         yield operand.register.name
-    elif isinstance(operand, Address):
-        if isinstance(operand.base, Register):
+    elif isinstance(operand, ptx.Address):
+        if isinstance(operand.base, ptx.Register):
             yield operand.base.name
         for item in operand.coordinates:
             yield from registers(item)
-    elif isinstance(operand, Vector | OperandList):
+    elif isinstance(operand, ptx.Vector | ptx.OperandList):
         for item in operand.elements:
             yield from registers(item)
-    elif isinstance(operand, Pair):
+    elif isinstance(operand, ptx.Pair):
         yield from registers(operand.first)
         yield from registers(operand.second)
 
 
-def elements_of(operand: Operand) -> tuple[Operand, ...]:
+def elements_of(operand: ptx.Operand) -> tuple[ptx.Operand, ...]:
     """Return the elements of a vector; any other operand is its own single element."""
-    return operand.elements if isinstance(operand, Vector) else (operand,)
+    return operand.elements if isinstance(operand, ptx.Vector) else (operand,)
 
 
-def has_result(instruction: Instruction) -> bool:
+def has_result(instruction: ptx.Instruction) -> bool:
     """Whether the first operand is written."""
     if instruction.opcode in ("bar", "barrier"):
         return "red" in instruction.modifiers
-    if not instruction.operands or isinstance(instruction.operands[0], Address):
+    if not instruction.operands or isinstance(instruction.operands[0], ptx.Address):
         return False
     return instruction.opcode not in _NO_RESULT
 
 
-def defined(instruction: Instruction) -> set[str]:
+def defined(instruction: ptx.Instruction) -> set[str]:
     """Return the registers an instruction writes."""
     return set(registers(instruction.operands[0])) if has_result(instruction) else set()
 
 
-def used(instruction: Instruction) -> set[str]:
+def used(instruction: ptx.Instruction) -> set[str]:
     """Return the registers an instruction reads."""
     operands = instruction.operands[1:] if has_result(instruction) else instruction.operands
     found = {name for operand in operands for name in registers(operand)}
@@ -83,7 +70,7 @@ class BasicBlock:
     """Statements that run one after the other; `suspends` when the last one waits for other threads."""
 
     index: int
-    instructions: list[Instruction] = field(default_factory=list)
+    instructions: list[ptx.Instruction] = field(default_factory=list)
     successors: list[int] = field(default_factory=list)
     suspends: bool = False
     live_in: frozenset[str] = frozenset()
@@ -98,14 +85,14 @@ class ControlFlow:
 
 
 def control_flow(
-    function: Function, suspends: Callable[[Instruction], bool] = lambda _instruction: False
+    function: ptx.Function, suspends: Callable[[ptx.Instruction], bool] = lambda _instruction: False
 ) -> ControlFlow:
     """Split a function's body into blocks; an instruction that `suspends` ends its block."""
     blocks = [BasicBlock(0)]
     labels: dict[str, int] = {}
     fresh = True
     for item in function.body or ():
-        if isinstance(item, Label):
+        if isinstance(item, ptx.Label):
             if not fresh:
                 blocks.append(BasicBlock(len(blocks)))
                 fresh = True
@@ -124,17 +111,17 @@ def control_flow(
     return flow
 
 
-def _successors(block: BasicBlock, labels: dict[str, int], function: Function, count: int) -> list[int]:
+def _successors(block: BasicBlock, labels: dict[str, int], function: ptx.Function, count: int) -> list[int]:
     following = [block.index + 1] if block.index + 1 < count else []
     if not block.instructions:
         return following
     last = block.instructions[-1]
     if len(last.operands) < {"bra": 1, "brx": 2}.get(last.opcode, 0):
         raise error_at(last.line, f"{last.text} must name where to go")
-    if last.opcode == "bra" and isinstance(last.operands[0], Symbol):
+    if last.opcode == "bra" and isinstance(last.operands[0], ptx.Symbol):
         target = [_target(labels, last.operands[0].name, last)]
         return target if last.guard is None else target + following
-    if last.opcode == "brx" and isinstance(last.operands[1], Symbol):
+    if last.opcode == "brx" and isinstance(last.operands[1], ptx.Symbol):
         table = function.targets.get(last.operands[1].name, ())
         return [_target(labels, name, last) for name in table] + (following if last.guard else [])
     if last.opcode in ("ret", "exit", "trap"):
@@ -142,7 +129,7 @@ def _successors(block: BasicBlock, labels: dict[str, int], function: Function, c
     return following
 
 
-def _target(labels: dict[str, int], name: str, instruction: Instruction) -> int:
+def _target(labels: dict[str, int], name: str, instruction: ptx.Instruction) -> int:
     if name not in labels:
         raise error_at(instruction.line, f"branch must go to a label of its function, got {name}")
     return labels[name]
@@ -178,11 +165,11 @@ def _liveness(flow: ControlFlow) -> None:
 Fact = TypeVar("Fact")
 
 
-def fact(compute: Callable[[Function], Fact]) -> Callable[[Function], Fact]:
+def fact(compute: Callable[[ptx.Function], Fact]) -> Callable[[ptx.Function], Fact]:
     """Memoise an analysis of a PTX function in the function itself; nobody may change the result."""
     name = f"{compute.__module__}.{compute.__qualname__}"
 
-    def get(function: Function) -> Fact:
+    def get(function: ptx.Function) -> Fact:
         kept = vars(function)  # where cached properties lie as well: a PTX function is never changed
         if name not in kept:
             kept[name] = compute(function)
@@ -194,9 +181,9 @@ def fact(compute: Callable[[Function], Fact]) -> Callable[[Function], Fact]:
 
 
 @fact
-def writes(function: Function) -> dict[str, list[Instruction]]:
+def writes(function: ptx.Function) -> dict[str, list[ptx.Instruction]]:
     """Return the instructions that write each register, in order."""
-    found: dict[str, list[Instruction]] = {}
+    found: dict[str, list[ptx.Instruction]] = {}
     for instruction in function.instructions:
         for name in defined(instruction):
             found.setdefault(name, []).append(instruction)

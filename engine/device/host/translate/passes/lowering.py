@@ -9,19 +9,7 @@ from engine.device.host.translate.errors import error_at, reading
 from engine.device.host.translate.passes.addressed_parameters import with_own_parameters
 from engine.device.host.translate.passes.spin_loops import racy_functions, with_yields
 from engine.device.host.translate.passes.warp_synchronous import generic_functions, in_lockstep
-from engine.ptx.tree import (
-    Address,
-    Function,
-    Guard,
-    Instruction,
-    Integer,
-    Label,
-    Operand,
-    Register,
-    Statement,
-    Symbol,
-    Variable,
-)
+from engine.ptx import tree as ptx
 
 
 class Rewriter:
@@ -32,26 +20,26 @@ class Rewriter:
 
     def __init__(self, registers: dict[str, str]) -> None:
         self.registers = registers
-        self.variables: list[Variable] = []
-        self.prologue: list[Statement] = []
-        self.done: list[Statement] = []
+        self.variables: list[ptx.Variable] = []
+        self.prologue: list[ptx.Statement] = []
+        self.done: list[ptx.Statement] = []
         self._count = 0
-        self.at: Instruction
+        self.at: ptx.Instruction
 
-    def register(self, ptx_type: str) -> Register:
+    def register(self, ptx_type: str) -> ptx.Register:
         """Return a new register."""
         self._count += 1
         name = f"%wl${self._count}"
         self.registers[name] = ptx_type
-        return Register(name)
+        return ptx.Register(name)
 
-    def emit(self, text: str, *operands: Operand | int, guard: Guard | None = None) -> None:
+    def emit(self, text: str, *operands: ptx.Operand | int, guard: ptx.Guard | None = None) -> None:
         """Write an instruction given as `opcode.modifiers`; numbers become immediates."""
         opcode, *modifiers = text.split(".")
-        items = tuple(Integer(item) if isinstance(item, int) else item for item in operands)
-        self.done.append(Instruction(opcode, tuple(modifiers), items, guard, self.at.line, self.at.source))
+        items = tuple(ptx.Integer(item) if isinstance(item, int) else item for item in operands)
+        self.done.append(ptx.Instruction(opcode, tuple(modifiers), items, guard, self.at.line, self.at.source))
 
-    def value(self, text: str, *operands: Operand | int) -> Register:
+    def value(self, text: str, *operands: ptx.Operand | int) -> ptx.Register:
         """Write an instruction whose result is a new register of its type, and return that register."""
         opcode, *modifiers = text.split(".")
         kind = {"setp": "pred", "cvt": modifiers[0]}.get(opcode, modifiers[-1])
@@ -66,15 +54,15 @@ class Rewriter:
 
     def place(self, label: str) -> None:
         """Put a label here."""
-        self.done.append(Label(label, self.at.line))
+        self.done.append(ptx.Label(label, self.at.line))
 
-    def jump(self, label: str, guard: Guard | None = None) -> None:
+    def jump(self, label: str, guard: ptx.Guard | None = None) -> None:
         """Write a branch."""
-        self.emit("bra", Symbol(label), guard=guard)
+        self.emit("bra", ptx.Symbol(label), guard=guard)
 
 
 #: Writes what replaces an instruction, whose guard has been taken off.
-Lower = Callable[[Rewriter, Instruction], None]
+Lower = Callable[[Rewriter, ptx.Instruction], None]
 
 LOWERED: dict[str, Lower] = {}
 
@@ -90,18 +78,18 @@ def lowers(*opcodes: str) -> Callable[[Lower], Lower]:
     return enter
 
 
-def moved(address: Operand, offset: int) -> Address:
+def moved(address: ptx.Operand, offset: int) -> ptx.Address:
     """Return the address `offset` bytes further on."""
-    if not isinstance(address, Address):
+    if not isinstance(address, ptx.Address):
         raise TypeError("address expected")
-    return Address(address.base, address.offset + offset, address.coordinates)
+    return ptx.Address(address.base, address.offset + offset, address.coordinates)
 
 
 #: How many operands the analyses read of an instruction, whether they are there or not.
 _LEAST_OPERANDS = {"mov": 2, "ld": 2, "ldu": 2, "st": 2, "atom": 3, "selp": 4}
 
 
-def lowered(functions: Mapping[str, Function]) -> dict[str, Function]:
+def lowered(functions: Mapping[str, ptx.Function]) -> dict[str, ptx.Function]:
     """Return the functions with all instructions of the table rewritten, and with yields in their spin loops."""
     for item in (item for function in functions.values() for item in function.instructions):
         if len(item.operands) < _LEAST_OPERANDS.get(item.opcode, 0):
@@ -113,7 +101,7 @@ def lowered(functions: Mapping[str, Function]) -> dict[str, Function]:
     return {name: _lowered(function, racy, generic=name in generic) for name, function in functions.items()}
 
 
-def _lowered(function: Function, racy: Set[str], *, generic: bool) -> Function:
+def _lowered(function: ptx.Function, racy: Set[str], *, generic: bool) -> ptx.Function:
     if function.body is None:
         return function
     if max(function.directives.get("reqnctapercluster", ()), default=1) > 1:
@@ -125,14 +113,14 @@ def _lowered(function: Function, racy: Set[str], *, generic: bool) -> Function:
     function = with_own_parameters(function)
     rewriter = Rewriter(dict(function.registers))
     for item in function.body or ():
-        lower = None if isinstance(item, Label) else LOWERED.get(item.opcode)
-        if lower is None or isinstance(item, Label):
+        lower = None if isinstance(item, ptx.Label) else LOWERED.get(item.opcode)
+        if lower is None or isinstance(item, ptx.Label):
             rewriter.done.append(item)
             continue
         rewriter.at = item
         after = rewriter.label("after")
         if item.guard is not None:
-            rewriter.jump(after, Guard(item.guard.register, not item.guard.negated))
+            rewriter.jump(after, ptx.Guard(item.guard.register, not item.guard.negated))
         with reading(item):
             lower(rewriter, replace(item, guard=None))
         if item.guard is not None:

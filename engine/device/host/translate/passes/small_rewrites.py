@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.passes.lowering import Rewriter, lowers
-from engine.ptx.tree import (
-    Address,
-    Guard,
-    Instruction,
-    Integer,
-    Operand,
-    OperandList,
-    Register,
-    Symbol,
-    Variable,
-    Vector,
-)
+from engine.ptx import tree as ptx
 
 _CLUSTER_BARRIER = 16
 
 
 @lowers("barrier")
-def _barrier(rewriter: Rewriter, instruction: Instruction) -> None:
+def _barrier(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
     modifiers = instruction.modifiers
     if modifiers[0] != "cluster":
         rewriter.done.append(instruction)
@@ -31,7 +20,7 @@ def _barrier(rewriter: Rewriter, instruction: Instruction) -> None:
 
 
 @lowers("mapa", "getctarank")
-def _rank(rewriter: Rewriter, instruction: Instruction) -> None:
+def _rank(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
     """The only thread block of the cluster has rank 0; addresses in its memory stay as they are."""
     kind = instruction.modifiers[-1]
     target, source = instruction.operands[:2]
@@ -50,22 +39,22 @@ NAME = "cudaGraphSetConditional"
 
 
 @lowers("call")
-def _set_condition(rewriter: Rewriter, instruction: Instruction) -> None:
+def _set_condition(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
     """Write a store; as every store it is checked, so a bad handle is a fault."""
     target, *groups = instruction.operands
-    if not isinstance(target, Symbol) or target.name != NAME:
+    if not isinstance(target, ptx.Symbol) or target.name != NAME:
         rewriter.done.append(instruction)
         return
-    given = groups[0].elements if groups and isinstance(groups[0], OperandList) else ()
+    given = groups[0].elements if groups and isinstance(groups[0], ptx.OperandList) else ()
     if len(given) != 2:
         raise unsupported(instruction, f"pass a handle and a value to {NAME}")
     handle, value = _value(rewriter, given[0], "b64"), _value(rewriter, given[1], "b32")
-    rewriter.emit("st.global.b32", Address(rewriter.value("mov.b64", handle)), value)
+    rewriter.emit("st.global.b32", ptx.Address(rewriter.value("mov.b64", handle)), value)
 
 
-def _value(rewriter: Rewriter, operand: Operand, kind: str) -> Operand:
+def _value(rewriter: Rewriter, operand: ptx.Operand, kind: str) -> ptx.Operand:
     """Return an argument as an operand; one that is passed in a `.param` variable is loaded."""
-    return rewriter.value(f"ld.param.{kind}", Address(operand)) if isinstance(operand, Symbol) else operand
+    return rewriter.value(f"ld.param.{kind}", ptx.Address(operand)) if isinstance(operand, ptx.Symbol) else operand
 
 
 # -- fma.oob: the product is zero where a factor is the NaN that tensor copies write for elements out of bounds -------
@@ -76,7 +65,7 @@ _OUTSIDE = 0x7FF7
 
 
 @lowers("fma")
-def _fma(rewriter: Rewriter, instruction: Instruction) -> None:
+def _fma(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
     """Write a plain fma, then select by the bits of its factors: arithmetic may change those of a NaN."""
     if "oob" not in instruction.modifiers:
         rewriter.done.append(instruction)
@@ -97,17 +86,17 @@ def _fma(rewriter: Rewriter, instruction: Instruction) -> None:
             half = value
         zeros.append(value)
     if is_pair:
-        rewriter.emit("mov.b32", target, Vector(tuple(zeros)))
+        rewriter.emit("mov.b32", target, ptx.Vector(tuple(zeros)))
     else:
         rewriter.emit("mov.b16", target, zeros[0])
 
 
-def _halves(rewriter: Rewriter, operand: Operand, *, is_pair: bool) -> list[Register]:
+def _halves(rewriter: Rewriter, operand: ptx.Operand, *, is_pair: bool) -> list[ptx.Register]:
     """Return the one or two elements of an operand in registers of their own."""
     if not is_pair:
         return [rewriter.value("mov.b16", operand)]
     parts = [rewriter.register("b16") for _ in range(2)]
-    rewriter.emit("mov.b32", Vector(tuple(parts)), operand)
+    rewriter.emit("mov.b32", ptx.Vector(tuple(parts)), operand)
     return parts
 
 
@@ -118,39 +107,41 @@ def _halves(rewriter: Rewriter, operand: Operand, *, is_pair: bool) -> list[Regi
 STACK_BYTES = 16 << 10
 _LEAST_ALIGNMENT = 8
 _STACK = "%wl$stack"
-_TOP = Register("%wl$stack$top")
+_TOP = ptx.Register("%wl$stack$top")
 
 
-def _top(rewriter: Rewriter) -> Register:
+def _top(rewriter: Rewriter) -> ptx.Register:
     """Return the register that holds how many bytes of the stack are free."""
     if _TOP.name not in rewriter.registers:
         rewriter.registers[_TOP.name] = "b64"
-        rewriter.variables.append(Variable(_STACK, "local", "b8", STACK_BYTES, 256, rewriter.at.line))
-        rewriter.prologue.append(Instruction("mov", ("u64",), (_TOP, Integer(STACK_BYTES)), None, rewriter.at.line))
+        rewriter.variables.append(ptx.Variable(_STACK, "local", "b8", STACK_BYTES, 256, rewriter.at.line))
+        rewriter.prologue.append(
+            ptx.Instruction("mov", ("u64",), (_TOP, ptx.Integer(STACK_BYTES)), None, rewriter.at.line)
+        )
     return _TOP
 
 
 @lowers("alloca")
-def _allocate(rewriter: Rewriter, instruction: Instruction) -> None:
+def _allocate(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
     target, size, *rest = instruction.operands
-    alignment = rest[0].value if rest and isinstance(rest[0], Integer) else _LEAST_ALIGNMENT
+    alignment = rest[0].value if rest and isinstance(rest[0], ptx.Integer) else _LEAST_ALIGNMENT
     if alignment & (alignment - 1) or not 0 < alignment <= 256:
         raise unsupported(instruction, "align to a power of two up to 256")
     top = _top(rewriter)
     wide = rewriter.value("cvt.u64.u32", size) if instruction.modifiers[-1] == "u32" else size
     fits = rewriter.value("setp.ge.u64", top, wide)
-    rewriter.emit("trap", guard=Guard(fits, True))
+    rewriter.emit("trap", guard=ptx.Guard(fits, True))
     rewriter.emit("sub.u64", top, top, wide)
     rewriter.emit("and.b64", top, top, -alignment)
-    first = rewriter.value("mov.u64", Symbol(_STACK))
+    first = rewriter.value("mov.u64", ptx.Symbol(_STACK))
     rewriter.emit("cvt.u64.u64" if wide is size else "cvt.u32.u64", target, rewriter.value("add.u64", first, top))
 
 
 @lowers("stacksave")
-def _save(rewriter: Rewriter, instruction: Instruction) -> None:
+def _save(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
     rewriter.emit(f"cvt.{instruction.modifiers[-1]}.u64", instruction.operands[0], _top(rewriter))
 
 
 @lowers("stackrestore")
-def _restore(rewriter: Rewriter, instruction: Instruction) -> None:
+def _restore(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
     rewriter.emit(f"cvt.u64.{instruction.modifiers[-1]}", _top(rewriter), instruction.operands[0])

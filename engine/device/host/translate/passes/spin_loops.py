@@ -24,18 +24,7 @@ from engine.device.host.translate.analysis.control_flow import (
     registers,
     used,
 )
-from engine.ptx.tree import (
-    Address,
-    Function,
-    Guard,
-    Instruction,
-    Integer,
-    Label,
-    OperandList,
-    Register,
-    Statement,
-    Symbol,
-)
+from engine.ptx import tree as ptx
 
 # -- counting loops: they end whatever other threads do ----------------------------------------------------------------
 
@@ -47,7 +36,7 @@ _STEADY = frozenset(
 )
 _ORDERED = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 
-Makers = dict[str, list[tuple[int, Instruction]]]
+Makers = dict[str, list[tuple[int, ptx.Instruction]]]
 """The instructions of a loop that write a register, with their blocks."""
 
 
@@ -75,12 +64,12 @@ def _makes_progress(condition: str, makers: Makers, always: set[int]) -> bool:
     return steps
 
 
-def is_ordered(instruction: Instruction) -> bool:
+def is_ordered(instruction: ptx.Instruction) -> bool:
     """Whether a load asks for what other threads have written."""
     return instruction.opcode == "ld" and bool(_ORDERED.intersection(instruction.modifiers))
 
 
-def _is_steady(instruction: Instruction) -> bool:
+def _is_steady(instruction: ptx.Instruction) -> bool:
     return instruction.opcode in _STEADY and not is_ordered(instruction)
 
 
@@ -116,7 +105,7 @@ _OTHER_SPACES = frozenset(("global", "local", "const", "param", "param::entry", 
 _SHARED = "shared memory"
 
 
-def racy_functions(functions: Mapping[str, Function]) -> frozenset[str]:
+def racy_functions(functions: Mapping[str, ptx.Function]) -> frozenset[str]:
     """Return the functions that read what other threads may change, themselves or in a function that they call."""
     found: frozenset[str] = frozenset()
     while True:
@@ -126,7 +115,7 @@ def racy_functions(functions: Mapping[str, Function]) -> frozenset[str]:
         found |= more
 
 
-def with_yields(function: Function, racy: Set[str]) -> Function:
+def with_yields(function: ptx.Function, racy: Set[str]) -> ptx.Function:
     """Return the function with a `wl.yield` at the back edges of loops that may spin; `racy` are `racy_functions`."""
     assert function.body is not None
     if not any(_is_racy(item, racy) for item in function.instructions):
@@ -137,30 +126,30 @@ def with_yields(function: Function, racy: Set[str]) -> Function:
         return function
     branches = {id(flow.blocks[source].instructions[-1]) for source in found}
     known = dict(function.registers)
-    count, ready = Register("%wl$rounds"), Register("%wl$ready")
-    low = Register("%wl$low")
+    count, ready = ptx.Register("%wl$rounds"), ptx.Register("%wl$ready")
+    low = ptx.Register("%wl$low")
     known |= {count.name: "b32", low.name: "b32", ready.name: "pred"}
-    body: list[Statement] = []
+    body: list[ptx.Statement] = []
     for item in function.body:
-        if not isinstance(item, Label) and id(item) in branches:
+        if not isinstance(item, ptx.Label) and id(item) in branches:
             at = (item.line, item.source)
             body += [
-                Instruction("add", ("u32",), (count, count, Integer(1)), None, *at),
-                Instruction("and", ("b32",), (low, count, Integer(ROUNDS - 1)), None, *at),
-                Instruction("setp", ("eq", "u32"), (ready, low, Integer(0)), None, *at),
-                Instruction("wl", ("yield",), (), Guard(ready, False), *at),
+                ptx.Instruction("add", ("u32",), (count, count, ptx.Integer(1)), None, *at),
+                ptx.Instruction("and", ("b32",), (low, count, ptx.Integer(ROUNDS - 1)), None, *at),
+                ptx.Instruction("setp", ("eq", "u32"), (ready, low, ptx.Integer(0)), None, *at),
+                ptx.Instruction("wl", ("yield",), (), ptx.Guard(ready, False), *at),
             ]
         body.append(item)
     return replace(function, body=tuple(body), registers=known)
 
 
-def _is_racy(instruction: Instruction, racy: Set[str]) -> bool:
+def _is_racy(instruction: ptx.Instruction, racy: Set[str]) -> bool:
     if instruction.opcode == "atom":
         return True
     if instruction.opcode == "mbarrier":
         return not {"test_wait", "try_wait"}.isdisjoint(instruction.modifiers)
     if instruction.opcode == "call":
-        return any(isinstance(item, Symbol) and item.name in racy for item in instruction.operands[:2])
+        return any(isinstance(item, ptx.Symbol) and item.name in racy for item in instruction.operands[:2])
     return is_ordered(instruction)
 
 
@@ -186,20 +175,20 @@ def _may_spin(loop: Loop, flow: ControlFlow, racy: Set[str]) -> bool:
     return bool(decided) and (ends or not counts(loop, flow))
 
 
-def _results(instruction: Instruction) -> set[str]:
+def _results(instruction: ptx.Instruction) -> set[str]:
     """Return the registers that an instruction writes, or the variables that take a call's results."""
     first = instruction.operands[0] if instruction.operands else None
-    if instruction.opcode == "call" and isinstance(first, OperandList):
-        return {item.name for item in first.elements if isinstance(item, Symbol | Register)}
+    if instruction.opcode == "call" and isinstance(first, ptx.OperandList):
+        return {item.name for item in first.elements if isinstance(item, ptx.Symbol | ptx.Register)}
     return defined(instruction)
 
 
-def _targets(instruction: Instruction) -> set[str]:
+def _targets(instruction: ptx.Instruction) -> set[str]:
     """Return the registers that an instruction writes, or shared memory as a whole."""
     return {_SHARED} if instruction.opcode == "st" and _may_be_shared(instruction) else defined(instruction)
 
 
-def _sources(instruction: Instruction) -> set[str]:
+def _sources(instruction: ptx.Instruction) -> set[str]:
     """Return the registers whose values an instruction passes on, and the variable that it loads from."""
     if instruction.opcode == "st":
         return {name for operand in instruction.operands[1:] for name in registers(operand)}
@@ -208,20 +197,20 @@ def _sources(instruction: Instruction) -> set[str]:
         if _may_be_shared(instruction):
             found.add(_SHARED)
         for operand in instruction.operands[1:]:
-            if isinstance(operand, Address) and isinstance(operand.base, Symbol):
+            if isinstance(operand, ptx.Address) and isinstance(operand.base, ptx.Symbol):
                 found.add(operand.base.name)
     return found
 
 
-def _may_be_shared(instruction: Instruction) -> bool:
+def _may_be_shared(instruction: ptx.Instruction) -> bool:
     return not _OTHER_SPACES.intersection(instruction.modifiers)
 
 
-def _is_constant(instruction: Instruction) -> bool:
-    return instruction.opcode == "mov" and isinstance(instruction.operands[1], Integer)
+def _is_constant(instruction: ptx.Instruction) -> bool:
+    return instruction.opcode == "mov" and isinstance(instruction.operands[1], ptx.Integer)
 
 
-def _retries(instruction: Instruction, made: set[str]) -> bool:
+def _retries(instruction: ptx.Instruction, made: set[str]) -> bool:
     """Whether a compare-and-swap compares with a value that the loop reads or computes anew."""
     compared = instruction.operands[2]
-    return not isinstance(compared, Symbol) and bool(set(registers(compared)) & made)
+    return not isinstance(compared, ptx.Symbol) and bool(set(registers(compared)) & made)
