@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import (
     QEvent,
+    QMargins,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -79,9 +80,7 @@ class SearchPopup(QFrame):
         self.list.setMinimumHeight(_ROW_HEIGHT)
         self.list.itemClicked.connect(self._choose)
         self.nothing = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.setSpacing(8)
+        layout = QVBoxLayout(self, contentsMargins=QMargins(8, 8, 8, 8), spacing=8)
         layout.addWidget(self.field)
         layout.addWidget(self.list, 1)
         layout.addWidget(self.nothing, 1)

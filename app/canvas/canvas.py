@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -59,8 +59,7 @@ class Canvas(QWidget):
         self._search = BlockSearch(self)
         self._search.placed.connect(self._select_placed)
         self._search.refused.connect(self._refuse)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = QVBoxLayout(self, contentsMargins=QMargins())
         layout.addWidget(self.view)
         self.setFocusProxy(self.view)
         self.view.nodes_dropped.connect(self._move)

@@ -68,10 +68,7 @@ class Actions:
 
     def make_toolbar(self, items: Sequence[str | None]) -> QToolBar:
         """Return a toolbar with these commands; None separates."""
-        toolbar = QToolBar("Toolbar")
-        toolbar.setObjectName("toolbar")
-        toolbar.setMovable(False)
-        toolbar.setIconSize(QSize(_ICON, _ICON))
+        toolbar = QToolBar("Toolbar", objectName="toolbar", movable=False, iconSize=QSize(_ICON, _ICON))
         for item in items:
             if item is None:
                 toolbar.addSeparator()
@@ -91,8 +88,7 @@ class Actions:
                 self._by_id[command.id].setIcon(icon(command.icon))
 
     def _make(self, command: Command, canvas: QWidget) -> QAction:
-        action = QAction(command.text, self._window)
-        action.setObjectName(command.id)
+        action = QAction(command.text, self._window, objectName=command.id)
         if command.icon:
             action.setIcon(icon(command.icon))
         action.setShortcuts([QKeySequence(keys) for keys in command.keys])

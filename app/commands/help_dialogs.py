@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.metadata import version
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QIcon, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
@@ -33,8 +33,7 @@ def show_about(parent: QWidget, device: str) -> None:
 
 def make_shortcut_list(parent: QWidget, commands: Iterable[Command]) -> QDialog:
     """Return a dialog that lists every command that has keys."""
-    dialog = QDialog(parent)
-    dialog.setWindowTitle("Keyboard shortcuts")
+    dialog = QDialog(parent, windowTitle="Keyboard shortcuts")
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.resize(420, 520)
     rows = QTreeWidget()
@@ -51,8 +50,7 @@ def make_shortcut_list(parent: QWidget, commands: Iterable[Command]) -> QDialog:
     close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     close.button(QDialogButtonBox.StandardButton.Close).setIcon(QIcon())
     close.rejected.connect(dialog.reject)
-    column = QVBoxLayout(dialog)
-    column.setContentsMargins(16, 16, 16, 16)
+    column = QVBoxLayout(dialog, contentsMargins=QMargins(16, 16, 16, 16))
     column.addWidget(rows)
     column.addWidget(close)
     return dialog

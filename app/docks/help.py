@@ -15,8 +15,7 @@ class Help(EmptyState):
     """Shows the help of one block type."""
 
     def __init__(self) -> None:
-        self.page = QTextBrowser()
-        self.page.setObjectName("helpPage")
+        self.page = QTextBrowser(objectName="helpPage")
         super().__init__(self.page, "Select a block to read its help")
         self.page.document().setDocumentMargin(12)
         self._block_type: type[Block] | None = None

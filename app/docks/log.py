@@ -92,9 +92,8 @@ class Log(EmptyState):
         self.filter.setAccessibleName("Filter the log")
         self.filter.textChanged.connect(self._filtered.setFilterFixedString)
         self.table = make_table(self._filtered, "Log", {0: 88, 1: 88}, 2)
-        column = QVBoxLayout(page)
+        column = QVBoxLayout(page, spacing=4)
         column.setContentsMargins(0, 4, 0, 0)
-        column.setSpacing(4)
         column.addWidget(self.filter)
         column.addWidget(self.table)
 

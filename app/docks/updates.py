@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QMargins, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -203,11 +203,9 @@ class Updates(EmptyState):
         self._hot = self._hot_before = 0
         self.rows = UpdateRows(self)
         self.levels = {level: self._make_level(level) for level in LEVELS}
-        self.hot_label = QLabel()
-        self.hot_label.setObjectName("faint")
+        self.hot_label = QLabel(objectName="faint")
         self.hot_label.setToolTip("Frames that only wrote parameters: they cost next to nothing, and are only counted")
-        self.clear_button = QToolButton(autoRaise=True)
-        self.clear_button.setObjectName("listButton")
+        self.clear_button = QToolButton(autoRaise=True, objectName="listButton")
         self.clear_button.setToolTip("Clear the list and its counts")
         self.clear_button.setAccessibleName("Clear the updates")
         self.clear_button.clicked.connect(self.clear)
@@ -215,9 +213,7 @@ class Updates(EmptyState):
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.table.clicked.connect(self._go_to)
         self.table.activated.connect(self._go_to)  # by the keyboard
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 4, 0, 0)
-        column.setSpacing(2)
+        column = QVBoxLayout(page, contentsMargins=QMargins(0, 4, 0, 0), spacing=2)
         column.addLayout(self._make_bar())
         column.addWidget(self.table)
         self.refresh_icons()
@@ -281,17 +277,14 @@ class Updates(EmptyState):
             self.noted.emit(f"{nodes[0]} is no longer in the patch")
 
     def _make_level(self, level: UpdateLevel) -> QToolButton:
-        button = QToolButton(checkable=True, checked=True, autoRaise=True)
-        button.setObjectName("levelFilter")
+        button = QToolButton(checkable=True, checked=True, autoRaise=True, objectName="levelFilter")
         button.setToolTip(f"{LEVELS[level][1]}.\nClick to hide or show these updates")
         button.setAccessibleName(f"Show {LEVELS[level][0]} updates")
         button.toggled.connect(self._choose_levels)
         return button
 
     def _make_bar(self) -> QHBoxLayout:
-        bar = QHBoxLayout()
-        bar.setContentsMargins(8, 0, 8, 0)
-        bar.setSpacing(4)
+        bar = QHBoxLayout(contentsMargins=QMargins(8, 0, 8, 0), spacing=4)
         for button in self.levels.values():
             bar.addWidget(button)
         bar.addSpacing(8)

@@ -106,9 +106,7 @@ def show_error(parent: QWidget, title: str, text: str) -> None:
 
 
 def _box(parent: QWidget, title: str, text: str, picture: QIcon | None = None) -> QMessageBox:
-    box = QMessageBox(parent)
-    box.setWindowTitle(title)
-    box.setText(text)
+    box = QMessageBox(parent, windowTitle=title, text=text)
     # Messages quote what is in files, which is not to be read as rich text.
     box.setTextFormat(Qt.TextFormat.PlainText)
     if picture is not None:

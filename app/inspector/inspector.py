@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QMargins, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QFormLayout,
     QLabel,
@@ -43,8 +43,7 @@ class Inspector(EmptyState):
     node_followed = Signal(str)
 
     def __init__(self, node_size: NodeSize) -> None:
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
+        scroll = QScrollArea(widgetResizable=True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         super().__init__(scroll, _HINT)
@@ -120,17 +119,13 @@ class Inspector(EmptyState):
 
     def _build(self, patch: Patch, block_type: type[Block] | None) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(12, 12, 12, 12)
-        column.setSpacing(12)
+        column = QVBoxLayout(page, contentsMargins=QMargins(12, 12, 12, 12), spacing=12)
         self.header = NodeHeader(patch, self._nodes, block_type)
         self.header.renamed.connect(self._rename)
         self.header.finished.connect(self.renaming_ended)
         column.addWidget(self.header)
         if block_type is not None and block_type.parameters:
-            form = QFormLayout()
-            form.setHorizontalSpacing(8)
-            form.setVerticalSpacing(4)
+            form = QFormLayout(horizontalSpacing=8, verticalSpacing=4)
             form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
             form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
             for spec in block_type.parameters.values():
@@ -139,8 +134,7 @@ class Inspector(EmptyState):
             align_numbers(row.editor for row in self.rows.values())
             column.addLayout(form)
         elif block_type is not None:
-            none = QLabel("This block has no parameters")
-            none.setObjectName("faint")
+            none = QLabel("This block has no parameters", objectName="faint")
             column.addWidget(none)
         self.status = NodeStatus(block_type)
         column.addWidget(self.status)

@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.view_models.live_values import LiveValue
@@ -28,9 +28,7 @@ class NodeStatus(QWidget):
         self._values: list[str] = []
         self._time, self._timed_s = "", 0.0
         self._message, self._figures = text_label("message"), text_label("faint")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
+        column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=8)
         for label in (self._message, self._figures):
             column.addWidget(label)
             label.hide()
@@ -77,9 +75,7 @@ class NodeStatus(QWidget):
 
 def text_label(name: str, text: str = "") -> QLabel:
     """Return a label whose text wraps and can be copied; `name` selects its style."""
-    label = QLabel(text, wordWrap=True)
-    label.setObjectName(name)
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = QLabel(text, wordWrap=True, objectName=name, textFormat=Qt.TextFormat.PlainText)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label
 
@@ -100,12 +96,8 @@ class NodeHeader(QWidget):
         super().__init__()
         node = patch.nodes[nodes[0]]
         self._type_title = block_type.title if block_type else node.type
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        self.title = QLineEdit()
-        self.title.setObjectName("blockTitle")
-        self.title.setPlaceholderText(self._type_title)
+        column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=4)
+        self.title = QLineEdit(objectName="blockTitle", placeholderText=self._type_title)
         self.title.setToolTip("Rename this block")
         self.title.setAccessibleName("Title")
         self.title.editingFinished.connect(self._on_title)

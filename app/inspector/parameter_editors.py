@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -47,9 +47,7 @@ class ParameterEditor(QWidget):
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__()
         self.spec = spec
-        self.row = QHBoxLayout(self)
-        self.row.setContentsMargins(0, 0, 0, 0)
-        self.row.setSpacing(8)
+        self.row = QHBoxLayout(self, contentsMargins=QMargins(), spacing=8)
 
     def show_values(self, values: Sequence[Any]) -> None:
         """Show the value of every selected node."""
@@ -142,8 +140,7 @@ class BoolEditor(ParameterEditor):
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
-        self.check = QCheckBox()
-        self.check.setAccessibleName(spec.name)
+        self.check = QCheckBox(accessibleName=spec.name)
         self.check.clicked.connect(self._on_clicked)
         self.row.addWidget(self.check, 1)
 
@@ -180,9 +177,7 @@ class TextEditor(ParameterEditor):
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
-        self.line = QLineEdit()
-        self.line.setAccessibleName(spec.name)
-        self.line.setMinimumWidth(40)
+        self.line = QLineEdit(accessibleName=spec.name, minimumWidth=40)
         self.line.editingFinished.connect(self._on_finished)
         self.row.addWidget(self.line, 1)
 
@@ -207,9 +202,7 @@ class PathEditor(TextEditor):
     def __init__(self, spec: ParameterSpec, folder: Path | None) -> None:
         super().__init__(spec)
         self._folder = folder
-        self.browse = QToolButton()
-        self.browse.setIcon(icon("folder"))
-        self.browse.setToolTip("Choose a file")
+        self.browse = QToolButton(icon=icon("folder"), toolTip="Choose a file")
         self.browse.setAccessibleName(f"Choose {spec.name}")
         self.browse.clicked.connect(self._on_browse)
         self.row.addWidget(self.browse)
@@ -234,8 +227,7 @@ class ArrayEditor(ParameterEditor):
 
     def __init__(self, spec: ParameterSpec) -> None:
         super().__init__(spec)
-        self.label = QLabel()
-        self.label.setObjectName("faint")
+        self.label = QLabel(objectName="faint")
         self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.row.addWidget(self.label, 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
 from app.inspector.parameter_editors import ParameterEditor
@@ -26,20 +26,16 @@ class DrivenView(QWidget):
         super().__init__()
         self._live: LiveValue | None = None
         self._unit = ""
-        self.source = QToolButton(autoRaise=True)
-        self.source.setObjectName("drivenBy")
+        self.source = QToolButton(autoRaise=True, objectName="drivenBy")
         self.source.setCursor(Qt.CursorShape.PointingHandCursor)
         self.source.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.source.setAccessibleName(f"What drives {name}")
         self.source.clicked.connect(self.followed)
-        self.value = QLabel()
-        self.value.setObjectName("drivenValue")
+        self.value = QLabel(objectName="drivenValue")
         self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.value.setToolTip("The current value; disconnect to set it by hand")
         self.value.setMinimumWidth(76)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        row = QHBoxLayout(self, contentsMargins=QMargins(), spacing=4)
         row.addWidget(self.source, 1)
         row.addWidget(self.value)
 
@@ -79,13 +75,10 @@ class ParameterRow(QWidget):
         self.reset.setIcon(icon("reset"))
         self.reset.setToolTip(f"Reset to {value_text(spec.default)}")
         place = QWidget()
-        self._place = QStackedLayout(place)
-        self._place.setContentsMargins(0, 0, 0, 0)
+        self._place = QStackedLayout(place, contentsMargins=QMargins())
         self._place.addWidget(editor)
         self._place.addWidget(self.driven)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
+        layout = QHBoxLayout(self, contentsMargins=QMargins(), spacing=4)
         layout.addWidget(place, 1)
         layout.addWidget(self.drive)
         layout.addWidget(self.reset)
@@ -124,9 +117,7 @@ class ParameterRow(QWidget):
 
 def _button(name: str, text: str) -> QToolButton:
     """Return a small button that keeps its place while it is hidden, so that the editors end below each other."""
-    button = QToolButton(autoRaise=True)
-    button.setObjectName(name)
-    button.setAccessibleName(text)
+    button = QToolButton(autoRaise=True, objectName=name, accessibleName=text)
     policy = button.sizePolicy()
     policy.setRetainSizeWhenHidden(True)
     button.setSizePolicy(policy)

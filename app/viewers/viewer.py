@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QMargins, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
@@ -93,18 +93,14 @@ class ViewerPanel(QWidget):
         super().__init__()
         self.picture = PictureView()
         self.page = EmptyState(self.picture, hint)
-        self.probe_label = QLabel()
-        self.probe_label.setObjectName("figures")
+        self.probe_label = QLabel(objectName="figures")
         self.probe_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.status_label = QLabel()
-        self.status_label.setObjectName("figures")
+        self.status_label = QLabel(objectName="figures")
         self.status_label.setToolTip("Size of the picture, zoom, and pictures a second while it changes")
         self.status_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._icon_buttons: dict[str, QToolButton] = {}
         self._footer = self._make_footer()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = QVBoxLayout(self, contentsMargins=QMargins(), spacing=0)
         column.addWidget(self.page, 1)
         column.addWidget(self._footer)
         self._saver = PictureSaver(self)
@@ -156,10 +152,8 @@ class ViewerPanel(QWidget):
             button.setIcon(icon(name))
 
     def _make_footer(self) -> QWidget:
-        footer = QWidget()
-        footer.setObjectName("viewerFooter")
-        row = QHBoxLayout(footer)
-        row.setContentsMargins(_MARGIN, _SPACING, _SPACING, _SPACING)
+        footer = QWidget(objectName="viewerFooter")
+        row = QHBoxLayout(footer, contentsMargins=QMargins(_MARGIN, _SPACING, _SPACING, _SPACING))
         row.setSpacing(_SPACING)
         row.addWidget(self.probe_label, 1)
         row.addWidget(self.status_label)

@@ -108,8 +108,7 @@ class ViewerDocks(QObject):
         self._set_seen(node, False)
 
     def _make_dock(self, name: str, title: str, viewer: ViewerPanel) -> QDockWidget:
-        dock = QDockWidget(title, self._window)
-        dock.setObjectName(name)
+        dock = QDockWidget(title, self._window, objectName=name)
         dock.setWidget(viewer)
         viewer.failed.connect(self.failed)
         return dock

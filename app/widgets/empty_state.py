@@ -11,8 +11,7 @@ class EmptyState(QStackedWidget):
 
     def __init__(self, content: QWidget, hint: str) -> None:
         super().__init__()
-        self.hint = QLabel(hint, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
-        self.hint.setObjectName("hint")
+        self.hint = QLabel(hint, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="hint")
         self.hint.setMargin(24)
         self.addWidget(self.hint)
         self.addWidget(content)

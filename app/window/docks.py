@@ -34,8 +34,7 @@ class Docks:
 
     def add(self, name: str, title: str, widget: QWidget, area: Qt.DockWidgetArea) -> None:
         """Add a dock to the window."""
-        dock = QDockWidget(title, self._window)
-        dock.setObjectName(name)
+        dock = QDockWidget(title, self._window, objectName=name)
         dock.setWidget(widget)
         self._window.addDockWidget(area, dock)
         self._docks[name] = dock

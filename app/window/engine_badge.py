@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QPointF, QTimer
+from PySide6.QtCore import QMargins, QPointF, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
@@ -67,10 +67,8 @@ class EngineBadge(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("engineBadge")
-        self.label = QLabel()
-        self.label.setObjectName("figures")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(24, 0, 12, 0)
+        self.label = QLabel(objectName="figures")
+        layout = QHBoxLayout(self, contentsMargins=QMargins(24, 0, 12, 0))
         layout.addWidget(self.label)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._rate = FrameRate()

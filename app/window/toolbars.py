@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMainWindow, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.commands.actions import Actions
@@ -32,9 +32,7 @@ def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_th
 def under_banner(banner: QWidget, content: QWidget) -> QWidget:
     """Return a page with a banner over its content."""
     page = QWidget()
-    column = QVBoxLayout(page)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
+    column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
     column.addWidget(banner)
     column.addWidget(content)
     return page
@@ -48,14 +46,11 @@ class Banner(QFrame):
     def __init__(self, button: str) -> None:
         super().__init__()
         self.setObjectName("banner")
-        self._label = QLabel(wordWrap=True)
-        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._label = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.button = QPushButton(button)
         self.button.clicked.connect(self.clicked)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 8, 8, 8)
-        row.setSpacing(12)
+        row = QHBoxLayout(self, contentsMargins=QMargins(12, 8, 8, 8), spacing=12)
         row.addWidget(self._label, 1)
         row.addWidget(self.button)
         self.hide()

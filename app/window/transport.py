@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QMargins, QObject, Qt
 from PySide6.QtGui import QFontMetrics, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
@@ -56,22 +56,17 @@ class TransportBar(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("transport")
-        self.place = QLabel()
-        self.place.setObjectName("figures")
+        self.place = QLabel(objectName="figures")
         self.place.setMinimumWidth(QFontMetrics(self.place.font()).horizontalAdvance(_WIDEST))
         menu = QMenu(self)
         menu.setToolTipsVisible(True)
-        self.pacing = QToolButton()
-        self.pacing.setObjectName("pacing")
-        self.pacing.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.pacing = QToolButton(objectName="pacing", popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.pacing.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.pacing.setMenu(menu)
         # Wide enough for every choice, so that what follows stays where it is.
         text_width = QFontMetrics(self.pacing.font()).horizontalAdvance("Display 240")
         self.pacing.setMinimumWidth(text_width + _BUTTON_MARGINS)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(4, 0, 0, 0)
-        layout.setSpacing(12)
+        layout = QHBoxLayout(self, contentsMargins=QMargins(4, 0, 0, 0), spacing=12)
         layout.addWidget(self.pacing)
         layout.addWidget(self.place)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)

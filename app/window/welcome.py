@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -42,13 +42,10 @@ class Welcome(QScrollArea):
         self.setObjectName("welcome")
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
-        page = QWidget()
-        page.setObjectName("welcomePage")
+        page = QWidget(objectName="welcomePage")
         outer = QHBoxLayout(page)
         outer.addStretch(1)
-        column = QVBoxLayout()
-        column.setContentsMargins(24, 40, 24, 40)
-        column.setSpacing(24)
+        column = QVBoxLayout(contentsMargins=QMargins(24, 40, 24, 40), spacing=24)
         outer.addLayout(column)
         outer.addStretch(1)
         column.addLayout(self._make_head())
@@ -56,8 +53,7 @@ class Welcome(QScrollArea):
         column.addLayout(self._make_cards(examples))
         self._recent_title = _label("Recent", "sectionTitle")
         column.addWidget(self._recent_title)
-        self.recent = QVBoxLayout()
-        self.recent.setSpacing(4)
+        self.recent = QVBoxLayout(spacing=4)
         column.addLayout(self.recent)
         column.addStretch(1)
         self.setWidget(page)
@@ -79,8 +75,7 @@ class Welcome(QScrollArea):
 
     def _make_head(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        words = QVBoxLayout()
-        words.setSpacing(4)
+        words = QVBoxLayout(spacing=4)
         words.addWidget(_label("Warploom", "pageTitle"))
         words.addWidget(_label("Patch GPU pipelines live", "faint"))
         row.addLayout(words)
@@ -95,8 +90,7 @@ class Welcome(QScrollArea):
         return row
 
     def _make_cards(self, examples: Sequence[Example]) -> QGridLayout:
-        grid = QGridLayout()
-        grid.setSpacing(16)
+        grid = QGridLayout(spacing=16)
         for index, example in enumerate(examples):
             card = ExampleCard(example)
             card.clicked.connect(lambda _=False, path=example.path: self.example_requested.emit(path))
@@ -119,9 +113,7 @@ class ExampleCard(QAbstractButton):
         self.setFixedSize(_CARD)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, _PICTURE_HEIGHT + 12, 16, 12)
-        column.setSpacing(4)
+        column = QVBoxLayout(self, contentsMargins=QMargins(16, _PICTURE_HEIGHT + 12, 16, 12), spacing=4)
         title, text = _label(example.title, "cardTitle"), _label(example.description, "faint")
         text.setWordWrap(True)
         text.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -185,9 +177,7 @@ class ExampleCard(QAbstractButton):
 
 
 def _label(text: str, name: str) -> QLabel:
-    label = QLabel(text)
-    label.setObjectName(name)
-    return label
+    return QLabel(text, objectName=name)
 
 
 def _home_relative(path: Path) -> str:
