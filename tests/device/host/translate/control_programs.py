@@ -27,6 +27,7 @@ class State:
     values: dict[str, Array]
     uniform: dict[str, int]
     thread: Array
+    x: Array
 
 
 Step = Callable[[State, Array], None]
@@ -69,6 +70,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
                     {"a": part.copy(), "b": thread.copy(), "c": index ^ np.int32(q), "d": np.full(size, np.int32(p))},
                     {"p": p, "q": q},
                     thread,
+                    x,
                 )
                 live = (thread & 7) <= 5 if self._leaves else np.ones(size, bool)
                 self._step(state, live)
@@ -86,7 +88,7 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
         for _ in range(self._random.randint(1, 3)):
             choices = [self._assign, self._assign, self._shuffle]
             if self._depth < 3:
-                choices += [self._branch, self._uniform_loop, self._strided_loop, self._ragged_loop]
+                choices += [self._branch, self._uniform_loop, self._strided_loop, self._ragged_loop, self._mixed_loop]
             if uniform and not self._leaves:
                 choices += [self._exchange, self._exchange]
             steps.append(self._random.choice(choices)(uniform))
@@ -187,6 +189,31 @@ extern "C" __global__ void {self.name}(const int* x, int* out, int p, int q) {{
                 changed = state.values[name] * np.int32(5) + np.int32(rounds + 1)
                 state.values[name] = np.where(mask, changed, state.values[name]).astype(np.int32)
                 rounds += 1
+
+        return run
+
+    def _mixed_loop(self, uniform: bool) -> Step:
+        """A loop whose start, end and step are each a number, what all threads know, or a thread's own; it reads x."""
+        index, rounds = self._new("i"), self._random.randint(1, 5)
+        (start, first), (end, last), (step, by) = self._expression(), self._expression(), self._operand()
+        order, test = self._random.choice((("<", np.less), (">=", np.greater_equal), ("!=", np.not_equal)))
+        name = self._random.choice("abc")
+        self._emit(
+            f"for (int {index} = {start}, e = {end}, w = {step}, n = 0; {index} {order} e && n < {rounds}; n++) {{"
+        )
+        self._emit(f"  if ({index} >= 0 && {index} < m) {name} += x[{index}] ^ {index};")
+        self._emit(f"  {name} = {name} * 3 + {index}; {index} += w;")
+        self._emit("}")
+
+        def run(state: State, mask: Array) -> None:
+            at, stop, stride = (value(state).astype(np.int32) for value in (first, last, by))
+            for _ in range(rounds):
+                mask = mask & test(at, stop)
+                inside = mask & (at >= 0) & (at < len(at))
+                value = state.values[name]
+                value = np.where(inside, value + (state.x[np.clip(at, 0, len(at) - 1)] ^ at), value)
+                state.values[name] = np.where(mask, value * np.int32(3) + at, value).astype(np.int32)
+                at = np.where(mask, at + stride, at).astype(np.int32)
 
         return run
 

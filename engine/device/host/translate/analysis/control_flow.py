@@ -12,7 +12,7 @@ from engine.ptx import tree as ptx
 # Opcodes whose first operand is read.
 _NO_RESULT = frozenset(
     (
-        *("st", "red", "bra", "brx", "ret", "exit", "call", "membar", "fence", "trap", "brkpt", "nanosleep"),
+        *("st", "red", "bra", "brx", "ret", "exit", "membar", "fence", "trap", "brkpt", "nanosleep"),
         *("prefetch", "prefetchu", "cp", "pmevent", "discard", "applypriority", "griddepcontrol", "setmaxnreg"),
     )
 )
@@ -48,6 +48,8 @@ def has_result(instruction: ptx.Instruction) -> bool:
         return "red" in instruction.modifiers
     if not instruction.operands or isinstance(instruction.operands[0], ptx.Address):
         return False
+    if instruction.opcode == "call":
+        return isinstance(instruction.operands[0], OperandList)
     return instruction.opcode not in _NO_RESULT
 
 

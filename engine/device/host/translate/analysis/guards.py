@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, fact, writes
-from engine.ptx.tree import Function, Guard, Instruction, Operand, Register, Symbol
+from engine.device.host.translate.types import TYPES
+from engine.ptx.tree import Function, Guard, Instruction, Integer, Operand, Register, Symbol
 
 #: (register, comparison that holds, the other side, whether unsigned); comparisons are lt, le, gt, ge and eq.
 Comparison = tuple[Register, str, Operand, bool]
@@ -84,8 +85,12 @@ class Guards:
 
 @fact
 def _setters(function: Function) -> dict[str, Instruction]:
-    """Return the instruction that writes each register which is written once."""
-    return {name: items[0] for name, items in writes(function).items() if len(items) == 1 and items[0].guard is None}
+    """Return the instruction that writes each register which is written once; not the second result of one."""
+    return {
+        name: items[0]
+        for name, items in writes(function).items()
+        if len(items) == 1 and items[0].guard is None and items[0].operands[0] == Register(name)
+    }
 
 
 def _holds(
@@ -107,10 +112,18 @@ def _holds(
         return ()
     if not is_true:
         comparison = _OPPOSITE[comparison]
-    _, left, right = setter.operands
+    left, right = (_typed(item, TYPES[kind], is_unsigned=is_unsigned) for item in setter.operands[1:])
     found: list[_SetComparison] = []
     if isinstance(left, Register):
         found.append((left, comparison, right, is_unsigned, setter))
     if isinstance(right, Register):
         found.append((right, _MIRRORED[comparison], left, is_unsigned, setter))
     return tuple(guard for guard in found if guard[1] != "ne")
+
+
+def _typed(operand: Operand, bits: int, *, is_unsigned: bool) -> Operand:
+    """Return an operand as a comparison of a type reads it: 0xFFFFFFFF is -1 to one of signed 32-bit numbers."""
+    if not isinstance(operand, Integer):
+        return operand
+    value = operand.value & ((1 << bits) - 1)
+    return Integer(value - (1 << bits) if not is_unsigned and value >> (bits - 1) else value)

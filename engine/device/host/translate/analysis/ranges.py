@@ -24,7 +24,7 @@ _ANY = 1 << 40
 
 @dataclass(frozen=True)
 class Range:
-    """The lowest and the highest value, as i64; all others differ from the lowest by multiples of `granule`.
+    """The lowest and the highest value, as i64; all differ by multiples of `granule`, which is a power of two.
 
     `slope` is how much the value grows from one thread to the next along x; None when that is not a known constant.
     """
@@ -101,7 +101,11 @@ class Ranges:
         if comparison in ("gt", "ge", "eq"):
             first = bound.low if comparison != "gt" else self.value(f"add i64 {bound.low}, 1")
             low = self.value(f"call i64 @llvm.smax.i64(i64 {low}, i64 {first})")
-        return Range(low, high, 1 if low != have.low else have.granule, have.slope)
+            return Range(low, high, 1, have.slope)
+        if have.granule > 1:  # the highest value is a multiple away from the lowest too
+            above = self.value(f"and i64 {self.value(f'sub i64 {high}, {low}')}, {-have.granule}")
+            high = self.value(f"add i64 {low}, {above}")
+        return Range(low, high, have.granule, have.slope)
 
     def value(self, text: str) -> str:
         """Write an instruction that yields a value, unless the same is there already, and return the value."""
@@ -250,15 +254,21 @@ class Ranges:
     def _result(self, instruction: Instruction) -> Range | None:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         kinds = [item for item in modifiers if item in TYPES]
-        if not kinds or kinds[-1][0] not in "bus":
+        if not kinds or any(kind[0] not in "bus" for kind in kinds):
+            return None
+        wide = "wide" in modifiers
+        # A wider register is extended, and a wider source cut off.
+        if self._width(instruction.operands[0]) != TYPES[kinds[0]] << wide:
             return None
         if opcode == "ld":
             return self._parameter(instruction, kinds[-1])
         bits, sources = TYPES[kinds[-1]], instruction.operands[1:]
         if bits not in (32, 64) or "sat" in modifiers or "hi" in modifiers:
             return None
-        wide = "wide" in modifiers
-        given = [self._operand(item, 64 if wide and index == 2 else bits) for index, item in enumerate(sources)]
+        sizes = [64 if wide and index == 2 else bits for index in range(len(sources))]
+        given = [self._operand(item, size) for item, size in zip(sources, sizes, strict=True)]
+        if opcode == "cvt" and self._width(sources[0]) != bits:
+            return None
         if any(item is None for item in given):
             return None
         values = [item for item in given if item is not None]
@@ -275,6 +285,11 @@ class Ranges:
         if bits == 32 and not wide and opcode not in ("mov", "cvt") and result.constant is None:
             self._fits(result)
         return result
+
+    def _width(self, operand: Operand) -> int:
+        """Return the bits of a register; those of special registers are 32."""
+        name = operand.name if isinstance(operand, Register) else ""
+        return TYPES[self._function.registers.get(name, "b32")]
 
     def _fits(self, item: Range) -> None:
         """Require that a range is one of signed 32-bit numbers."""

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, used
+from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, registers, used
 from engine.device.host.translate.analysis.reachability import Reachability, members
 from engine.device.host.translate.analysis.rematerialise import reads_parameter, rematerialisable
 from engine.device.host.translate.types import TYPES
-from engine.ptx.tree import Function, Instruction, Register
+from engine.ptx.tree import Function, Instruction, Integer, Operand, Register, Symbol
 
 #: Opcodes that do nothing but compute registers from registers.
 PURE = frozenset(
@@ -109,36 +109,50 @@ class _Analysis:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         if opcode == "ld":
             return Uniform() if reads_parameter(self._function, instruction) else VARYING
-        if opcode in ("bar", "barrier"):  # a reduction gives every thread the same
-            return Uniform()
+        if opcode in ("bar", "barrier"):  # a reduction gives all threads at one barrier the same
+            barrier = {self._operand(operand) for operand in instruction.operands[1:-1]}
+            return Uniform() if barrier <= {Uniform()} else _UNDECIDED if VARYING not in barrier else VARYING
         if opcode not in PURE or "cc" in modifiers:
             return VARYING
-        kinds = [self._of(operand.name) for operand in instruction.operands[1:] if isinstance(operand, Register)]
-        names = used(instruction) - ({instruction.guard.register.name} if instruction.guard else set())
-        if len(names) > len(kinds):
-            kinds += [self._of(name) for name in names]
+        if opcode == "cvta" and "local" in modifiers and "to" not in modifiers:
+            return VARYING  # each thread has local memory of its own
+        kinds = [self._operand(operand) for operand in instruction.operands[1:]]
         if VARYING in kinds:
             return VARYING
         if _UNDECIDED in kinds:
             return _UNDECIDED
-        bases = [kind for kind in kinds if kind != Uniform()]
-        if not bases:
+        drifting = [index for index, kind in enumerate(kinds) if kind != Uniform()]
+        if not drifting:
             return Uniform()
-        if len(bases) > 1 or not self._is_sum(instruction) or (opcode == "sub" and kinds[0] == Uniform()):
+        # `uniform - drifting` moves against its base, so it has no distance from it.
+        if len(drifting) > 1 or not self._is_sum(instruction) or (opcode == "sub" and drifting != [0]):
             return VARYING
-        return bases[0]
+        return kinds[drifting[0]]
+
+    def _operand(self, operand: Operand) -> _Kind:
+        """Return what is uniform in a source operand; numbers and symbols are the same for all threads."""
+        if isinstance(operand, Register):
+            return self._of(operand.name)
+        kinds = {self._of(name) for name in registers(operand)}
+        if not kinds <= {Uniform(), _UNDECIDED}:
+            return VARYING
+        return _UNDECIDED if _UNDECIDED in kinds else Uniform()
 
     def _is_sum(self, instruction: Instruction) -> bool:
         """Whether an instruction moves or adds whole registers, so that distances from a base stay."""
         *others, kind = instruction.modifiers
-        registers = [item for item in instruction.operands if isinstance(item, Register)]
         return (
             instruction.opcode in ("mov", "add", "sub")
             and not others
             and kind[0] in "bsu"
-            and isinstance(instruction.operands[0], Register)
-            and all(TYPES.get(self._function.registers.get(item.name, "")) == TYPES[kind] for item in registers)
+            and all(self._has_size(item, TYPES[kind]) for item in instruction.operands)
         )
+
+    def _has_size(self, operand: Operand, bits: int) -> bool:
+        """Whether an operand is a whole register of a number of bits, or the same for all threads."""
+        if isinstance(operand, Register):
+            return TYPES.get(self._function.registers.get(operand.name, "")) == bits
+        return isinstance(operand, Integer | Symbol)
 
 
 def _skipped(flow: ControlFlow, reachability: Reachability, parting: set[int]) -> set[int]:

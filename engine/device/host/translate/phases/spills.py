@@ -55,9 +55,9 @@ class Spills:
         return name in self._kinds
 
     def array(self, body: Body, name: str) -> tuple[int, str]:
-        """Return a spilled register's place and the LLVM type of its elements."""
+        """Return a spilled register's place and the LLVM type of its elements; distances from a base are integers."""
         kind = body.register_type(name)
-        stored = "i8" if kind == "i1" else kind
+        stored = "i8" if kind == "i1" else f"i{width(kind)}" if self._base(name) else kind
         return self.place(name, max(width(kind), 8) // 8), stored
 
     def spill(self, body: Body, name: str) -> None:
@@ -81,11 +81,14 @@ class Spills:
     def _part(self, body: Body, name: str) -> str:
         code = body.code
         slot, kind = body.register_slot(name)
-        value = code.value(f"load {kind}, ptr {slot}")
         base = self._base(name)
         if base:
             start, _ = body.register_slot(base)
-            value = code.value(f"sub {kind} {value}, {code.value(f'load {kind}, ptr {start}')}")
+            kind = f"i{width(kind)}"
+            return code.value(
+                f"sub {kind} {code.value(f'load {kind}, ptr {slot}')}, {code.value(f'load {kind}, ptr {start}')}"
+            )
+        value = code.value(f"load {kind}, ptr {slot}")
         return code.value(f"zext i1 {value} to i8") if kind == "i1" else value
 
     def restore(self, body: Body, live: Iterable[str]) -> tuple[list[str], dict[str, Restored]]:
@@ -116,6 +119,7 @@ class Spills:
                     restored[name] = Restored(self._base(name), value + (".wide" if kind == "i32" else ""))
                 if self._base(name):
                     start, _ = body.register_slot(self._base(name))
+                    kind = stored
                     value = body.code.value(f"add {kind} {body.code.value(f'load {kind}, ptr {start}')}, {value}")
             body.code.do(f"store {kind} {value}, ptr {slot}")
         return lines, restored
