@@ -49,7 +49,7 @@ def has_result(instruction: ptx.Instruction) -> bool:
     if not instruction.operands or isinstance(instruction.operands[0], ptx.Address):
         return False
     if instruction.opcode == "call":
-        return isinstance(instruction.operands[0], OperandList)
+        return isinstance(instruction.operands[0], ptx.OperandList)
     return instruction.opcode not in _NO_RESULT
 
 
