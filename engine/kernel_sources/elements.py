@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.diagnostics import KernelError
-from engine.kernel_sources.compile_cache import CompileCache
 from engine.kernel_sources.element_names import (
     VECTOR_NAMES,
     NamedElements,
@@ -21,6 +20,7 @@ from engine.kernel_sources.element_names import (
 )
 from engine.kernel_sources.image import KernelImage, read_source
 from engine.kernel_sources.loader import compile_source
+from engine.kernel_sources.nvrtc import CompileCache
 from engine.types import DType, layout_text
 
 # When names alone don't tell, the CUDA C++ compiler does: the kernel's own file is compiled once more, with a few lines

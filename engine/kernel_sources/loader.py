@@ -8,9 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.diagnostics import KernelError
-from engine.kernel_sources.compile_cache import CompileCache, cache_key
+from engine.disk_cache import cache_key
 from engine.kernel_sources.image import KERNELS_FOLDER, KernelImage, KernelManifest, read_manifest, read_source
-from engine.kernel_sources.nvrtc import OPTIONS, CompiledSource, compile_cuda, nvrtc_version, toolkit_folders
+from engine.kernel_sources.nvrtc import (
+    OPTIONS,
+    CompileCache,
+    CompiledSource,
+    compile_cuda,
+    nvrtc_version,
+    toolkit_folders,
+)
 from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature
 

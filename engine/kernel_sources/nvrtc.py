@@ -15,6 +15,7 @@ from typing import Any
 from platformdirs import user_cache_dir
 
 from engine.diagnostics import KernelError
+from engine.disk_cache import DiskCache
 from engine.kernel_sources.standard_headers import DIGEST, HEADERS
 
 _HEAD = re.compile(
@@ -102,6 +103,13 @@ class CompiledSource:
     ptx: str
     cubin: bytes | None
     log: str
+
+
+class CompileCache(DiskCache[CompiledSource]):
+    """Compiled sources on disk, by default in the user's cache folder."""
+
+    def __init__(self, folder: Path | None = None, limit_bytes: int = 256 << 20) -> None:
+        super().__init__(CompiledSource, folder or Path(user_cache_dir("warploom")) / "nvrtc", limit_bytes)
 
 
 @cache

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.kernel_sources.compile_cache import CompileCache, cache_key
-from engine.kernel_sources.nvrtc import CompiledSource
+from engine.disk_cache import cache_key
+from engine.kernel_sources.nvrtc import CompileCache, CompiledSource
 
 ENTRY = CompiledSource("ptx", b"\x7fELF\0\xff", "a warning")
 
@@ -39,20 +39,20 @@ def test_any_damage_is_a_miss(tmp_path: Path) -> None:
 
 def test_the_longest_unused_entries_go_first(tmp_path: Path) -> None:
     """A lookup counts as use; the folder stays below its limit."""
-    cache = CompileCache(tmp_path, limit_bytes=2500)
+    cache = CompileCache(tmp_path, limit_bytes=2000)
     for index, key in enumerate("abc"):
         cache.put(key, CompiledSource("x" * 600, None, ""))
-        os.utime(tmp_path / f"{key}.compiled", (index, index))
+        os.utime(tmp_path / key, (index, index))
     assert cache.get("a") is not None
     cache.put("d", CompiledSource("x" * 600, None, ""))
     assert {key for key in "abcd" if cache.get(key)} == {"a", "c", "d"}
-    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 2500
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 2000
 
 
 def test_no_temporary_files_are_left(tmp_path: Path) -> None:
     """Writing leaves one file an entry."""
     CompileCache(tmp_path).put("key", ENTRY)
-    assert [path.name for path in tmp_path.iterdir()] == ["key.compiled"]
+    assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 def test_a_folder_that_cannot_be_written_only_costs_the_cache(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.kernel_sources.compile_cache import CompileCache
 from engine.kernel_sources.describe import describe_kernels, source_parameter_names
 from engine.kernel_sources.image import KernelManifest, read_manifest, write_manifest
 from engine.kernel_sources.loader import load_image
+from engine.kernel_sources.nvrtc import CompileCache
 
 PTX_HEAD = ".version 7.8\n.target sm_75\n.address_size 64\n"
 

@@ -9,10 +9,9 @@ import pytest
 
 from engine.diagnostics import KernelError
 from engine.kernel_sources import loader
-from engine.kernel_sources.compile_cache import CompileCache
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import find_kernel, load_image
-from engine.kernel_sources.nvrtc import CompiledSource, compile_cuda
+from engine.kernel_sources.nvrtc import CompileCache, CompiledSource, compile_cuda
 
 SCALE = """#include "factor.cuh"
 extern "C" __global__ void scale(float* data, int n) {

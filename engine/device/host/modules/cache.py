@@ -1,28 +1,22 @@
 """Compiled kernels on disk, so that a patch starts at once the second time.
 
-A file's name is a digest of everything that its contents depend on. It is written under another name and moved into
-place, has a checksum, and counts as missing when it is damaged. When the folder grows too large, the files that were
-not used for longest are deleted.
+A file's name is a digest of everything that its contents depend on.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import logging
-import os
-import tempfile
-import zlib
 from pathlib import Path
 
 import llvmlite
 import msgspec
 import platformdirs
 
+from engine.disk_cache import DiskCache, cache_key
 from engine.ptx.tree import KernelSignature
 
 MAX_BYTES = 256 << 20
-_LOG = logging.getLogger(__name__)
 
 
 class CachedModule(msgspec.Struct, frozen=True):
@@ -63,56 +57,14 @@ def translator_version() -> str:
 
 def key(ptx: str, cpu: str, features: str) -> str:
     """Return the name of the file for a module."""
-    parts = (ptx, translator_version(), llvmlite.__version__, cpu, features)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return cache_key((ptx, translator_version(), llvmlite.__version__, cpu, features))
 
 
 def load(name: str) -> CachedModule | None:
     """Return a compiled module, or None when its file is missing or damaged."""
-    path = folder() / name
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    body = data[4:]
-    if zlib.crc32(body).to_bytes(4, "little") != data[:4]:
-        return None
-    try:
-        entry = msgspec.msgpack.decode(body, type=CachedModule)
-    except msgspec.MsgspecError:
-        return None
-    try:
-        os.utime(path)
-    except OSError:
-        _LOG.debug("%s is read-only: its age stays", path)
-    return entry
+    return DiskCache(CachedModule, folder(), MAX_BYTES).get(name)
 
 
 def store(name: str, entry: CachedModule) -> None:
     """Write a compiled module; when that fails, it is compiled again at the next start."""
-    body = msgspec.msgpack.encode(entry)
-    try:
-        folder().mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder(), delete=False, prefix=".new-") as file:
-            file.write(zlib.crc32(body).to_bytes(4, "little") + body)
-        Path(file.name).replace(folder() / name)
-        _limit()
-    except OSError as reason:
-        _LOG.warning("compiled kernels are not kept: %s", reason)
-
-
-def _limit() -> None:
-    """Delete the files that were not used for longest until the folder is small enough."""
-    files = []
-    for path in folder().iterdir():
-        try:
-            status = path.stat()
-        except FileNotFoundError:  # another process has just deleted it
-            continue
-        files.append((status.st_mtime, status.st_size, path))
-    total = sum(size for _, size, _ in files)
-    for _, size, path in sorted(files):
-        if total <= MAX_BYTES:
-            return
-        path.unlink(missing_ok=True)
-        total -= size
+    DiskCache(CachedModule, folder(), MAX_BYTES).put(name, entry)

@@ -1,4 +1,4 @@
-"""Compiled sources kept on disk, so that opening a patch again compiles nothing."""
+"""Results kept on disk, so that opening a patch again compiles nothing."""
 
 from __future__ import annotations
 
@@ -7,68 +7,68 @@ import hashlib
 import logging
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import msgspec
-from platformdirs import user_cache_dir
-
-from engine.kernel_sources.nvrtc import CompiledSource
 
 _log = logging.getLogger(__name__)
-_DIGEST_BYTES = 32
-_SUFFIX = ".compiled"
+_CHECKSUM_BYTES = 4
 #: Bytes in each folder when it was last scanned, plus those of the entries added since.
 _sizes: dict[Path, int] = {}
 
+Entry = TypeVar("Entry")
 
-class CompileCache:
-    """A folder of compiled sources by key, bounded in size; the least recently used entries are evicted.
 
-    Every entry carries its checksum, so a damaged one is a miss. A folder that cannot be written is logged and makes
-    every lookup a miss; kernels still compile.
+class DiskCache(Generic[Entry]):
+    """A folder of results of one type by key, bounded in size; the least recently used entries are evicted.
+
+    Every entry carries its checksum, so a damaged one is a miss, as is one of another version. A folder that cannot be
+    written is logged. Several processes may use it at once.
     """
 
-    def __init__(self, folder: Path | None = None, limit_bytes: int = 256 << 20) -> None:
-        self.folder = folder or Path(user_cache_dir("warploom")) / "nvrtc"
+    def __init__(self, kind: type[Entry], folder: Path, limit_bytes: int = 256 << 20) -> None:
+        self._kind = kind
+        self.folder = folder
         self.limit_bytes = limit_bytes
 
-    def get(self, key: str) -> CompiledSource | None:
+    def get(self, key: str) -> Entry | None:
         """Return what was stored under `key`, or None."""
-        path = self.folder / (key + _SUFFIX)
+        path = self.folder / key
         try:
             data = path.read_bytes()
         except OSError:
             return None
-        digest, body = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-        if hashlib.sha256(body).digest() != digest:
-            _log.warning("cached compile %s is damaged and is made again", path.name)
+        body = data[_CHECKSUM_BYTES:]
+        if _checksum(body) != data[:_CHECKSUM_BYTES]:
+            _log.warning("cached result %s is damaged and is made again", path)
             return None
         try:
-            entry = msgspec.msgpack.decode(body, type=CompiledSource)
-        except msgspec.DecodeError:  # written by another version
+            entry = msgspec.msgpack.decode(body, type=self._kind)
+        except msgspec.MsgspecError:
             return None
         with contextlib.suppress(OSError):  # the time stamp only decides what is evicted first
             os.utime(path)
         return entry
 
-    def put(self, key: str, compiled: CompiledSource) -> None:
+    def put(self, key: str, entry: Entry) -> None:
         """Store one result atomically."""
-        body = msgspec.msgpack.encode(compiled)
+        body = msgspec.msgpack.encode(entry)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.folder)
+            handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(hashlib.sha256(body).digest() + body)
-                size_bytes = Path(name).stat().st_size
-                Path(name).replace(self.folder / (key + _SUFFIX))
+                    file.write(_checksum(body) + body)
+                Path(name).replace(self.folder / key)
             except OSError:
                 Path(name).unlink(missing_ok=True)
                 raise
-            self._count(size_bytes)
+            self._count(_CHECKSUM_BYTES + len(body))
         except OSError as reason:
-            _log.warning("compile cache %s cannot be written: %s", self.folder, reason)
+            _log.warning("cache %s cannot be written: %s", self.folder, reason)
 
     def _count(self, size_bytes: int) -> None:
         """Count a new entry; scan the folder, which may hold thousands, only when it may be too large."""
@@ -81,7 +81,7 @@ class CompileCache:
     def _trim(self) -> int:
         """Evict entries until the folder fits; return the bytes that are left."""
         entries = []
-        for path in self.folder.glob("*" + _SUFFIX):
+        for path in self.folder.iterdir():
             with contextlib.suppress(FileNotFoundError):  # another process trims too
                 status = path.stat()
                 entries.append((status.st_mtime_ns, status.st_size, path))
@@ -92,6 +92,10 @@ class CompileCache:
             path.unlink(missing_ok=True)
             total -= size
         return total
+
+
+def _checksum(body: bytes) -> bytes:
+    return zlib.crc32(body).to_bytes(_CHECKSUM_BYTES, "little")
 
 
 def cache_key(parts: Iterable[str | bytes]) -> str:
