@@ -1,7 +1,8 @@
-"""The example patches run, show something, and stay as their script writes them."""
+"""The example patches run, show something, compute what numpy does, and stay as the editor writes them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +10,16 @@ import pytest
 
 from blocks.io.decode_image import load_linear
 from engine import Engine, UpdateLevel
+from engine.device.device import Device
 from engine.patch.files import dump_patch, load_patch
 from engine.protocol.messages import Reset, SetInput
+from tests.blocks.control_checks import CHECKS, EXAMPLES, example
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "resources" / "examples"
+PHOTO = Path(__file__).parents[2] / "resources" / "media" / "still_life.jpg"
+CHECKED = [check.__name__.removeprefix("check_") for check in CHECKS]
 
 
-@pytest.mark.parametrize("name", ["particles", "photo", "values"])
+@pytest.mark.parametrize("name", ["particles", "photo", "values", *CHECKED])
 def test_example_is_what_the_editor_saves(name: str) -> None:
     """Loading and saving an example changes nothing, so that a diff of it shows edits alone."""
     path = EXAMPLES / f"{name}.loom"
@@ -67,8 +70,36 @@ def test_photograph_becomes_outlines(tmp_path: Path) -> None:
         assert not engine.step().diagnostics
         edges = engine.read(patch["tone"]["out"])[..., :3]
         saved = engine.save_outputs(tmp_path)
-    assert edges.shape[:2] == load_linear(ROOT / "resources" / "media" / "still_life.jpg").shape[:2]
+    assert edges.shape[:2] == load_linear(PHOTO).shape[:2]
     assert np.median(edges) < 0.1 < 0.5 < edges.max()
     assert any(
         Path(item.path or "").suffix == ".png" and Path(item.path or "").stat().st_size > 10_000 for item in saved
     )
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=CHECKED)
+def test_example_computes_what_numpy_does(check: Callable[[Device | str], None]) -> None:
+    """Each has an oracle of its own: see `control_checks`."""
+    check("host")
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_example_shows_a_picture(name: str) -> None:
+    """A viewer is connected, its picture is not of one colour, and there are no diagnostics."""
+    patch = load_patch(EXAMPLES / f"{name}.loom")
+    assert patch.extra["title"] and patch.extra["description"].endswith(".")
+    (shown,) = patch.connections_of("viewer")
+    with Engine(patch, device="host") as engine:
+        for _ in range(4):
+            assert not engine.step().diagnostics
+        assert engine.read(shown.source)[..., :3].std() > 1e-4
+
+
+def test_a_loop_inside_the_limit_says_nothing_and_one_beyond_it_does() -> None:
+    """The plate with too low a limit keeps its picture and warns."""
+    patch = example("jacobi", loop={"limit": 20})
+    with Engine(patch, device="host") as engine:
+        for _ in range(2):
+            report = engine.step()
+        assert engine.read(patch["loop"]["turns"]).tolist() == [20]
+    assert [(problem.node, problem.port) for problem in report.diagnostics] == [("loop", "turns")]

@@ -1,0 +1,224 @@
+"""Images: filters, glow and adjustments against scipy and closed forms, and what is generated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from engine import Engine, Patch, UpdateLevel
+
+LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+SIZES = [(1, 1), (1, 37), (29, 1), (3, 5), (67, 131)]
+
+
+def _random_image(shape: tuple[int, int]) -> Any:
+    return np.random.default_rng(5).random((*shape, 4), np.float32)
+
+
+def _blurred(image: Any, sigma: float) -> Any:
+    wide = image.astype(np.float64)
+    return np.stack(
+        [ndimage.gaussian_filter(wide[..., c], sigma, mode="nearest", truncate=4.0) for c in range(image.shape[2])], 2
+    )
+
+
+def _edges(channel: Any) -> Any:
+    wide = channel.astype(np.float64)
+    return np.hypot(ndimage.sobel(wide, 0, mode="nearest"), ndimage.sobel(wide, 1, mode="nearest"))
+
+
+@pytest.mark.parametrize("sigma", [0.7, 3.0, 20.0])
+def test_blur_equals_scipy_on_a_photograph(apply_to_image: Any, photograph: Any, sigma: float) -> None:
+    """The largest sigma needs the most weights."""
+    out = apply_to_image("image.gaussian_blur", photograph, sigma=sigma)
+    np.testing.assert_allclose(out[..., :3], _blurred(photograph, sigma), atol=2e-6)
+    np.testing.assert_allclose(out[..., 3], 1.0, atol=2e-6)
+
+
+@pytest.mark.parametrize("shape", SIZES)
+def test_blur_equals_scipy_at_any_size(apply_to_image: Any, shape: tuple[int, int]) -> None:
+    """Also where the filter is far larger than the image, and for alpha."""
+    image = _random_image(shape)
+    np.testing.assert_allclose(apply_to_image("image.gaussian_blur", image, sigma=5.5), _blurred(image, 5.5), atol=2e-6)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.1])
+def test_a_tiny_sigma_leaves_the_image_as_it_is(apply_to_image: Any, sigma: float) -> None:
+    """Four sigma round to no neighbour at all."""
+    image = _random_image((9, 14))
+    np.testing.assert_array_equal(apply_to_image("image.gaussian_blur", image, sigma=sigma), image)
+
+
+def test_sigma_is_live() -> None:
+    """A moved slider gives what a fresh run gives, at the price of a parameter write."""
+    image = _random_image((40, 33))
+    patch = Patch()
+    source = patch.add("io.image_array", data=image)
+    blur = patch.add("image.gaussian_blur", sigma=1.0)
+    patch.connect(source["out"], blur["image"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(blur, sigma=4.25)
+        assert engine.step().update_level is UpdateLevel.HOT
+        np.testing.assert_allclose(engine.read(blur["out"]), _blurred(image, 4.25), atol=2e-6)
+
+
+def test_sobel_per_channel_equals_scipy_on_a_photograph(apply_to_image: Any, photograph: Any) -> None:
+    """Each channel has the gradient's length of its own."""
+    out = apply_to_image("image.sobel", photograph, strength=1.5, per_channel=True)
+    expected = np.stack([1.5 * _edges(photograph[..., c]) for c in range(3)], 2)
+    np.testing.assert_allclose(out[..., :3], expected, atol=5e-6)
+    np.testing.assert_array_equal(out[..., 3], 1.0)
+
+
+@pytest.mark.parametrize("shape", SIZES)
+def test_sobel_of_luminance_equals_scipy_at_any_size(apply_to_image: Any, shape: tuple[int, int]) -> None:
+    """All three channels hold the edge of the luminance; alpha passes through."""
+    image = _random_image(shape)
+    out = apply_to_image("image.sobel", image)
+    expected = _edges(image[..., :3] @ LUMINANCE)
+    for channel in range(3):
+        np.testing.assert_allclose(out[..., channel], expected, atol=5e-6)
+    np.testing.assert_array_equal(out[..., 3], image[..., 3])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 37), (40, 33)])
+def test_light_is_added_around_what_is_bright(apply_to_image: Any, shape: tuple[int, int]) -> None:
+    """The image plus a share of its blurred copy; alpha is unchanged."""
+    image = np.random.default_rng(3).random((*shape, 4), np.float32)
+    out = apply_to_image("image.glow", image, sigma=2.5, amount=0.25)
+    light = [ndimage.gaussian_filter(image[..., c].astype(np.float64), 2.5, mode="nearest") for c in range(3)]
+    np.testing.assert_allclose(out[..., :3], image[..., :3] + 0.25 * np.stack(light, 2), atol=3e-6)
+    np.testing.assert_array_equal(out[..., 3], image[..., 3])
+
+
+def test_glow_is_its_two_blocks_and_both_sliders_are_live() -> None:
+    """Every value gives bit for bit what a Gaussian Blur and a Mix give, at the price of a parameter write."""
+    image = np.random.default_rng(4).random((17, 23, 4), np.float32)
+    patch = Patch()
+    source = patch.add("io.image_array", data=image)
+    glow, blur, mix = patch.add("image.glow"), patch.add("image.gaussian_blur"), patch.add("image.mix", mode="add")
+    for target in (glow["image"], blur["image"], mix["a"]):
+        patch.connect(source["out"], target)
+    patch.connect(blur["out"], mix["b"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for sigma, amount in ((3.0, 0.5), (0.0, 1.0), (9.0, 0.0)):
+            patch.set(glow, sigma=sigma, amount=amount)
+            patch.set(blur, sigma=sigma)
+            patch.set(mix, amount=amount)
+            assert engine.step().update_level is UpdateLevel.HOT
+            np.testing.assert_array_equal(engine.read(glow["out"]), engine.read(mix["out"]))
+
+
+def _image(shape: tuple[int, int] = (13, 7)) -> Any:
+    return np.random.default_rng(11).random((*shape, 4), np.float32) * 1.5
+
+
+def _tone(image: Any, exposure: float, contrast: float, gamma: float, saturation: float) -> Any:
+    color = np.maximum((image[..., :3].astype(np.float64) * 2.0**exposure - 0.18) * contrast + 0.18, 0) ** (1 / gamma)
+    grey = (color @ LUMINANCE)[..., None]
+    return np.concatenate([np.maximum(grey + (color - grey) * saturation, 0), image[..., 3:]], 2)
+
+
+@pytest.mark.parametrize(
+    ("exposure", "contrast", "gamma", "saturation"),
+    [(0, 1, 1, 1), (1.5, 1, 1, 1), (-8, 1, 1, 1), (0, 2.5, 1, 1), (0, 0, 1, 1), (0, 1, 2.2, 1), (0.3, 1.2, 0.7, 1.8)],
+)
+def test_tone_is_its_formula(
+    apply_to_image: Any, exposure: float, contrast: float, gamma: float, saturation: float
+) -> None:
+    """Exposure, contrast about middle grey, gamma, saturation, in this order; alpha passes through."""
+    image = _image()
+    out = apply_to_image("image.tone", image, exposure=exposure, contrast=contrast, gamma=gamma, saturation=saturation)
+    np.testing.assert_allclose(out, _tone(image, exposure, contrast, gamma, saturation), rtol=2e-5, atol=2e-6)
+
+
+def test_tone_without_saturation_is_grayscale(apply_to_image: Any) -> None:
+    """Both use the same luminance."""
+    image = _image()
+    np.testing.assert_allclose(
+        apply_to_image("image.tone", image, saturation=0.0), apply_to_image("image.grayscale", image), rtol=1e-6
+    )
+
+
+def test_inverting_twice_changes_nothing(apply_to_image: Any) -> None:
+    """A negative's negative is the picture; alpha is not inverted."""
+    image = _image()
+    once = apply_to_image("image.invert", image)
+    np.testing.assert_allclose(once[..., :3], 1 - image[..., :3], atol=1e-6)
+    np.testing.assert_allclose(apply_to_image("image.invert", once), image, atol=1e-6)
+
+
+BLENDS = {
+    "normal": lambda a, b: b,
+    "add": lambda a, b: a + b,
+    "multiply": lambda a, b: a * b,
+    "screen": lambda a, b: a + b - a * b,
+    "difference": lambda a, b: np.abs(a - b),
+}
+
+
+@pytest.mark.parametrize("mode", list(BLENDS))
+def test_mix_blends_a_smaller_image_with_its_border_extended(mode: str) -> None:
+    """`b` lies at the top left; its last row and column extend beyond it."""
+    a, b = _image((6, 9)), _image((4, 11))[:, ::-1].copy()
+    patch = Patch()
+    below, above = patch.add("io.image_array", data=a), patch.add("io.image_array", data=b)
+    mix = patch.add("image.mix", mode=mode, amount=0.75)
+    patch.connect(below["out"], mix["a"])
+    patch.connect(above["out"], mix["b"])
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        out = engine.read(mix["out"])
+    extended = np.pad(b, ((0, 2), (0, 0), (0, 0)), mode="edge")[:, :9]
+    blend = BLENDS[mode](a, extended)
+    if mode != "normal":
+        blend[..., 3] = a[..., 3]
+    np.testing.assert_allclose(out, a + (blend - a) * 0.75, atol=1e-6)
+
+
+def _generate(block: str, frames: int = 1, **parameters: Any) -> Any:
+    patch = Patch()
+    node = patch.add(block, **parameters)
+    with Engine(patch, device="host") as engine:
+        for _ in range(frames):
+            engine.step()
+        return engine.read(node["out"])
+
+
+def test_checkerboard_alternates_from_the_top_left() -> None:
+    """Squares of the given edge, also where the image ends within one."""
+    out = _generate("image.checkerboard", width=50, height=31, cell=8.0, dark=0.25, light=0.75)
+    y, x = np.mgrid[0:31, 0:50]
+    np.testing.assert_array_equal(out[..., 0], np.where((x // 8 + y // 8) % 2 == 0, 0.75, 0.25).astype(np.float32))
+    assert out.shape == (31, 50, 4) and (out[..., 3] == 1).all()
+
+
+@pytest.mark.parametrize(("angle", "axis"), [(0.0, 1), (90.0, 0)])
+def test_gradient_runs_along_its_angle(angle: float, axis: int) -> None:
+    """From the first colour's half pixel to the last colour's, in equal steps."""
+    out = _generate("image.gradient", width=20, height=10, angle=angle, red_from=0.0, red_to=1.0)
+    count = out.shape[axis]
+    line = np.take(out[..., 0], 0, axis=1 - axis)
+    np.testing.assert_allclose(line, (np.arange(count) + 0.5) / count, atol=1e-6)
+    assert np.ptp(out[..., 0], axis=1 - axis).max() < 1e-6
+
+
+def test_noise_fills_its_range_smoothly() -> None:
+    """Values lie within 0..1, differ, and neighbours differ little."""
+    out = _generate("image.noise", width=200, height=151, cell=64.0, octaves=1)[..., 0]
+    assert 0 <= out.min() < 0.3 and 0.7 < out.max() <= 1
+    assert np.abs(np.diff(out, axis=0)).max() < 1.5 / 64 * 1.01  # a cubic's steepest slope
+
+
+def test_noise_moves_only_with_speed() -> None:
+    """At speed 0 every frame is the same."""
+    size = {"width": 64, "height": 48}
+    still = [_generate("image.noise", frames, speed=0.0, **size) for frames in (1, 5)]
+    np.testing.assert_array_equal(*still)
+    moving = [_generate("image.noise", frames, speed=5.0, **size) for frames in (1, 5)]
+    assert np.abs(moving[0] - moving[1]).max() > 0.01
