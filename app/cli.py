@@ -61,7 +61,9 @@ _PATH = click.Path(path_type=Path)
 _patch = click.argument("patch", type=_PatchFile(), metavar="PATCH", help="A .loom file, or an example: particles.")
 _device = click.option("--device", default="auto", metavar="auto|host|cuda:0", help="What to run on.")
 _engine = click.option("--engine", metavar="COMMAND", help="Run in another process: `warploom engine`, also by ssh.")
-_trust = click.option("--trust", is_flag=True, help="Run the block files in `blocks/` beside the patch.")
+_trust = click.option(
+    "--trust", is_flag=True, help="Run the block files beside the patch; let it write and listen anywhere."
+)
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 

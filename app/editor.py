@@ -35,9 +35,9 @@ def run_editor(
     """Show the editor until it is closed and return the exit status.
 
     Without a patch it begins with the gallery. With `screenshot` it runs the patch for a moment, saves the window's
-    picture to that file, and ends; nothing of the person's state is read or written. With `trust` the blocks beside the
-    patch are run without asking. `engine` is the command of an engine in another process. WarploomError when there is
-    no screen, or the patch of a screenshot cannot be opened.
+    picture to that file, and ends; nothing of the person's state is read or written. With `trust` the patch and the
+    blocks beside it are trusted without asking. `engine` is the command of an engine in another process. WarploomError
+    when there is no screen, or the patch of a screenshot cannot be opened.
     """
     if not has_display():
         if screenshot is None:
@@ -85,7 +85,8 @@ def take_screenshot(window: MainWindow, patch_path: Path | None, target: Path, *
     limit = QTimer(singleShot=True, interval=_BUILD_LIMIT_MS)
     limit.timeout.connect(loop.quit)
     if patch_path is not None:
-        window.session.open(patch_path, blocks=folder_beside(patch_path.resolve().parent) if trust else None)
+        blocks = folder_beside(patch_path.resolve().parent) if trust else None
+        window.session.open(patch_path, blocks=blocks, trust=trust)
     if window.session.engine is None:
         limit.setInterval(_STILL_MS)
     frames = 0

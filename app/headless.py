@@ -22,6 +22,7 @@ from engine.compiler.inspection import memory_svg, plan_dot, plan_svg, plan_text
 from engine.compiler.plan import Plan
 from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
 from engine.patch.files import write_atomically
+from engine.patch.trust import asks_for_trust
 from engine.profiling.statistics import percentile
 from engine.profiling.trace import chrome_trace
 from engine.protocol.client import Client
@@ -119,12 +120,20 @@ def _run(client: Client, frames: int, pacer: Pacer, real_time: bool, out: Path |
             result.reports.append(client.step(real_time=real_time))
             if has_errors(result.last.diagnostics):
                 return result
+            if number == 0 and out is None:
+                _require_trust(result.last.diagnostics)
             advance()
             pacer.advance()
             if number + 1 < frames:
                 pacer.wait(never)
         result.outputs = client.save_outputs(out)
     return result
+
+
+def _require_trust(diagnostics: Iterable[Diagnostic]) -> None:
+    refused = [str(item) for item in diagnostics if asks_for_trust(item)]
+    if refused:
+        raise PatchError("\n".join(refused))
 
 
 def trace_headless(*, patch: Path, out: Path, frames: int, device: str, engine: str | None, trust: bool) -> int:

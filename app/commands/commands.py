@@ -25,7 +25,7 @@ NEEDS_SELECTION = ("delete", "disconnect")
 #: Commands that need an open patch.
 NEEDS_PATCH = (
     *("save", "save_as", "close", "undo", "redo", "paste", "select_all", "add_block", "fit"),
-    *("save_outputs", "restart_engine", "block_help", "trust_blocks"),
+    *("save_outputs", "restart_engine", "block_help", "trust"),
 )
 #: Commands that need an engine that runs.
 NEEDS_ENGINE = ("play", "step", "reset")
@@ -70,10 +70,10 @@ def make_commands(window: CommandWindow) -> list[Command]:
         Command("save", "&Save", files.save, "save", ("Ctrl+S",)),
         Command("save_as", "Save &as …", files.save_as, keys=("Ctrl+Shift+S",)),
         Command(
-            "trust_blocks",
-            "&Trust blocks …",
-            files.trust_blocks,
-            help="Run the block files in the folder blocks beside the patch, or stop running them",
+            "trust",
+            "&Trust …",
+            files.trust_again,
+            help="Ask again whether the block files beside the patch may run, and what the patch itself may do",
         ),
         Command("close", "&Close patch", files.close, keys=("Ctrl+W",), help="Go back to the examples"),
         Command("quit", "&Quit", window.close, keys=("Ctrl+Q",)),
@@ -156,7 +156,7 @@ MENUS = (
         "&File",
         (
             *("new", "open", Menu("Open &recent", id="recent"), None),
-            *("save", "save_as", None, "trust_blocks", None, "close", "quit"),
+            *("save", "save_as", None, "trust", None, "close", "quit"),
         ),
     ),
     Menu(

@@ -62,7 +62,7 @@ def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
         icon("warning", colours.current().warning),
     )
     shown = ", ".join(names[:_NAMES_SHOWN]) + (f" and {len(names) - _NAMES_SHOWN} more" * (len(names) > _NAMES_SHOWN))
-    shown, place = _in_a_line(shown), _in_a_line(str(folder))
+    shown, place = in_a_line(shown), in_a_line(str(folder))
     box.setInformativeText(
         f"{place}\nholds {plural(len(names), 'Python file')}: {shown}.\n\n"
         "Trusted, they run now and whenever one is saved, and may do whatever you may do on this computer: read and "
@@ -80,7 +80,7 @@ def ask_to_trust(parent: QWidget, folder: Path, names: Sequence[str]) -> Trust:
     return Trust.ALWAYS if box.clickedButton() is always else Trust.ONCE
 
 
-def _in_a_line(name: str) -> str:
+def in_a_line(name: str) -> str:
     """Return a file's name without line ends and other signs that could make it read as the question's own words."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in name)
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.documents import dialogs
-from app.documents.dialogs import Answer
+from app.documents.dialogs import Answer, in_a_line
 from app.documents.editor_state import UserState
 from app.documents.recovery import Recovered, RecoverySlot
 from app.documents.session import Session
-from app.documents.trust import Trust, TrustedFolders
+from app.documents.trust import Trust, TrustedPaths
+from app.widgets.banner import NO_NOTICE, Notice
 from engine.catalogue.block_files import FOLDER_NAME, python_files
 from engine.catalogue.catalogue import folder_beside
-from engine.diagnostics import WarploomError
+from engine.diagnostics import Diagnostic, WarploomError
 from engine.patch.document import Patch
 from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
+from engine.patch.trust import asks_for_trust
+from engine.protocol.messages import FrameReport
 
 _AUTOSAVE_MS = 60_000
 
@@ -29,13 +33,18 @@ class FileCommands(QObject):
     recent_changed = Signal()
     #: A message that does not stop the person.
     noted = Signal(str)
+    #: Asks whether the patch is trusted; `NO_NOTICE` when there is nothing to ask.
+    trust_asked = Signal(Notice)
 
     def __init__(
-        self, session: Session, state: UserState, recovery: RecoverySlot, trust: TrustedFolders, window: QWidget
+        self, session: Session, state: UserState, recovery: RecoverySlot, trust: TrustedPaths, window: QWidget
     ) -> None:
         super().__init__(window)
         self._session, self._state, self._recovery, self._window = session, state, recovery, window
         self._trust = trust
+        self._told: tuple[Diagnostic, ...] = ()
+        self._is_trust_refused = False  # by the person, for this patch
+        session.replaced.connect(self._forget_answer)
         self._autosave = QTimer(self, interval=_AUTOSAVE_MS)
         self._autosave.timeout.connect(self.autosave)
         self._autosave.start()
@@ -66,7 +75,8 @@ class FileCommands(QObject):
         if not self.may_close():
             return False
         try:
-            self._session.open(path, blocks=self._trusted_blocks(path, trust=trust))
+            blocks = self._trusted_blocks(path, trust=trust)
+            self._session.open(path, blocks=blocks, trust=trust or bool(self._trust.decision(path)))
         except WarploomError as problem:
             dialogs.show_error(self._window, f"{path.name} can't be opened", str(problem))
             return False
@@ -75,8 +85,43 @@ class FileCommands(QObject):
         self._remember(path)
         return True
 
-    def trust_blocks(self) -> None:
-        """Ask again about the blocks beside the patch, and run them if they are trusted."""
+    def show_report(self, report: FrameReport) -> None:
+        """Ask about what the engine refuses because the patch is not trusted."""
+        if report.diagnostics is self._told:
+            return
+        self._told = report.diagnostics
+        refused = [] if self._is_trust_refused else list(filter(asks_for_trust, report.diagnostics))
+        if not refused:
+            self.trust_asked.emit(NO_NOTICE)
+            return
+        answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this patch", Trust.ALWAYS)]
+        notice = Notice(
+            f"{self.name} wants to do more than a patch may that nobody trusts.",
+            tuple(dict.fromkeys(in_a_line(f"{item.node}: {item.message}") for item in refused)),
+            tuple((text, partial(self._answer, answer)) for text, answer in answers[: 3 if self._session.path else 2]),
+        )
+        self.trust_asked.emit(notice)
+
+    def _answer(self, answer: Trust) -> None:
+        self._is_trust_refused = answer is Trust.NO
+        if self._session.path is not None:
+            self._remember_trust(self._session.path, answer)
+        self._session.set_trusted(answer is not Trust.NO)
+        self.trust_asked.emit(NO_NOTICE)
+
+    def _forget_answer(self) -> None:
+        path = self._session.path
+        self._is_trust_refused = path is not None and self._trust.decision(path) is False
+        self._told = ()
+        self.trust_asked.emit(NO_NOTICE)
+
+    def trust_again(self) -> None:
+        """Ask again whether the patch and the blocks beside it are trusted."""
+        self._session.set_trusted(False)
+        self._is_trust_refused, self._told = False, ()
+        self._ask_about_blocks()
+
+    def _ask_about_blocks(self) -> None:
         path = self._session.path
         folder = folder_beside(path.resolve().parent) if path is not None else None
         if folder is None or not python_files(folder):
@@ -153,11 +198,14 @@ class FileCommands(QObject):
     def _ask_to_trust(self, folder: Path) -> bool:
         names = [str(file.relative_to(folder)) for file in python_files(folder)]
         answer = dialogs.ask_to_trust(self._window, folder, names)
+        self._remember_trust(folder, answer)
+        return answer is not Trust.NO
+
+    def _remember_trust(self, path: Path, answer: Trust) -> None:
         try:
-            self._trust.decide(folder, answer)
+            self._trust.decide(path, answer)
         except OSError as problem:
             self.noted.emit(f"trust must be writable to the state folder, got: {problem}")
-        return answer is not Trust.NO
 
     def _replace(self, patch: Patch) -> None:
         self._session.replace(patch)

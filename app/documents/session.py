@@ -18,7 +18,7 @@ from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, save_patch
 from engine.profiling.levels import ProfilingLevel
-from engine.protocol.messages import EditCost, Message, SetPacing, SetProfiling, SetRunning
+from engine.protocol.messages import EditCost, Message, SetPacing, SetProfiling, SetRunning, SetTrust
 from engine.protocol.pacing import Pacing, PacingMode
 
 if TYPE_CHECKING:
@@ -81,15 +81,16 @@ class Session(QObject):
         """True when the patch holds work that its file does not."""
         return self.patch is not None and not (self._is_saved and self.patch.history.is_saved)
 
-    def open(self, path: Path, *, blocks: Path | None = None) -> None:
+    def open(self, path: Path, *, blocks: Path | None = None, trust: bool = False) -> None:
         """Open a file in place of the current patch, which stays when the file is no patch: PatchError.
 
-        `blocks` is a folder that the person trusts: its files are run before the patch is read.
+        `blocks` is a folder that the person trusts: its files are run before the patch is read. With `trust` the person
+        trusts the patch too.
         """
         before = self.blocks
         try:
             self.use_blocks(blocks)
-            patch = load_patch(path)
+            patch = load_patch(path, trust=trust)
         except WarploomError:
             self.use_blocks(before)
             raise
@@ -119,6 +120,12 @@ class Session(QObject):
         self.blocks = folder
         if folder is not None:
             trust_blocks(folder, wait_s=_BLOCKS_WAIT_S)
+
+    def set_trusted(self, trusted: bool) -> None:
+        """Trust the patch, or no longer."""
+        if self.patch is not None:
+            self.patch.trusted = trusted
+            self.post(SetTrust(trusted))
 
     def save(self, path: Path) -> None:
         """Save the patch to a file, which is its file from then on; PatchError when it can't be written."""

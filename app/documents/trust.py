@@ -1,4 +1,7 @@
-"""Which folders of blocks the person trusts: permanently, kept in the state folder, or until the program ends."""
+"""What the person trusts: folders of blocks and patches, for good, kept in the state folder, or until the program ends.
+
+The files of a trusted folder may run; a trusted patch may write files outside its folder and listen to the network.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +14,32 @@ from engine.catalogue.catalogue import folder_beside, trust_blocks
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, write_atomically
 
-_FILE = "trusted_blocks.json"
+_FILE = "trusted.json"
 
 
 class Trust(Enum):
-    """An answer to whether the files of a folder may run."""
+    """An answer to whether the files of a folder may run, or a patch may do more than others."""
 
     NO = "no"
     ONCE = "once"
     ALWAYS = "always"
 
 
-class TrustedFolders:
-    """The decisions about folders, by path; `state_folder` keeps those for good."""
+class TrustedPaths:
+    """The decisions about folders and patches, by path; `state_folder` keeps those for good."""
 
     def __init__(self, state_folder: Path) -> None:
         self._file = state_folder / _FILE
         self._decided: dict[Path, bool] = {}
 
-    def decision(self, folder: Path) -> bool | None:
-        """Return whether a folder is trusted; None when the person has not decided yet."""
-        path = folder.resolve()
+    def decision(self, path: Path) -> bool | None:
+        """Return whether a folder or patch is trusted; None when the person has not decided yet."""
+        path = path.resolve()
         return True if str(path) in self._always() else self._decided.get(path)
 
-    def decide(self, folder: Path, answer: Trust) -> None:
+    def decide(self, path: Path, answer: Trust) -> None:
         """Remember an answer; OSError when one for good can't be written."""
-        path = folder.resolve()
+        path = path.resolve()
         self._decided[path] = answer is not Trust.NO
         always = [name for name in self._always() if name != str(path)]
         if answer is Trust.ALWAYS:
@@ -48,18 +51,20 @@ class TrustedFolders:
     def _always(self) -> list[str]:
         try:
             return msgspec.json.decode(self._file.read_bytes(), type=list[str])
-        except (OSError, msgspec.DecodeError):  # no folder was trusted yet, or the file is damaged
+        except (OSError, msgspec.DecodeError):  # nothing was trusted yet, or the file is damaged
             return []
 
 
 def open_patch(path: Path, *, trust: bool) -> Patch:
-    """Read a patch for a run without a window; blocks beside it are run when `trust` or an earlier answer says so.
+    """Read a patch for a run without a window.
 
-    Otherwise their nodes are placeholders, which say what to do. PatchError when it is no patch.
+    It and the blocks beside it are trusted when `trust` or an earlier answer says so; otherwise diagnostics say what is
+    left out and how to trust it. PatchError when it is no patch.
     """
     from platformdirs import user_state_path
 
+    known = TrustedPaths(user_state_path("warploom"))
     beside = folder_beside(path.resolve().parent)
-    if beside is not None and (trust or TrustedFolders(user_state_path("warploom")).decision(beside)):
+    if beside is not None and (trust or known.decision(beside)):
         trust_blocks(beside)
-    return load_patch(path)
+    return load_patch(path, trust=trust or bool(known.decision(path)))

@@ -24,7 +24,7 @@ from app.documents.file_commands import FileCommands
 from app.documents.gallery import find_examples
 from app.documents.recovery import RecoverySlot, take_left_behind
 from app.documents.session import MakeEngine, Session
-from app.documents.trust import TrustedFolders
+from app.documents.trust import TrustedPaths
 from app.inspector.inspector import Inspector
 from app.qt.gc_timer import GcTimer
 from app.qt.safe_overrides import safe_overrides
@@ -32,11 +32,12 @@ from app.theme.apply import apply_theme
 from app.theme.colours import current
 from app.view_models.block_help import kernel_files
 from app.viewers.viewer_docks import ViewerDocks
+from app.widgets.banner import NO_NOTICE, Banner, Notice
 from app.window.docks import Docks, arrange, remember, restore, size_docks
 from app.window.engine_badge import EngineBadge
 from app.window.focus_keys import FocusKeys
 from app.window.input_events import InputEvents
-from app.window.toolbars import Banner, ProblemCount, add_toolbar, fill_menu_bar, under_banner
+from app.window.toolbars import ProblemCount, add_toolbar, fill_menu_bar, under_banners
 from app.window.transport import TransportControls
 from app.window.welcome import Welcome
 from app.window.window_style import window_stylesheet
@@ -59,7 +60,7 @@ class MainWindow(QMainWindow):
         self.gc_timer = GcTimer(self)
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
-        self.files = FileCommands(self.session, self.state, self._recovery, TrustedFolders(folder), self)
+        self.files = FileCommands(self.session, self.state, self._recovery, TrustedPaths(folder), self)
         self.bridge = Bridge(self)
         self.canvas = Canvas()
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
@@ -69,11 +70,11 @@ class MainWindow(QMainWindow):
         self.viewers = ViewerDocks(self)
         self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))
         self.badge = EngineBadge()
-        self.banner = Banner("Restart engine")
+        self.banner, self.trust_banner = Banner(), Banner()
         self.problem_count = ProblemCount()
         self._central = QStackedWidget()
         self._central.addWidget(self.welcome)
-        self._central.addWidget(under_banner(self.banner, self.canvas))
+        self._central.addWidget(under_banners(self.banner, self.trust_banner, self.canvas))
         self.setCentralWidget(self._central)
         self.docks = Docks(self)
         self.docks.add("inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -179,7 +180,6 @@ class MainWindow(QMainWindow):
         session, bridge, canvas = self.session, self.bridge, self.canvas
         session.replaced.connect(self._on_replaced)
         session.engine_changed.connect(self._on_engine_changed)
-        self.banner.clicked.connect(session.restart_engine)
         session.changed.connect(self._show_title)
         session.types_changed.connect(self._on_types)
         session.engine_failed.connect(self._on_engine_failed)
@@ -208,6 +208,8 @@ class MainWindow(QMainWindow):
         self.welcome.open_requested.connect(self.files.open_path)
         self.welcome.example_requested.connect(self.files.open_example)
         self.files.noted.connect(self.log.add_message)
+        self.files.trust_asked.connect(self.trust_banner.show_notice)
+        bridge.report.connect(self.files.show_report)
         self.files.recent_changed.connect(self._show_recent)
 
     # Following session and engine
@@ -233,7 +235,7 @@ class MainWindow(QMainWindow):
             QTimer.singleShot(0, self.canvas.fit)
 
     def _on_engine_changed(self) -> None:
-        self.banner.hide()
+        self.banner.show_notice(NO_NOTICE)
         self.badge.clear()
         self.transport.begin()
         self.gc_timer.set_busy(self.session.engine is not None)
@@ -264,12 +266,16 @@ class MainWindow(QMainWindow):
         self.badge.show_report(report)
         self.transport.show_report(report)
         if report.failed:
-            self.banner.show_text(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
+            self._offer_restart(f"The engine has stopped; the patch is intact. {report.diagnostics[-1].message}")
 
     def _on_engine_failed(self, text: str) -> None:
         self.log.add_error(text)
         self.problems.show_diagnostics((error(text),))
-        self.banner.show_text(f"The engine can't start; the patch is intact. {text}")
+        self._offer_restart(f"The engine can't start; the patch is intact. {text}")
+
+    def _offer_restart(self, text: str) -> None:
+        restart = ("Restart engine", self.session.restart_engine)
+        self.banner.show_notice(Notice(text, answers=(restart,), state="error"))
 
     def _on_problem_count(self, errors: int, warnings: int) -> None:
         count = errors + warnings

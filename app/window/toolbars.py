@@ -1,9 +1,9 @@
-"""What frames the canvas: menus, toolbar, the problem count of the status bar, and a banner on top."""
+"""What frames the canvas: menus, toolbar, the problem count of the status bar, and the banners on top."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMargins, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMainWindow, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QMargins
+from PySide6.QtWidgets import QMainWindow, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.commands.actions import Actions
 from app.commands.commands import MENUS, TOOLBAR
@@ -29,41 +29,13 @@ def add_toolbar(window: QMainWindow, actions: Actions, transport: QWidget, at_th
     actions.menus["view"].addAction(toolbar.toggleViewAction())
 
 
-def under_banner(banner: QWidget, content: QWidget) -> QWidget:
-    """Return a page with a banner over its content."""
+def under_banners(*parts: QWidget) -> QWidget:
+    """Return a page with banners over its content, which comes last."""
     page = QWidget()
     column = QVBoxLayout(page, contentsMargins=QMargins(), spacing=0)
-    column.addWidget(banner)
-    column.addWidget(content)
+    for part in parts:
+        column.addWidget(part)
     return page
-
-
-class Banner(QFrame):
-    """A text with one button, hidden until `show_text`."""
-
-    clicked = Signal()
-
-    def __init__(self, button: str) -> None:
-        super().__init__()
-        self.setObjectName("banner")
-        self._label = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
-        self._label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.button = QPushButton(button)
-        self.button.clicked.connect(self.clicked)
-        row = QHBoxLayout(self, contentsMargins=QMargins(12, 8, 8, 8), spacing=12)
-        row.addWidget(self._label, 1)
-        row.addWidget(self.button)
-        self.hide()
-
-    @property
-    def text(self) -> str:
-        """The text that is shown; empty while there is none."""
-        return "" if self.isHidden() else self._label.text()
-
-    def show_text(self, text: str) -> None:
-        """Show a text and the button."""
-        self._label.setText(text)
-        self.show()
 
 
 class ProblemCount(QPushButton):

@@ -27,7 +27,8 @@ def window_stylesheet(theme: Colours) -> str:
 #message[state="error"] {{ color: {theme.error}; }}
 #message[state="warning"] {{ color: {theme.warning}; }}
 #message {{ color: {theme.text_dim}; }}
-#banner {{ background: {theme.control}; border: none; border-bottom: 2px solid {theme.error}; }}
+#banner {{ background: {theme.control}; border: none; border-bottom: 2px solid {theme.warning}; }}
+#banner[state="error"] {{ border-bottom-color: {theme.error}; }}
 #viewerFooter {{ background: {theme.dock}; border-top: 1px solid {theme.border}; }}
 #viewerFooter QToolButton, #rowReset, #rowDrive {{
     background: transparent; border-color: transparent; padding: 2px;

@@ -58,6 +58,11 @@ class GraphDescription:
         shown = [PortRef(n.id, display.buffer) for n in self.nodes for display in n.description.displays]
         return frozenset([*(port for port in outputs if port not in fed), *shown])
 
+    @cached_property
+    def files(self) -> list[tuple[str, str]]:
+        """The files that blocks save: node and path."""
+        return [(n.id, display.path) for n in self.nodes for display in n.description.displays if display.path]
+
     def without(self, removed: Iterable[str]) -> GraphDescription:
         """Return the description less some nodes, what lies inside them and every connection at either."""
         gone = self._with_members(set(removed))

@@ -67,6 +67,8 @@ class PatchContents:
         #: Where the patch was loaded from or saved to; relative media paths start at its folder.
         self.path: Path | None = None
         self.extra: dict[str, Any] = {}
+        #: Somebody vouches for it, such as the script that makes it; one that was loaded must be trusted explicitly.
+        self.trusted = True
         self._by_target: dict[PortRef, Connection] = {}
         self._index = PatchIndex()
 

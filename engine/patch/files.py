@@ -137,8 +137,11 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def load_patch(path: Path, catalogue: Catalogue | None = None) -> Patch:
-    """Read a patch; PatchError names the file, the place in it and what to do."""
+def load_patch(path: Path, catalogue: Catalogue | None = None, *, trust: bool = False) -> Patch:
+    """Read a patch; PatchError names the file, the place in it and what to do.
+
+    With `trust`, it may write files outside its folder and listen to the network (`engine.patch.trust`).
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as problem:
@@ -146,7 +149,7 @@ def load_patch(path: Path, catalogue: Catalogue | None = None) -> Patch:
     except OSError as problem:
         raise PatchError(f"patch must be readable: {path}: {problem.strerror or problem}") from problem
     patch = parse_patch(text, str(path), catalogue)
-    patch.path = path
+    patch.path, patch.trusted = path, trust
     return patch
 
 
@@ -165,7 +168,7 @@ def dump_patch(patch: Patch) -> str:
 
 
 def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = None) -> Patch:
-    """Return the patch in `text`; `name` is what messages call it."""
+    """Return the patch in `text`, which is not trusted; `name` is what messages call it."""
     try:
         document = json.loads(text)
     except json.JSONDecodeError as problem:
@@ -179,6 +182,7 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
     if document["schema"] != SCHEMA:
         raise PatchError(f"{name}: schema must be {SCHEMA}, got {document['schema']!r}; a newer Warploom may read it")
     patch = Patch(catalogue)
+    patch.trusted = False
     patch.extra = {key: value for key, value in document.items() if key not in _PATCH_FIELDS}
     nodes = [_parse_node(item, f"{name}: nodes[{i}]") for i, item in enumerate(_list(document, "nodes", name))]
     changes: list[Change] = []

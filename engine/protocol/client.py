@@ -13,7 +13,7 @@ from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
-from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, Undone
+from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, SetTrust, Undone
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
 from engine.protocol.questions import Answer, CostedEdit, Question
@@ -52,6 +52,7 @@ class Client:
         self._outbox, self._ask = transport.outbox, transport.ask
         #: Leave a message for the next frame. It is the transport's own method, since each move of a slider calls it.
         self.post: Callable[[Message], None] = transport.post
+        self.post(SetTrust(patch.trusted))
         for change in patch.as_changes():
             self.post(change)
         self._unsubscribe: Callable[[], None] | None = patch.subscribe(self._follow)
@@ -97,7 +98,10 @@ class Client:
         return self._ask(questions.Read(port))
 
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
-        """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them."""
+        """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them.
+
+        PatchError when a file can't be written, or lies elsewhere and the patch is not trusted; the others are saved.
+        """
         return self._ask(questions.SaveTo(folder))
 
     def watch_files(self, folders: Iterable[Path] = ()) -> None:

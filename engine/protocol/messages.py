@@ -98,6 +98,12 @@ class SetProfiling(msgspec.Struct, frozen=True, tag=True):
     level: ProfilingLevel
 
 
+class SetTrust(msgspec.Struct, frozen=True, tag=True):
+    """Somebody vouches for the patch, or no longer does (`engine.patch.trust`); before the first of these, nobody."""
+
+    trusted: bool
+
+
 class Reset(msgspec.Struct, frozen=True, tag=True):
     """Clear all state and begin again at frame 0."""
 
@@ -123,6 +129,7 @@ Message = (
     | SetRunning
     | SetPacing
     | SetProfiling
+    | SetTrust
     | Reset
     | SaveOutputs
     | SetInput

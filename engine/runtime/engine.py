@@ -21,6 +21,7 @@ from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.watcher import SourceWatcher
 from engine.patch.changes import BlockTypesChanged
 from engine.patch.document import Patch
+from engine.patch.trust import SavePlace
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
@@ -149,8 +150,16 @@ class LocalEngine:
             compiled = self.engine.updates.compiled
             if compiled is None:
                 raise PatchError("outputs must come from a running patch; step it first")
-            outputs = read_outputs(compiled, self.device, folder=question.folder, base=self._patch.folder)
-            return [output.save() for output in outputs]
+            place = SavePlace(self._patch.folder, question.folder, trusted=self.engine.context.trusted)
+            saved, problems = [], []
+            for output in read_outputs(compiled, self.device, place):
+                try:
+                    saved.append(output.save())
+                except PatchError as problem:
+                    problems.append(problem)
+            if problems:
+                raise PatchError("; ".join(map(str, problems)))
+            return saved
 
     def _watch(self, question: questions.WatchFiles) -> None:
         if self._watcher is None:

@@ -40,6 +40,8 @@ class ValueStep:
         #: The source that the block needs, and the listener for it.
         self.source = ""
         self.listener: Listener | None = None
+        #: Why the source may not be listened to.
+        self.refused: Diagnostic | None = None
         self.problem: Diagnostic | None = None
         self._start_problem: Diagnostic | None = None
         self._settings_problem: Diagnostic | None = None
@@ -80,7 +82,9 @@ class ValueStep:
                 problem = failure(self.block, "update", raised)
             else:
                 self._has_run = True
-                if self.listener is not None:
+                if self.refused is not None:
+                    problem = self.refused
+                elif self.listener is not None:
                     problem = self.listener.problem_at(self.block.node)
         if problem is not None:
             changed |= self._restore()

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from engine.blocktypes.value_blocks import Moment, ValueBlock
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
+from engine.patch.trust import refuse_source
 from engine.values.listening import Inputs, Kinds, Listeners
 from engine.values.midi import MidiListener
 from engine.values.osc import OscListener
@@ -31,6 +32,8 @@ class ValueGraph:
         """`type_of` gives the block type of any node; `kinds` are what can be listened to."""
         self.inputs = Inputs()
         self.diagnostics: tuple[Diagnostic, ...] = ()
+        #: The patch may listen to the network, see `engine.patch.trust`.
+        self.trusted = False
         self._type_of = type_of
         self._parameters = parameters
         self._listeners = Listeners(self.inputs, kinds)
@@ -193,11 +196,12 @@ class ValueGraph:
         sources: dict[str, None] = {}
         for step in self._steps:
             step.check()
-            if step.source:
+            step.refused = None if self.trusted else refuse_source(step.block.node, step.source)
+            if step.source and step.refused is None:
                 sources[step.source] = None
         self._listeners.need(sources)
         for step in self._steps:
-            step.listener = self._listeners.open.get(step.source)
+            step.listener = self._listeners.open.get(step.source) if step.refused is None else None
 
     def _tell(self, fresh: bool) -> bool:
         problems = [step.problem for step in self._steps if step.problem is not None]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.cli import main
-from app.documents.trust import Trust, TrustedFolders
+from app.documents.trust import Trust, TrustedPaths
 from engine import Patch, forget_blocks, trust_blocks
 from engine.catalogue.block_folders import block_folders
 from engine.patch.files import load_patch, save_patch
@@ -95,7 +95,7 @@ def test_a_check_of_json_tells_of_files_that_fail(patch_file: Path, folder: Bloc
 def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
     """Others last as long as the program; a later answer counts."""
     state, folder, other = tmp_path / "state", tmp_path / "a", tmp_path / "b"
-    trusted = TrustedFolders(state)
+    trusted = TrustedPaths(state)
     assert trusted.decision(folder) is None
     for answer, now, later in (
         (Trust.NO, False, None),
@@ -105,15 +105,33 @@ def test_an_answer_for_good_is_kept(tmp_path: Path) -> None:
     ):
         trusted.decide(folder, answer)
         assert trusted.decision(folder) is now
-        assert TrustedFolders(state).decision(folder) is later
+        assert TrustedPaths(state).decision(folder) is later
         assert trusted.decision(other) is None
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "nonsense"])
 def test_a_damaged_state_trusts_nobody(tmp_path: Path, content: str) -> None:
     """It is asked again."""
-    (tmp_path / "trusted_blocks.json").write_text(content)
-    trusted = TrustedFolders(tmp_path)
+    (tmp_path / "trusted.json").write_text(content)
+    trusted = TrustedPaths(tmp_path)
     assert trusted.decision(tmp_path / "a") is None
     trusted.decide(tmp_path / "a", Trust.ALWAYS)
-    assert TrustedFolders(tmp_path).decision(tmp_path / "a") is True
+    assert TrustedPaths(tmp_path).decision(tmp_path / "a") is True
+
+
+def test_run_refuses_to_write_elsewhere_unless_told(tmp_path: Path, warploom: Warploom) -> None:
+    """The refusal names path and node; `--out` gives the files another place, `--trust` the patch its way."""
+    target = tmp_path / "elsewhere.png"
+    patch = Patch()
+    image = patch.add("io.image_array", data=np.ones((2, 2, 4), np.float32))
+    patch.connect(image["out"], patch.add("io.save_image", file=str(target))["image"])
+    (tmp_path / "patch").mkdir()
+    save_patch(patch, tmp_path / "patch" / "p.loom")
+    words = ["run", tmp_path / "patch" / "p.loom", "--frames", 1, "--device", "host"]
+    status, _, errors = warploom(*words)
+    assert status == 1
+    assert "save_image" in errors and str(target) in errors and "--trust" in errors
+    assert warploom(*words, "--out", tmp_path / "out")[0] == 0
+    assert (tmp_path / "out" / "elsewhere.png").is_file() and not target.exists()
+    assert warploom(*words, "--trust")[0] == 0
+    assert target.is_file()

@@ -12,6 +12,7 @@ from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Se
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
+from engine.patch.trust import SavePlace, refuse_source
 from engine.runtime.check.kernel_checks import count_problems, element_problems
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
@@ -44,6 +45,9 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
     description = described.inlined.description
     for block in description.nodes:
         found += _check_kernels(block)
+    if not patch.trusted:
+        found += [told for block in values.values() if (told := refuse_source(block.node, read_settings(block)[0]))]
+        found += SavePlace(patch.folder).refusals(description.files)
     plan = None
     try:
         # Blocks that depend on one that can't be described have no errors of their own.

@@ -21,6 +21,7 @@ from engine.device.device import Device
 from engine.device.protocol import Memory
 from engine.diagnostics import DeviceError, Diagnostic
 from engine.patch.changes import PortRef
+from engine.patch.trust import SavePlace
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol import messages
 from engine.protocol.messages import FrameReport, Message, UpdateLevel, UpdateRecord
@@ -167,6 +168,8 @@ class CudaEngine:
                     self.pacing = pacing
                 case messages.SetProfiling(level):
                     self.updates.set_profiling(level)
+                case messages.SetTrust(trusted):
+                    self.updates.set_trusted(trusted)
                 case messages.Reset():
                     self.previews.before_update()
                     self.context.services.states.clear()
@@ -244,7 +247,8 @@ class CudaEngine:
             self.previews.take(compiled, self.stream, self.launches, self.clock.moment.frame, by_hand=by_hand)
         # Edits made before the request count: a new file name, a new value.
         while self._saves and not self.updates.pending:
-            self._saver.save(compiled, self._saves.popleft(), self.context.folder(), wait=by_hand)
+            place = SavePlace(self.context.folder(), trusted=self.context.trusted)
+            self._saver.save(compiled, self._saves.popleft(), place, wait=by_hand)
 
     def _report(self, level: UpdateLevel, time_ns: int, is_done: bool) -> FrameReport:
         """Leave the frame's report, and advance to the next frame if this one `is_done`."""

@@ -109,6 +109,8 @@ class CudaContext:
     def __init__(self, device: Device, catalogue: Catalogue, folder: Callable[[], Path]) -> None:
         self.device = device
         self.folder = folder
+        #: Somebody vouches for the patch, see `engine.patch.trust`.
+        self.trusted = False
         #: The nodes whose block came, went or is another since `take_changed_blocks` was called last.
         self.changed_blocks: set[str] = set()
         self.dirty = DirtyTracker()
@@ -165,6 +167,11 @@ class CudaContext:
             self.value_graph.rewire()
             self._reroute()
             self.value_graph.drive_again()  # values of the present frame have been computed already
+
+    def set_trusted(self, trusted: bool) -> None:
+        """Follow whether somebody vouches for the patch."""
+        self.trusted = self.value_graph.trusted = trusted
+        self.value_graph.set_parameter(structural=True)  # what may be listened to
 
     def take_changed_blocks(self) -> set[str]:
         """Return the nodes whose block came, went or is another since the last call."""

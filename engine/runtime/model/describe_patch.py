@@ -125,7 +125,7 @@ def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
     file = find_definition(type_id, beside) if beside is not None else None
     if file is not None:
         text = f"block type {type_id} must come from files that are trusted, got {file}, which nobody has trusted"
-        remedy = "read it, then trust it: File > Trust blocks, `--trust`, or `trust_blocks` from Python"
+        remedy = "read it, then trust it: File > Trust, `--trust`, or `trust_blocks` from Python"
         return error(text, node=node_id, file=str(file), remedy=remedy)
     text = f"block type must be in the catalogue, got {type_id}"
     return error(text, node=node_id, remedy="install the package it comes from, or delete the node")

@@ -23,7 +23,8 @@ from engine.device.device import Device
 from engine.device.protocol import Memory, MemoryPart, Stream
 from engine.diagnostics import PatchError, WarploomError, error
 from engine.patch.changes import PortRef
-from engine.patch.files import EXAMPLES_FOLDER, write_atomically
+from engine.patch.files import write_atomically
+from engine.patch.trust import SavePlace
 from engine.protocol.messages import Saved
 from engine.protocol.outbox import Outbox
 from engine.runtime.model.context import DeviceServices
@@ -82,51 +83,50 @@ class OutputContents:
     saved: Saved
     path: Path | None
     contents: np.ndarray[Any, Any] | None
+    place: SavePlace
 
     def save(self) -> Saved:
-        """Write the file; PatchError when that fails."""
+        """Write the file; PatchError when that fails or is refused."""
         if self.path is not None and self.contents is not None:
+            refusal = self.place.refusal(self.saved.node, self.path)
+            if refusal is not None:
+                raise PatchError(f"node {self.saved.node}: {refusal.message} ({refusal.remedy})")
             _write(self.path, self.contents, self.saved.node)
         return self.saved
 
 
-def _contents(compiled: CompiledGraph, device: Device, port: PortRef, path: Path | None) -> OutputContents:
-    layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
-    saved = Saved(port.node, port.port, str(layout.dtype), layout.shape, str(path) if path else None)
-    return OutputContents(saved, path, read_buffer(compiled, device, port) if path is not None else None)
-
-
 def read_outputs(
-    compiled: CompiledGraph, device: Device, *, folder: Path | None, base: Path, node: str | None = None
+    compiled: CompiledGraph, device: Device, place: SavePlace, node: str | None = None
 ) -> Iterator[OutputContents]:
-    """Read outputs back, one by one.
+    """Read the outputs of one node, or of all, back one by one."""
 
-    With `folder`, viewers, save blocks and unconnected outputs all go there, each under a name of its own. Without it,
-    only save blocks go to files: to their own paths, of which relative ones start at `base`, those of an example in the
-    working directory.
-    """
-    base = Path.cwd() if base == EXAMPLES_FOLDER else base
+    def contents(port: PortRef, path: Path | None) -> OutputContents:
+        layout = compiled.plan.layouts[compiled.plan.inlined.output(port)]
+        saved = Saved(port.node, port.port, str(layout.dtype), layout.shape, str(path) if path else None)
+        return OutputContents(saved, path, read_buffer(compiled, device, port) if path is not None else None, place)
+
+    folder = place.folder
     taken: set[Path] = set()
     for node_id, display in displays(compiled, node):
         port = PortRef(node_id, display.buffer)
         layout = compiled.plan.layouts[port]
         suffix = ".png" if layout.dtype == uchar4 and len(layout.shape) == 2 else ".npy"
         name = node_id.replace("/", ".")  # of a block inside a composite
-        path = _target(name, display, suffix, folder, base)
+        path = _target(name, display, suffix, place)
         if folder is not None and path is not None:
             if path in taken:  # two save blocks may have the same file name
                 path = folder / f"{name}.{display.buffer}{path.suffix}"
             taken.add(path)
-        yield _contents(compiled, device, port, path)
+        yield contents(port, path)
     for port in leaf_outputs(compiled) if node is None else ():
-        yield _contents(compiled, device, port, folder / f"{port.node}.{port.port}.npy" if folder else None)
+        yield contents(port, folder / f"{port.node}.{port.port}.npy" if folder else None)
 
 
-def _target(node: str, display: Display, suffix: str, folder: Path | None, base: Path) -> Path | None:
-    if folder is not None:
+def _target(node: str, display: Display, suffix: str, place: SavePlace) -> Path | None:
+    if place.folder is not None:
         name = Path(display.path).name if display.path else node + suffix
-        return folder / name
-    return base / display.path if display.path else None
+        return place.folder / name
+    return place.base / display.path if display.path else None
 
 
 def _write(path: Path, array: np.ndarray[Any, Any], node: str) -> None:
@@ -157,12 +157,12 @@ class Saver:
         self._device, self._outbox = device, outbox
         self._writer = ThreadPoolExecutor(1, "warploom-save")  # starts its thread with the first file
 
-    def save(self, compiled: CompiledGraph | None, node: str | None, base: Path, *, wait: bool) -> None:
+    def save(self, compiled: CompiledGraph | None, node: str | None, place: SavePlace, *, wait: bool) -> None:
         """Save what the save blocks of one node, or all, hold now; with `wait`, return when the files are written."""
         if compiled is None:
             self._outbox.put_event(error("outputs must come from a running patch, got one not built yet", node=node))
             return
-        outputs = [o for o in read_outputs(compiled, self._device, folder=None, base=base, node=node) if o.path]
+        outputs = [o for o in read_outputs(compiled, self._device, place, node) if o.path]
         writing = self._writer.submit(self._write, outputs, node)
         if wait:
             writing.result()

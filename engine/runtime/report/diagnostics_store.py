@@ -26,7 +26,8 @@ class DiagnosticsStore:
     """Diagnostics by where they were found, and all together as `diagnostics`, a new tuple after each `tell`.
 
     `blocks` are errors of the patch, `stale` kernels whose newest version doesn't compile, `launches` advice on
-    launches. `inlined` leads from blocks inside composites to the patch's nodes.
+    launches, `refused` what a patch does only when it is trusted. `inlined` leads from blocks inside composites to the
+    patch's nodes.
     """
 
     def __init__(self, context: CudaContext) -> None:
@@ -35,6 +36,7 @@ class DiagnosticsStore:
         self.blocks: Sequence[Diagnostic] = ()
         self.stale: Sequence[Diagnostic] = ()
         self.launches: Sequence[Diagnostic] = ()
+        self.refused: Sequence[Diagnostic] = ()
         self.inlined = Inlined(GraphDescription((), ()))
         #: The status words of the last launch, by buffer.
         self.status: dict[PortRef, int] = {}
@@ -46,7 +48,7 @@ class DiagnosticsStore:
     def tell(self) -> None:
         """Put all diagnostics together again."""
         values, misfits = self._context.value_graph.diagnostics, self._context.parameters.misfits.values()
-        found = (*misfits, *self.blocks, *self.stale, *self._status, *self.launches, *values)
+        found = (*misfits, *self.blocks, *self.stale, *self._status, *self.launches, *self.refused, *values)
         self.diagnostics = tuple(dict.fromkeys(self.inlined.shown(item) for item in found))
 
     def read_status(self, compiled: CompiledGraph | None, *, fresh: bool) -> None:

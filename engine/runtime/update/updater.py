@@ -20,6 +20,7 @@ from engine.compiler.inlining import Place, owner
 from engine.device.arguments import ArgumentError
 from engine.diagnostics import DeviceError
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
+from engine.patch.trust import SavePlace
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
 from engine.runtime.model.context import Cause, CudaContext, UpdateSource
@@ -156,6 +157,12 @@ class Updater:
             self.profiling = profiling
             self.rebuild(f"profiling {profiling.name.lower()}")
 
+    def set_trusted(self, trusted: bool) -> None:
+        """Follow whether somebody vouches for the patch."""
+        self.context.set_trusted(trusted)
+        self._find_refused()
+        self.found.tell()
+
     def rebuild(self, cause: str, source: UpdateSource = "engine") -> None:
         """Ask for a rebuild although the structure of the patch is the same."""
         self._rebuild = True
@@ -264,6 +271,7 @@ class Updater:
         job = self._worker.take()
         begun_ns = time.perf_counter_ns()
         level, retired = job.finish()
+        self._find_refused()
         self.found.tell()
         now_ns = time.perf_counter_ns()
         if level > UpdateLevel.HOT:
@@ -279,6 +287,10 @@ class Updater:
         while self._deferred:
             self._follow(*self._deferred.popleft())
         return level
+
+    def _find_refused(self) -> None:
+        place = SavePlace(self.context.folder(), trusted=self.context.trusted)
+        self.found.refused = place.refusals(self.compiled.plan.description.files) if self.compiled else []
 
     def _swap_graph(self, prepared: Prepared, cause: str, rebuild: bool) -> Applied:
         found, description = self.found, prepared.description

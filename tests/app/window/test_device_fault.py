@@ -61,7 +61,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     patch.undo()
     assert patch.value("wild", "reach") == 0
     failed = window.session.engine
-    window.banner.button.click()
+    window.banner.buttons[0].click()
     assert window.session.engine is not failed
     assert window.banner.text == ""
     qtbot.waitUntil(lambda: "still" in window.badge.label.text(), timeout=PATIENCE_MS)
@@ -82,7 +82,7 @@ def test_an_engine_that_cannot_start_is_shown_in_the_same_place(
         broken.setattr(FakeEngine, "start", refuse)
         window.files.open_path(file)
         assert "cuda:0 is busy" in window.banner.text
-        window.banner.button.click()
+        window.banner.buttons[0].click()
         assert "cuda:0 is busy" in window.banner.text
-    window.banner.button.click()
+    window.banner.buttons[0].click()
     assert window.banner.text == ""

@@ -13,12 +13,16 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.documents import dialogs
-from app.documents.trust import Trust
+from app.documents.trust import Trust, TrustedPaths
 from engine import Patch
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import default_catalogue, folder_beside
+from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
 from engine.patch.files import save_patch
+from engine.patch.trust import refuse_file
+from engine.protocol.messages import SetTrust
+from tests.app.app_support import make_report
 from tests.app.conftest import Asked
 from tests.catalogue.block_texts import BlockFolder, block_text
 
@@ -80,12 +84,12 @@ def test_trust_can_be_given_later(window: Any, qtbot: QtBot, asked: Asked, proje
     window.files.open_path(project.path)
     assert model(window, "scale").missing
     asked.trust = Trust.ONCE
-    window.actions_by_id["trust_blocks"].trigger()
+    window.actions_by_id["trust"].trigger()
     qtbot.waitUntil(lambda: not model(window, "scale").missing)
     assert [port.dangling for port in model(window, "scale").inputs] == [False]
     assert not window.session.is_modified
     asked.trust = Trust.NO
-    window.files.trust_blocks()
+    window.files.trust_again()
     qtbot.waitUntil(lambda: model(window, "scale").missing)
 
 
@@ -130,7 +134,7 @@ def test_a_patch_without_blocks_asks_nothing(window: Any, asked: Asked, tmp_path
     assert window.files.open_path(path)
     assert folder_beside(tmp_path) is not None
     assert asked.shown == []
-    window.files.trust_blocks()
+    window.files.trust_again()
     assert asked.shown == []
 
 
@@ -206,6 +210,40 @@ def test_saves_reach_a_real_engine(real_window: Any, qtbot: QtBot, asked: Asked,
     project.blocks.write("scale.py", block_text(out="result"))
     qtbot.waitUntil(lambda: len(seen[-1].diagnostics) == 2, timeout=20_000)
     qtbot.waitUntil(lambda: len(model(window, "scale").outputs) == 2)
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_a_banner_asks_once_about_what_only_a_trusted_patch_may_do(window: Any, tmp_path: Path, index: int) -> None:
+    """The answer goes to the engine and is remembered; the menu asks again."""
+    path = tmp_path / "p.loom"
+    save_patch(Patch(), path)
+    assert window.files.open_path(path)
+    refused = refuse_file("save", tmp_path.parent / "out.png", tmp_path)
+    assert refused is not None
+    banner = window.trust_banner
+
+    def report(*diagnostics: Diagnostic) -> None:
+        window.bridge.report.emit(make_report(diagnostics=diagnostics))
+
+    report(refused)
+    assert not banner.isHidden()
+    assert banner.notice.lines == (f"save: {refused.message}",)
+    assert [button.text() for button in banner.buttons] == ["Don't trust", "Trust", "Always trust this patch"]
+    banner.buttons[index].click()
+    assert banner.isHidden()
+    assert window.session.patch.trusted == (index > 0)
+    assert window.session.engine.posted[-1] == SetTrust(index > 0)
+    report(refused) if index == 0 else report()
+    assert banner.isHidden()
+    assert window.files.open_path(path)
+    assert window.session.patch.trusted == (index > 0)
+    assert TrustedPaths(tmp_path / "state").decision(path) is (True if index == 2 else None)
+    window.actions_by_id["trust"].trigger()
+    assert not window.session.patch.trusted
+    report(refused)
+    assert not banner.isHidden()
+    window.files.close()
+    assert banner.isHidden()
 
 
 BUTTONS = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this folder", Trust.ALWAYS)]

@@ -1,0 +1,85 @@
+"""`Banner`: a notice above the canvas that waits for an answer without stopping the person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QMargins, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
+
+from engine.figures import plural
+
+#: So many lines of details are shown, and the rest as a tooltip.
+LINES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What a banner says: one sentence, lines of details, and the answers, of which each has its button.
+
+    `state` is "error" or "warning".
+    """
+
+    text: str
+    lines: tuple[str, ...] = ()
+    answers: tuple[tuple[str, Callable[[], object]], ...] = ()
+    state: str = "warning"
+
+
+#: Hides a banner.
+NO_NOTICE = Notice("")
+
+
+class Banner(QFrame):
+    """Shows the newest notice; hidden before the first one, and after `NO_NOTICE`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("banner")
+        self.notice = NO_NOTICE
+        self._label, self._details = (QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText) for _ in range(2))
+        self._details.setObjectName("faint")
+        for label in (self._label, self._details):
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column = QVBoxLayout(spacing=4)
+        column.addWidget(self._label)
+        column.addWidget(self._details)
+        self.buttons: list[QPushButton] = []
+        self._row = QHBoxLayout(self, contentsMargins=QMargins(12, 8, 8, 8), spacing=8)
+        self._row.addLayout(column, 1)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """The sentence that is shown; empty while there is none."""
+        return self.notice.text
+
+    def show_notice(self, notice: Notice) -> None:
+        """Show a notice in place of the one before."""
+        self.notice = notice
+        for button in self.buttons:
+            button.deleteLater()
+        self.buttons = []
+        self.setVisible(notice is not NO_NOTICE)
+        self._label.setText(notice.text)
+        self._details.setText("\n".join(shorten(notice.lines, LINES_SHOWN)))
+        self._details.setToolTip(
+            "\n".join(shorten(notice.lines, 10 * LINES_SHOWN)) if len(notice.lines) > LINES_SHOWN else ""
+        )
+        self._details.setVisible(bool(notice.lines))
+        for text, answer in notice.answers:
+            button = QPushButton(text)
+            button.clicked.connect(lambda _=False, answer=answer: answer())
+            self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop if notice.lines else Qt.AlignmentFlag.AlignVCenter)
+            self.buttons.append(button)
+        self.setProperty("state", notice.state)
+        self.style().polish(self)
+
+
+def shorten(lines: tuple[str, ...] | list[str], most: int) -> list[str]:
+    """Return at most so many lines; the last one counts those that were left out."""
+    if len(lines) <= most:
+        return list(lines)
+    return [*lines[: most - 1], f"and {plural(len(lines) - most + 1, 'more line')}"]

@@ -1,0 +1,129 @@
+"""A patch that nobody trusts writes in its own folder only, and listens to this machine only."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch
+from engine.diagnostics import Diagnostic, PatchError
+from engine.patch.files import load_patch, save_patch
+from engine.patch.trust import asks_for_trust, refuse_source
+from engine.protocol.messages import Saved, SaveOutputs, SetTrust
+from engine.runtime.check.check_patch import check_patch
+
+INSIDE = ["image.png", "new/folder/image.png", "new/../image.png", "{folder}/image.png", "link inside/image.png"]
+OUTSIDE = ["../image.png", "new/../../image.png", "{other}/image.png", "link out/image.png", "linked.png", "broken.png"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A patch's folder with links, beside another folder."""
+    folder, other = tmp_path / "patch", tmp_path / "other"
+    for made in (folder / "real", other):
+        made.mkdir(parents=True)
+    (other / "there.png").write_bytes(b"theirs")
+    (folder / "link inside").symlink_to("real")
+    (folder / "link out").symlink_to(other)
+    (folder / "linked.png").symlink_to(other / "there.png")
+    (folder / "broken.png").symlink_to(other / "not there.png")
+    return folder
+
+
+def saving(place: Path, file: str) -> Path:
+    """Return a patch file in `place` that saves an image to `file`."""
+    patch = Patch()
+    image = patch.add("io.image_array", data=np.ones((2, 2, 4), np.float32))
+    save = patch.add("io.save_image", file=file.format(folder=place, other=place.parent / "other"))
+    patch.connect(image["out"], save["image"])
+    save_patch(patch, place / "p.loom")
+    return place / "p.loom"
+
+
+def outside(place: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in (place.parent / "other").rglob("*")} | {
+        str(file): b"" for file in place.parent.iterdir()
+    }
+
+
+@pytest.mark.parametrize("file", [*INSIDE, *OUTSIDE])
+def test_a_file_elsewhere_is_written_only_for_a_trusted_patch(place: Path, file: str) -> None:
+    """By request of a script or of the editor; a warning names node and path, and the patch runs all the same."""
+    before, path = outside(place), saving(place, file)
+    with Engine(load_patch(path), device="host") as engine:
+        asks = [item for item in engine.step().diagnostics if asks_for_trust(item)]
+        assert [item.node for item in asks] == ["save_image"] * (file in OUTSIDE)
+        assert [item for item in check_patch(load_patch(path)) if asks_for_trust(item)] == asks
+        engine.post(SaveOutputs())
+        engine.step()
+        (event,) = [item for item in engine.take_events() if isinstance(item, (Saved, Diagnostic))]
+        assert isinstance(event, Diagnostic if file in OUTSIDE else Saved)
+        if file in OUTSIDE:
+            real = (place / file.format(other=place.parent / "other")).resolve()
+            assert str(real) in asks[0].message
+            with pytest.raises(PatchError, match=r"node save_image: file must be written in the folder .*--trust"):
+                engine.save_outputs()
+            assert outside(place) == before
+            engine.post(SetTrust(True))
+            assert not [item for item in engine.step().diagnostics if asks_for_trust(item)]
+            engine.save_outputs()
+            assert outside(place) != before
+    with Engine(load_patch(path, trust=True), device="host") as engine:
+        engine.step()
+        (saved,) = [item for item in engine.save_outputs() if item.path]
+        assert Path(str(saved.path)).is_file()
+
+
+def test_a_folder_that_the_person_names_takes_the_outputs_but_leads_nowhere_else(place: Path) -> None:
+    """Only the names of files count there; a link in it is no way out."""
+    before, path = outside(place), saving(place, "../../evil.png")
+    with Engine(load_patch(path), device="host") as engine:
+        engine.step()
+        named = place.parent / "other" / "new"
+        assert [Path(str(saved.path)) for saved in engine.save_outputs(named)] == [named / "evil.png"]
+        (named / "evil.png").unlink()
+        named.rmdir()
+        (place / "evil.png").symlink_to(place.parent / "other" / "there.png")
+        with pytest.raises(PatchError, match=r"there\.png"):
+            engine.save_outputs(place)
+    assert outside(place) == before
+
+
+def test_the_network_reaches_only_a_trusted_patch(tmp_path: Path) -> None:
+    """An untrusted one doesn't bind its port; its outputs keep their defaults, and a warning says why."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("0.0.0.0", 0))
+        port = probe.getsockname()[1]
+    patch = Patch()
+    patch.add("value.osc_in", host="0.0.0.0", port=port, default=7.0)
+    save_patch(patch, tmp_path / "p.loom")
+    with Engine(load_patch(tmp_path / "p.loom"), device="host") as engine:
+        (told,) = engine.step().diagnostics
+        assert asks_for_trust(told)
+        assert (told.node, told.message) == (
+            "osc_in",
+            f"OSC must be listened to at an address of this machine only, such as 127.0.0.1, got 0.0.0.0, port {port}",
+        )
+        assert not engine.core.context.value_graph._listeners.open
+        assert check_patch(engine.patch) == [told]
+        engine.post(SetTrust(True))
+        assert engine.step().diagnostics == ()
+        assert list(engine.core.context.value_graph._listeners.open) == [f"osc:0.0.0.0:{port}"]
+        engine.post(SetTrust(False))
+        assert engine.step().diagnostics == (told,)
+        assert not engine.core.context.value_graph._listeners.open
+        assert engine.read(patch["osc_in"]["value"]) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("host", "is_local"),
+    [("127.0.0.1", True), ("localhost", True), ("127.8.8.8", True)]
+    + [(host, False) for host in ("0.0.0.0", "192.168.0.9", "example.org", "<broadcast>", "127.1", "localhost.x")],
+)
+def test_only_addresses_of_this_machine_are_local(host: str, is_local: bool) -> None:
+    """Other names may be of any machine."""
+    assert (refuse_source("n", f"osc:{host}:9000") is None) == is_local
+    assert refuse_source("n", "midi:any") is None
