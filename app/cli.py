@@ -1,6 +1,4 @@
-"""The command line. Each command turns its words into one call and its outcome into an exit status.
-
-0: done. 1: the patch or its data is wrong. 2: wrong usage. 3: the device failed.
+"""The command line. Each command turns its words into one call; `app.outcome` says how it ends.
 
 A command imports what it needs itself, so that `warploom --help` loads none of it. A function of many options takes
 them by the names that are declared here.
@@ -11,15 +9,13 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import click
 
-from engine.diagnostics import DeviceError, WarploomError
-
-PATCH_WRONG, USAGE_WRONG, DEVICE_FAILED = 1, 2, 3
-INTERRUPTED = 130
+from app.outcome import end, json_object
 
 
 class _EditByDefault(click.Group):
@@ -30,7 +26,7 @@ class _EditByDefault(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in (*self.commands, "--help", "--version"):
-            if args and args[0].isidentifier() and not _find_patch(args[0]).exists():
+            if args and args[0].isidentifier() and _means_nothing(args[0]):
                 near = difflib.get_close_matches(args[0], self.commands)
                 hint = f"; did you mean {' or '.join(near)}?" if near else ""
                 ctx.fail(f"a command, a patch's file or an example's name must come first, got {args[0]!r}{hint}")
@@ -38,27 +34,25 @@ class _EditByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-def _find_patch(text: str) -> Path:
-    """Return the file that `text` means: that path or, when nothing is there, the example of that name."""
-    path = Path(text)
-    if text.isidentifier() and not path.exists():
-        from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
+def _means_nothing(word: str) -> bool:
+    from app.documents.gallery import find_patch
 
-        example = EXAMPLES_FOLDER / f"{text}{SUFFIX}"
-        return example if example.is_file() else path
-    return path
+    return not find_patch(Path(word)).exists()
 
 
-class _PatchFile(click.ParamType[Path]):
-    name = "patch"
+def _check_device(name: str) -> None:
+    from engine.device.open import check_name
+    from engine.diagnostics import DeviceError
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        return value if isinstance(value, Path) else _find_patch(value)
+    try:
+        check_name(name)
+    except DeviceError as problem:
+        raise click.BadParameter(str(problem)) from problem
 
 
 _Command = Callable[..., Any]
 _PATH = click.Path(path_type=Path)
-_patch = click.argument("patch", type=_PatchFile(), metavar="PATCH", help="A .loom file, or an example: particles.")
+_patch = click.argument("patch", type=_PATH, metavar="PATCH", help="A .loom file, or an example: particles.")
 _device = click.option("--device", default="auto", metavar="auto|host|cuda:0", help="What to run on.")
 _engine = click.option("--engine", metavar="COMMAND", help="Run in another process: `warploom engine`, also by ssh.")
 _trust = click.option(
@@ -79,7 +73,7 @@ def cli() -> None:
 
 @cli.command()
 @click.argument(
-    "patch", type=_PatchFile(), metavar="[PATCH]", required=False, help="A .loom file; none: a choice of examples."
+    "patch", type=_PATH, metavar="[PATCH]", required=False, help="A .loom file; none: a choice of examples."
 )
 @_device
 @_engine
@@ -90,6 +84,7 @@ def edit(**options: Any) -> int:
     from app.qt.qt_check import require_qt
 
     require_qt()
+    _check_device(options["device"])
     from app.editor import run_editor
 
     return run_editor(**options)
@@ -126,9 +121,14 @@ def run(**options: Any) -> int:
 
     Frames follow each other at once and each is one time step long, so that every run gives the same.
     """
-    from app.headless import run_headless
+    from app.run_result import RunResult
 
-    return run_headless(**options)
+    result = RunResult()
+    with json_object(options["as_json"], result.as_json):
+        _check_device(options["device"])
+        from app.headless import run_headless
+
+        return run_headless(result=result, **options)
 
 
 @cli.command()
@@ -137,9 +137,11 @@ def run(**options: Any) -> int:
 @_trust
 def check(**options: Any) -> int:
     """Say whether a patch would compile, and what is wrong if not."""
-    from app.headless import check_headless
+    told: dict[str, Any] = {"ok": False, "diagnostics": []}
+    with json_object(options["as_json"], told.copy):
+        from app.headless import check_headless
 
-    return check_headless(**options)
+        return check_headless(told=told, **options)
 
 
 @cli.command()
@@ -165,6 +167,7 @@ def plan(**options: Any) -> int:
 @_trust
 def trace(**options: Any) -> int:
     """Time every kernel of some frames; Perfetto and chrome://tracing open the result."""
+    _check_device(options["device"])
     from app.headless import trace_headless
 
     return trace_headless(**options)
@@ -175,9 +178,11 @@ def trace(**options: Any) -> int:
 @_json
 def blocks(name: str | None, as_json: bool) -> None:
     """List the block types, or one block type's ports, parameters and help."""
-    from app.listings import list_blocks
+    told: dict[str, Any] = {"blocks": []} if name is None else {"id": name}
+    with json_object(as_json, told.copy):
+        from app.listings import list_blocks
 
-    list_blocks(name, as_json)
+        list_blocks(told, name, as_json)
 
 
 @cli.command()
@@ -202,30 +207,19 @@ def engine_process() -> None:
 @_json
 def devices(as_json: bool) -> None:
     """List what this machine can run on, and why not the rest."""
-    from app.listings import show_devices
+    told: dict[str, Any] = {"devices": []}
+    with json_object(as_json, told.copy):
+        from app.listings import show_devices
 
-    show_devices(as_json)
+        show_devices(told, as_json)
 
 
 def main() -> None:
-    """Run the command line; a problem that was foreseen ends in one line on stderr and its exit status."""
+    """Run the command line; what goes wrong ends in a line on stderr and an exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names hold any characters, and a terminal may not
     try:
         sys.exit(cli.main(prog_name="warploom", standalone_mode=False))
-    except click.ClickException as problem:
-        problem.show()
-        sys.exit(problem.exit_code)
-    except DeviceError as problem:
-        click.echo(f"error: {problem}", err=True)
-        sys.exit(DEVICE_FAILED)
-    except WarploomError as problem:
-        click.echo(f"error: {problem}", err=True)
-        sys.exit(PATCH_WRONG)
-    except (KeyboardInterrupt, click.Abort):
-        sys.exit(INTERRUPTED)
     except Exception as problem:  # noqa: BLE001 - a person gets one line; the details go to a file
-        from platformdirs import user_state_path
-
-        from app.qt.faults import record_fault
-
-        click.echo(f"error: {record_fault(problem, user_state_path('warploom'))}", err=True)
-        sys.exit(PATCH_WRONG)
+        sys.exit(end(problem))

@@ -12,6 +12,7 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
+from app.documents.gallery import find_patch
 from app.qt.faults import install_fault_handler
 from app.qt.qt_check import has_display
 from app.window.main_window import MainWindow
@@ -44,6 +45,7 @@ def run_editor(
             raise WarploomError("the editor must have a display, got none; `warploom run` works without one")
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
         qInstallMessageHandler(_pass_on)
+    patch = find_patch(patch) if patch is not None else None
     app = QApplication.instance() or QApplication(["warploom"])
     assert isinstance(app, QApplication)
     app.setApplicationName("Warploom")

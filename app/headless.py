@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import click
@@ -16,62 +12,21 @@ import msgspec
 
 from app.console import make_console, make_table, progress
 from app.documents.trust import open_patch
+from app.run_result import RunResult
 from engine import Patch, ProfilingLevel
 from engine.blocktypes.parameters import parse_text
 from engine.compiler.inspection import memory_svg, plan_dot, plan_svg, plan_text
 from engine.compiler.plan import Plan
-from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
 from engine.patch.files import write_atomically
 from engine.patch.trust import asks_for_trust
-from engine.profiling.statistics import percentile
 from engine.profiling.trace import chrome_trace
 from engine.protocol.client import Client
-from engine.protocol.messages import FrameReport, Saved
+from engine.protocol.messages import FrameReport
 from engine.protocol.pacing import Pacer, Pacing
 from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
 from engine.runtime.engine import open_engine
 from engine.runtime.frame.clock import Clock
-
-
-@dataclass
-class Result:
-    """The outcome of a run."""
-
-    device: str
-    reports: list[FrameReport] = field(default_factory=list)
-    outputs: list[Saved] = field(default_factory=list)
-
-    @property
-    def last(self) -> FrameReport:
-        """The last frame's report."""
-        return self.reports[-1]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the object that `run --json` prints."""
-        # Without the first frame, which compiles.
-        times = [r.frame_time_ns / 1e6 for r in self.reports[1:] or self.reports]
-        return {
-            "device": self.device,
-            "frames": len(self.reports),
-            "frame_time_ms": {"median": round(median(times), 4), "p99": round(percentile(times, 0.99), 4)},
-            "first_frame_ms": round(self.reports[0].frame_time_ns / 1e6, 4),
-            "update_levels": dict(Counter(report.update_level.name for report in self.reports)),
-            "nodes": [
-                {
-                    "id": node_id,
-                    "type": node.type,
-                    "state": str(node.state),
-                    "message": node.message,
-                    "time_ms": None if node.time_ns is None else round(node.time_ns / 1e6, 4),
-                }
-                for node_id, node in self.last.nodes.items()
-            ],
-            "outputs": [
-                {"node": o.node, "port": o.port, "dtype": o.dtype, "shape": list(o.shape), "path": o.path}
-                for o in self.outputs
-            ],
-            "diagnostics": msgspec.to_builtins(self.last.diagnostics),
-        }
 
 
 def run_headless(
@@ -88,8 +43,9 @@ def run_headless(
     real_time: bool,
     as_json: bool,
     trust: bool,
+    result: RunResult,
 ) -> int:
-    """Run a patch for some frames and print the outcome; return the exit status.
+    """Run a patch for some frames into `result`, and print it unless `as_json`; return the exit status.
 
     Frames follow each other at once unless there is a `rate`, and each is `step_s` after the one before. With
     `real_time` the patch's time follows the wall's, for patches that a person plays: 60 frames a second by default.
@@ -99,35 +55,50 @@ def run_headless(
     opened = open_patch(patch, trust=trust)
     _apply_settings(opened, settings)
     with open_engine(opened, device, engine, profiling=level, time_step_s=step_s) as client:
-        result = _run(client, frames, pacer, real_time, out, show_progress=not as_json)
-    _print_diagnostics(result.last.diagnostics)
-    if as_json:
-        click.echo(json.dumps(result.as_json()))
-    else:
-        _print_tables(result)
-    return 1 if has_errors(result.last.diagnostics) else 0
+        try:
+            last = _run(client, frames, pacer, real_time, out, result, show_progress=not as_json)
+        except DeviceError:
+            told = client.take_report()
+            if told is not None and told.failed:  # it has the node that failed
+                result.last = told
+            raise
+    _print_diagnostics(last.diagnostics)
+    if not as_json:
+        _print_tables(result, last)
+    return 1 if has_errors(last.diagnostics) else 0
 
 
-def _run(client: Client, frames: int, pacer: Pacer, real_time: bool, out: Path | None, show_progress: bool) -> Result:
+def _run(
+    client: Client,
+    frames: int,
+    pacer: Pacer,
+    real_time: bool,
+    out: Path | None,
+    result: RunResult,
+    *,
+    show_progress: bool,
+) -> FrameReport:
+    """Run the frames, save the outputs, and return the last report; end early when a block doesn't compile."""
     info, path = client.info, client.patch.path
-    result = Result(info.name)
+    result.device = info.name
     never = threading.Lock()
     never.acquire()
     with progress(f"{path.name if path else 'patch'} on {info.title}", frames, show=show_progress) as advance:
         for number in range(frames):
             if number == 1:
                 pacer.restart()  # the first frame compiles; the grid begins after it
-            result.reports.append(client.step(real_time=real_time))
-            if has_errors(result.last.diagnostics):
-                return result
+            report = client.step(real_time=real_time)
+            result.add(report)
+            if has_errors(report.diagnostics):
+                return report
             if number == 0 and out is None:
-                _require_trust(result.last.diagnostics)
+                _require_trust(report.diagnostics)
             advance()
             pacer.advance()
             if number + 1 < frames:
                 pacer.wait(never)
         result.outputs = client.save_outputs(out)
-    return result
+    return report
 
 
 def _require_trust(diagnostics: Iterable[Diagnostic]) -> None:
@@ -150,22 +121,15 @@ def trace_headless(*, patch: Path, out: Path, frames: int, device: str, engine: 
     return 0
 
 
-def check_headless(*, patch: Path, as_json: bool, trust: bool) -> int:
-    """Print what keeps a patch from compiling; return the exit status."""
-    diagnostics: Iterable[Diagnostic]
-    try:
-        diagnostics = check_patch(open_patch(patch, trust=trust))
-    except PatchError as problem:
-        if not as_json:
-            raise
-        diagnostics = [error(str(problem), file=str(patch))]
-    failed = has_errors(diagnostics)
-    if as_json:
-        click.echo(json.dumps({"ok": not failed, "diagnostics": msgspec.to_builtins(list(diagnostics))}))
+def check_headless(*, patch: Path, as_json: bool, trust: bool, told: dict[str, Any]) -> int:
+    """Tell what keeps a patch from compiling, also in `told`; return the exit status."""
+    diagnostics = check_patch(open_patch(patch, trust=trust))
+    told["diagnostics"] = msgspec.to_builtins(diagnostics)
+    told["ok"] = not has_errors(diagnostics)
     _print_diagnostics(diagnostics)
-    if not as_json and not failed:
+    if told["ok"] and not as_json:
         click.echo(f"{patch}: would compile")
-    return 1 if failed else 0
+    return 0 if told["ok"] else 1
 
 
 def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool) -> int:
@@ -233,12 +197,12 @@ def _print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
         click.echo(f"{place}{item}", err=True)
 
 
-def _print_tables(result: Result) -> None:
+def _print_tables(result: RunResult, last: FrameReport) -> None:
     console = make_console()
     table = make_table("node", "type", "state", "time", "kernels")
     for column in table.columns[3:]:
         column.justify = "right"
-    for node_id, node in result.last.nodes.items():
+    for node_id, node in last.nodes.items():
         time = "" if node.time_ns is None else f"{node.time_ns / 1e6:.2f} ms"
         table.add_row(node_id, node.type, str(node.state), time, str(node.kernels))
     console.print(table)
@@ -246,7 +210,7 @@ def _print_tables(result: Result) -> None:
     times, levels = summary["frame_time_ms"], summary["update_levels"]
     counts = ", ".join(f"{name} {count}" for name, count in levels.items())
     console.print(
-        f"{len(result.reports)} frames on {result.device}: {times['median']:.2f} ms a frame "
+        f"{result.frames} frames on {result.device}: {times['median']:.2f} ms a frame "
         f"(p99 {times['p99']:.2f} ms); updates: {counts}",
         soft_wrap=True,
     )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 
 from app.console import make_console, make_table
@@ -79,16 +77,16 @@ def _default(spec: ParameterSpec) -> Any:
     return spec.default
 
 
-def list_blocks(name: str | None, as_json: bool) -> None:
-    """Print the catalogue, or one block type."""
+def list_blocks(told: dict[str, Any], name: str | None, as_json: bool) -> None:
+    """Print the catalogue, or one block type; with `as_json` put it into `told`."""
     catalogue = default_catalogue()
     if name is not None:
         info = block_info(catalogue.require(name))
-        click.echo(json.dumps(info)) if as_json else _print_block(info)
+        told.update(info) if as_json else _print_block(info)
         return
     infos = [block_info(block) for block in catalogue.all()]
     if as_json:
-        click.echo(json.dumps({"blocks": infos}))
+        told["blocks"] = infos
         return
     table = make_table("block", "category", "what it does")
     for info in infos:
@@ -114,11 +112,11 @@ def _print_block(info: dict[str, Any]) -> None:
             console.print(table)
 
 
-def show_devices(as_json: bool) -> None:
-    """Print what this machine can run on, and why not the rest."""
+def show_devices(told: dict[str, Any], as_json: bool) -> None:
+    """Print what this machine can run on, and why not the rest; with `as_json` put it into `told`."""
     statuses = list_devices()
     if as_json:
-        click.echo(json.dumps({"devices": msgspec.to_builtins(statuses)}))
+        told["devices"] = msgspec.to_builtins(statuses)
         return
     table = make_table("device", "what", "usable", "memory", "cores")
     for status in statuses:

@@ -27,6 +27,12 @@ def find_examples(folder: Path = EXAMPLES_FOLDER) -> list[Example]:
     return [example for example in found if example is not None]
 
 
+def find_patch(path: Path) -> Path:
+    """Return the file that a person means: the one at `path` or, when there is none, the example of that name."""
+    example = EXAMPLES_FOLDER / f"{path}{SUFFIX}"
+    return example if path.name == str(path) and not path.exists() and example.is_file() else path
+
+
 def _read(path: Path) -> Example | None:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from app.documents.gallery import find_patch
 from engine.catalogue.catalogue import folder_beside, trust_blocks
 from engine.patch.document import Patch
 from engine.patch.files import load_patch, write_atomically
@@ -56,14 +57,14 @@ class TrustedPaths:
 
 
 def open_patch(path: Path, *, trust: bool) -> Patch:
-    """Read a patch for a run without a window.
+    """Read a patch for a run without a window; `path` may be an example's name.
 
     It and the blocks beside it are trusted when `trust` or an earlier answer says so; otherwise diagnostics say what is
     left out and how to trust it. PatchError when it is no patch.
     """
     from platformdirs import user_state_path
 
-    known = TrustedPaths(user_state_path("warploom"))
+    path, known = find_patch(path), TrustedPaths(user_state_path("warploom"))
     beside = folder_beside(path.resolve().parent)
     if beside is not None and (trust or known.decision(beside)):
         trust_blocks(beside)

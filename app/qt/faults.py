@@ -9,9 +9,12 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
+from platformdirs import user_state_path
+
 from engine.diagnostics import WarploomError
 
 _logger = logging.getLogger("warploom.faults")
+_FILE = "errors.log"
 
 
 def install_fault_handler(show: Callable[[str], None], folder: Path) -> Callable[[], None]:
@@ -38,8 +41,14 @@ def install_fault_handler(show: Callable[[str], None], folder: Path) -> Callable
     return remove
 
 
-def record_fault(problem: Exception, folder: Path) -> str:
-    """Write an unexpected exception's details to a file in `folder` and return the line that a person reads."""
+def record_fault(problem: BaseException) -> str:
+    """Write an unexpected exception's details to a file in the person's state; return the line that a person reads."""
+    folder = user_state_path("warploom")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _FILE).touch()
+    except OSError as reason:
+        return fault_text(problem, f"no file, since {folder} can't be written: {reason.strerror}")
     file = _open_log(folder)
     try:
         _logger.error("unexpected error", exc_info=problem)
@@ -50,7 +59,7 @@ def record_fault(problem: Exception, folder: Path) -> str:
 
 def _open_log(folder: Path) -> RotatingFileHandler:
     folder.mkdir(parents=True, exist_ok=True)
-    file = RotatingFileHandler(folder / "errors.log", maxBytes=1_000_000, backupCount=1, encoding="utf-8", delay=True)
+    file = RotatingFileHandler(folder / _FILE, maxBytes=1_000_000, backupCount=1, encoding="utf-8", delay=True)
     file.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     _logger.addHandler(file)
     _logger.propagate = False

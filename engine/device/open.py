@@ -34,17 +34,21 @@ def open_device(name: str = "auto") -> Device:
 
     Raises DeviceError with the reason when the device that was named cannot be used.
     """
+    check_name(name)
     if name == "auto":
         return _open_first()
     if name == "host":
         return _open_host()
-    match = re.fullmatch(r"cuda(?::(\d+))?", name)
-    if not match:
-        raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{name}"')
     try:
-        return _open_cuda(int(match[1] or 0))
+        return _open_cuda(int(name.partition(":")[2] or 0))
     except DeviceError as reason:
         raise DeviceError(f'device {name} must be usable, got: {reason} (device "host" always works)') from None
+
+
+def check_name(name: str) -> None:
+    """Raise DeviceError that says what is allowed, unless `open_device` takes such a name."""
+    if not re.fullmatch(r"auto|host|cuda(:[0-9]{1,4})?", name):
+        raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{name}"')
 
 
 def list_devices() -> list[DeviceStatus]:

@@ -110,7 +110,12 @@ def test_set_gives_a_parameter_a_value_for_this_run(warploom: Warploom, saxpy_fi
         (["--set", "saxpy.a=50"], "parameter a must be at most 10"),
         (["--set", "saxpy.a=red"], "parameter a must be a finite number, got 'red'"),
         (["--frames", "0"], "0 is not in the range x>=1"),
+        (["--frames", "-1"], "-1 is not in the range x>=1"),
         (["--profile", "everything"], "--profile must be one of none, summary, per-block, per-kernel"),
+        (["--device", "gpu"], 'device must be "auto", "host" or "cuda:0" (or another number), got "gpu"'),
+        (["--device", ""], 'device must be "auto", "host" or "cuda:0"'),
+        (["--time-step", "nan"], "must be"),
+        (["--rate", "0"], "must be"),
         (["--unknown"], "No such option"),
     ],
 )
@@ -206,11 +211,99 @@ def test_a_missing_file_is_named(warploom: Warploom, tmp_path: Path) -> None:
     assert result.err == f"error: patch must be readable: {tmp_path / 'none.loom'}: No such file or directory\n"
 
 
-def test_an_unknown_device_exits_with_3(warploom: Warploom, saxpy_file: Path) -> None:
-    """The message lists what can be asked for."""
-    result = warploom("run", saxpy_file, "--device", "abacus")
+def test_a_device_that_is_not_there_exits_with_3(warploom: Warploom, saxpy_file: Path) -> None:
+    """A name that no device can have is wrong usage instead."""
+    result = warploom("run", saxpy_file, "--device", "cuda:99")
     assert result.status == 3
-    assert 'device must be "auto", "host" or "cuda:0"' in result.err
+    assert "device cuda:99 must be usable" in result.err
+
+
+RUN_KEYS = {
+    "device", "frames", "frame_time_ms", "first_frame_ms", "update_levels", "nodes", "outputs", "diagnostics",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "change", "status", "text"),
+    [
+        (["run"], {"schema": 99}, 1, "schema must be 1, got 99"),
+        (["run", "--set", "nobody.a=1"], {}, 2, "node must be one of saxpy, x, y, got 'nobody'"),
+        (["run", "--set", "saxpy.a=red"], {}, 2, "parameter a must be a finite number, got 'red'"),
+        (["run", "--profile", "everything"], {}, 2, "--profile must be one of none"),
+        (["run", "--device", "gpu"], {}, 2, 'device must be "auto", "host" or "cuda:0"'),
+        (["run", "--device", "cuda:99"], {}, 3, "device cuda:99 must be usable"),
+        (["run", "--engine", "no-such-engine"], {}, 3, "engine command must be one that runs"),
+        (["run"], {"connections": []}, 1, "required input 'x' must be connected"),
+        (["check"], {"schema": 99}, 1, "schema must be 1, got 99"),
+        (["check"], {"connections": []}, 1, "required input 'x' must be connected"),
+    ],
+)
+def test_json_is_one_whole_object_whatever_goes_wrong(
+    warploom: Warploom, saxpy_file: Path, words: list[str], change: dict[str, Any], status: int, text: str
+) -> None:
+    """All keys are there, and a diagnostic says what stderr says."""
+    edited(saxpy_file, **change)
+    result = warploom(*words, saxpy_file, "--json")
+    assert result.status == status
+    assert result.json.keys() == (RUN_KEYS if words[0] == "run" else {"ok", "diagnostics"})
+    assert any(text in item["message"] for item in result.json["diagnostics"] if item["severity"] == "error")
+    assert text in result.err
+
+
+@pytest.mark.parametrize(("problem", "status"), [(KeyboardInterrupt(), 130), (ZeroDivisionError("oops"), 1)])
+@pytest.mark.parametrize("words", [["run"], ["check"], ["blocks"], ["blocks", "math.saxpy"], ["devices"]])
+def test_json_is_one_object_after_an_interrupt_and_an_error_of_ours(
+    warploom: Warploom,
+    saxpy_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    problem: BaseException,
+    status: int,
+) -> None:
+    """So that a script reads the reason where it reads everything else."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise problem
+
+    for place in ("headless.open_patch", "listings.default_catalogue", "listings.list_devices"):
+        monkeypatch.setattr(f"app.{place}", fail)
+    patch = [saxpy_file] if words[0] in ("run", "check") else []
+    result = warploom(*words, *patch, "--json")
+    assert result.status == status
+    (told,) = result.json["diagnostics"]
+    assert ("interrupt" if status == 130 else "Unexpected ZeroDivisionError: oops") in told["message"]
+    assert result.err == f"error: {told['message']}\n"
+
+
+def test_a_kernel_fault_names_its_node(
+    warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """On stderr and in the object, by an engine here or in another process; the frames before it are counted."""
+    bad = tmp_path / "saxpy.cu"
+    bad.write_text(
+        'extern "C" __global__ void saxpy(const float* x, const float* y, float* out, float a, int n)\n'
+        "{ if (threadIdx.x + blockIdx.x == 0) out[100000000] = a; }\n"
+    )
+    (tmp_path / "blocks").mkdir()
+    (tmp_path / "blocks" / "bad.py").write_text(
+        "from engine.api import Block, BlockBuilder, In, Kernel, Out, f32, port\n\n\n"
+        'class Bad(Block, id="test.bad"):\n    """Writes where it must not."""\n\n'
+        '    x: In[f32] = port(doc="Anything.")\n    out: Out[f32] = port(shape="same(x)", doc="Nothing.")\n\n'
+        f'    kernel = Kernel({str(bad)!r}, entry="saxpy")\n\n'
+        "    def describe(self, build: BlockBuilder) -> None:\n"
+        '        """One thread an element."""\n'
+        "        build.launch(self.kernel, num_threads=self.out.size, args=(self.x, self.x, self.out, 1.0, 1))\n"
+    )
+    nodes = [{"id": "x", "type": "buffer.constant"}, {"id": "culprit", "type": "test.bad"}]
+    edited(saxpy_file, nodes=nodes, connections=[{"source": "x.out", "target": "culprit.x"}])
+    for engine in ([], ["--engine", f"{sys.executable} -m app engine"]):
+        result = warploom("run", saxpy_file, "--device", "host", "--json", "--trust", *engine)
+        assert result.status == 3
+        assert result.err.startswith("error: node culprit: kernel saxpy, PTX line")
+        (told,) = result.json["diagnostics"]
+        assert (told["node"], told["file"], told["line"]) == ("culprit", str(bad), 2)
+        assert {n["id"]: n["state"] for n in result.json["nodes"]} == {"x": "ok", "culprit": "error"}
+        assert result.json["device"] == "host"
 
 
 def test_a_missing_image_is_named_with_its_node(warploom: Warploom, tmp_path: Path) -> None:
@@ -278,9 +371,10 @@ def test_an_example_goes_by_its_name_unless_a_file_is_called_so(
 ) -> None:
     """Wherever the program is started."""
     monkeypatch.chdir(tmp_path)
-    assert "photo.loom: would compile" in warploom("check", "photo").out
-    saxpy_file.rename(tmp_path / "photo")
     assert warploom("check", "photo").out == "photo: would compile\n"
+    assert {n["type"] for n in warploom("run", "photo", "--json", "--set", "no.x=1").json["nodes"]} == set()
+    (tmp_path / "photo").write_text("{")
+    assert warploom("check", "photo").status == 1
 
 
 @pytest.mark.parametrize(("word", "near"), [("chekc", "; did you mean check?"), ("chart", "")])

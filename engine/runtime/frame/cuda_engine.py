@@ -116,7 +116,9 @@ class CudaEngine:
                 self._collect(compiled, by_hand)
         except DeviceError as problem:
             self.fault = problem
-            self.fail(fault_diagnostic(problem, self.updates.compiled))
+            told = fault_diagnostic(problem, self.updates.compiled)
+            self.fail(told)
+            problem.args = (f"node {told.node}: {told.message}" if told.node else told.message,)  # for who catches it
             raise
         time_ns = time.perf_counter_ns() - start_ns
         if not is_told:

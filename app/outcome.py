@@ -1,0 +1,77 @@
+"""How a command ends: its exit status, what is told of a failure, and its JSON object, which a failure doesn't prevent.
+
+0: done. 1: the patch or its data is wrong. 2: wrong usage. 3: the device failed.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, KernelError, WarploomError, error
+
+PATCH_WRONG, USAGE_WRONG, DEVICE_FAILED = 1, 2, 3
+INTERRUPTED = 130  # as a shell tells that SIGINT has ended a program
+
+
+@contextmanager
+def json_object(wanted: bool, make: Callable[[], dict[str, Any]]) -> Iterator[None]:
+    """Print the object that `make` returns after the work inside, if that is `wanted`.
+
+    When the work fails, the object is printed too, with the failure in its "diagnostics", and the program ends.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # who reads the output, such as `head`, has seen enough, and click ends the program
+    except BaseException as problem:
+        if wanted:
+            raise SystemExit(end(problem, make())) from problem
+        raise
+    if wanted:
+        click.echo(json.dumps(make()))
+
+
+def end(problem: BaseException, told: dict[str, Any] | None = None) -> int:
+    """Tell a person of a failure on stderr, and in the object `told` on stdout, and return the exit status."""
+    found, status = explain(problem)
+    if told is not None:
+        known = told.get("diagnostics", ())
+        if not any(item["severity"] == "error" for item in known):  # else the engine has told of the failure
+            told["diagnostics"] = [*known, *msgspec.to_builtins(found)]
+        click.echo(json.dumps(told))
+    if isinstance(problem, click.ClickException):
+        problem.show()
+    else:
+        for item in found:
+            click.echo(str(item), err=True)
+    return status
+
+
+def explain(problem: BaseException) -> tuple[list[Diagnostic], int]:
+    """Return what is told of a failure, and the exit status; the details of an unexpected one go to a file."""
+    match problem:
+        case click.ClickException():
+            return [error(problem.format_message())], problem.exit_code
+        case KeyboardInterrupt() | click.Abort():
+            return [error("command must run to its end, got an interrupt")], INTERRUPTED
+        case GraphValidationError():
+            return [*problem.errors, *problem.warnings], PATCH_WRONG
+        case KernelError():
+            return [error(str(problem), file=problem.file, line=problem.line)], PATCH_WRONG
+        case DeviceError():
+            return [error(str(problem))], DEVICE_FAILED
+        case WarploomError():
+            return [error(str(problem))], PATCH_WRONG
+        case OSError() if problem.errno == errno.ENOSPC:
+            return [error(f"disk must have space left, got {problem}")], PATCH_WRONG
+        case _:
+            from app.qt.faults import record_fault
+
+            return [error(record_fault(problem))], PATCH_WRONG
