@@ -12,9 +12,8 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.catalogue.catalogue import default_catalogue
 from engine.device.open import list_devices
-from engine.diagnostics import PatchError
 from engine.kernel_sources.describe import describe_kernels
-from engine.kernel_sources.image import write_manifest
+from engine.kernel_sources.image import manifest_paths, write_manifest
 from engine.kernel_sources.loader import load_image
 from engine.runtime.check.check_patch import ARCHITECTURE
 
@@ -127,9 +126,9 @@ def show_devices(told: dict[str, Any], as_json: bool) -> None:
 
 
 def show_kernel(file: Path, write_json: bool) -> None:
-    """Print a kernel file's entry points; with `write_json`, write NAME.json beside it.
+    """Print a kernel file's entry points; with `write_json`, describe them beside it in NAME.json.
 
-    PatchError when the file holds several entry points and one JSON file can't describe them all.
+    Several are described one by one, in NAME.ENTRY.json.
     """
     manifests = describe_kernels(load_image(file, ARCHITECTURE))
     console = make_console()
@@ -140,8 +139,7 @@ def show_kernel(file: Path, write_json: bool) -> None:
             table.add_row(str(p.index), p.name, p.ptx_type or "", p.element_type or "", p.direction)
         console.print(table)
     if write_json:
-        if len(manifests) != 1:
-            raise PatchError(f"{file} must hold one entry point to be described by one .json, got {len(manifests)}")
-        target = file.with_suffix(".json")
-        write_manifest(target, manifests[0])
-        console.print(f"wrote {target}")
+        targets = manifest_paths(file, [manifest.name for manifest in manifests])
+        for manifest, target in zip(manifests, targets[-len(manifests) :], strict=True):
+            write_manifest(target, manifest)
+            console.print(f"wrote {target}", soft_wrap=True)

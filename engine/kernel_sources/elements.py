@@ -182,8 +182,8 @@ def _complete(named: NamedElements, probed: Sized | None) -> tuple[PointerElemen
 
 def _by_manifest(image: KernelImage, entry: str, count: int) -> tuple[PointerElement | None, ...]:
     elements: list[PointerElement | None] = [None] * count
-    if image.manifest is not None and image.manifest.name == entry:
-        for parameter in image.manifest.parameters:
+    if entry in image.manifests:
+        for parameter in image.manifests[entry].parameters:
             if parameter.is_pointer is not False and parameter.element_type is not None:
                 elements[parameter.index] = named_element(parameter.element_type)
     return tuple(elements)

@@ -1,9 +1,9 @@
-"""`KernelImage`, a kernel file ready to load, and `KernelManifest`, the `.json` beside a `.ptx`."""
+"""`KernelImage`, a kernel file ready to load, and `KernelManifest`, a `.json` beside a `.ptx`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -88,8 +88,28 @@ def read_manifest(path: Path) -> KernelManifest:
 
 
 def write_manifest(path: Path, manifest: KernelManifest) -> None:
-    """Write a manifest as indented JSON without the fields that are unknown."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+    """Write a manifest as indented JSON without the fields that are unknown.
+
+    KernelError when the file can't be written, or is there and is not a generated manifest: it may be somebody's work.
+    """
+    if path.exists() and not read_manifest(path).generated:
+        raise KernelError(
+            f'{path.name} must be marked "generated" to be written again, got one that is not; move it away first',
+            file=str(path),
+        )
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+    except OSError as reason:
+        raise KernelError(f"manifest {path} must be writable, got: {reason.strerror}", file=str(path)) from None
+
+
+def manifest_paths(path: Path, entries: Collection[str]) -> list[Path]:
+    """Return where the manifests of a kernel file are looked for: NAME.json, and NAME.ENTRY.json for each of several.
+
+    What a later one says of an entry point replaces what an earlier one says.
+    """
+    several = [path.with_name(f"{path.stem}.{entry}.json") for entry in entries] if len(entries) > 1 else []
+    return [path.with_suffix(".json"), *several]
 
 
 def _line_of(message: str, data: bytes) -> int:
@@ -107,7 +127,8 @@ class KernelImage:
     """What one kernel file became for one architecture.
 
     `signatures` maps entry points to their parameters; `log` holds the compiler's warnings; `dependencies` are the
-    files that the image depends on: the file itself first, then its includes or its `.json`.
+    files that the image depends on: the file itself first, then its includes or its manifests, there or not.
+    `manifests` are by entry point.
     """
 
     path: Path
@@ -116,7 +137,7 @@ class KernelImage:
     signatures: Mapping[str, KernelSignature]
     log: str
     dependencies: tuple[Path, ...]
-    manifest: KernelManifest | None = None
+    manifests: Mapping[str, KernelManifest] = field(default_factory=dict)
     #: The results of `elements.pointer_elements` by entry point.
     elements: dict[str, tuple[PointerElement | None, ...]] = field(default_factory=dict, compare=False, repr=False)
 

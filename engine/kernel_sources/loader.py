@@ -9,7 +9,14 @@ from pathlib import Path
 
 from engine.diagnostics import KernelError
 from engine.disk_cache import cache_key
-from engine.kernel_sources.image import KERNELS_FOLDER, KernelImage, KernelManifest, read_manifest, read_source
+from engine.kernel_sources.image import (
+    KERNELS_FOLDER,
+    KernelImage,
+    KernelManifest,
+    manifest_paths,
+    read_manifest,
+    read_source,
+)
 from engine.kernel_sources.nvrtc import (
     OPTIONS,
     CompileCache,
@@ -130,7 +137,7 @@ def _first_file(name: str, folders: Sequence[Path]) -> Path | None:
 
 
 def load_ptx_file(path: Path, architecture: str, cache: CompileCache) -> KernelImage:
-    """Read PTX and its manifest; KernelError with the place when either is wrong or they disagree.
+    """Read PTX and its manifests; KernelError with the place when one is wrong or they disagree.
 
     Every device takes PTX, so neither the architecture nor the cache matters here.
     """
@@ -141,12 +148,15 @@ def load_ptx_file(path: Path, architecture: str, cache: CompileCache) -> KernelI
         raise KernelError(f"{path.name}: {wrong}", file=str(path), line=wrong.line) from None
     if not signatures:
         raise KernelError(f"{path.name} must define a kernel (.entry), got none", file=str(path))
-    # The manifest is a dependency even before it exists: writing it changes the image.
-    manifest_path = path.with_suffix(".json")
-    manifest = read_manifest(manifest_path) if manifest_path.is_file() else None
-    if manifest is not None:
-        _agree(manifest, signatures, manifest_path)
-    return KernelImage(path, text, None, signatures, "", (path, manifest_path), manifest)
+    # Manifests are dependencies even before they exist: writing one changes the image.
+    paths = manifest_paths(path, signatures)
+    manifests = {}
+    for manifest_path in paths:
+        if manifest_path.is_file():
+            manifest = read_manifest(manifest_path)
+            _agree(manifest, signatures, manifest_path)
+            manifests[manifest.name] = manifest
+    return KernelImage(path, text, None, signatures, "", (path, *paths), manifests)
 
 
 def _agree(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:

@@ -134,7 +134,8 @@ class LocalEngine:
         port = question.port
         with self.lock:
             compiled = self.engine.updates.compiled
-            if compiled is None and self._loop is None:
+            # Also when the engine's thread has been started and its first frame is still to come.
+            if compiled is None and (self._loop is None or self.engine.clock.moment.frame == 0):
                 self.engine.frame()
                 compiled = self.engine.updates.compiled
             value = self.engine.context.value_graph.value(port)

@@ -16,6 +16,7 @@ from PIL import Image
 
 from app.cli import main
 from engine import Patch
+from engine.kernel_sources.loader import load_image
 from engine.patch.files import save_patch
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
@@ -409,6 +410,29 @@ def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: P
     manifest = json.loads((tmp_path / "scale.json").read_text())
     assert manifest["name"] == "scale"
     assert [(p["name"], p["direction"]) for p in manifest["parameters"]] == [("data", "inout"), ("by", "in")]
+
+
+def test_kernel_describes_each_of_several_entry_points_so_that_a_block_can_use_them(
+    warploom: Warploom, tmp_path: Path
+) -> None:
+    """What is written beside a .ptx gives its pointers their types, which a block's ports are checked against."""
+    source = tmp_path / "pair.cu"
+    source.write_text(
+        'extern "C" __global__ void up(float* out, int n) { if (threadIdx.x < n) out[threadIdx.x] += 1; }\n'
+        'extern "C" __global__ void down(const double* from, float* out) { out[threadIdx.x] = from[threadIdx.x]; }\n'
+    )
+    (tmp_path / "pair.ptx").write_text(load_image(source, "compute_75").ptx)
+    assert warploom("kernel", tmp_path / "pair.ptx", "--write-json").status == 0
+    image = load_image(tmp_path / "pair.ptx", "compute_75")
+    assert {name: [(p.direction, p.element_type) for p in m.parameters] for name, m in image.manifests.items()} == {
+        "up": [("inout", "f32"), ("in", None)],
+        "down": [("in", "f64"), ("out", "f32")],
+    }
+    (reviewed,) = tmp_path.glob("pair.up.json")
+    edited(reviewed, generated=False)
+    refused = warploom("kernel", tmp_path / "pair.ptx", "--write-json")
+    assert refused.status == 1
+    assert 'pair.up.json must be marked "generated"' in refused.err
 
 
 def test_an_unexpected_error_is_one_line(warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

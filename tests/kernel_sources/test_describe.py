@@ -111,7 +111,7 @@ def test_a_described_ptx_loads_with_its_manifest(tmp_path: Path) -> None:
     manifest = describe(tmp_path, body, name="k.ptx")
     write_manifest(tmp_path / "k.json", manifest)
     assert read_manifest(tmp_path / "k.json") == manifest
-    assert load_image(tmp_path / "k.ptx", "compute_75").manifest == manifest
+    assert load_image(tmp_path / "k.ptx", "compute_75").manifests == {"k": manifest}
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_a_ptx_file_loads_as_it_is(tmp_path: Path, cache: CompileCache) -> None:
         ("data", 0, "u64"),
         ("value", 8, "f32"),
     ]
-    assert image.manifest is None
+    assert image.manifests == {}
     assert image.dependencies == (path, tmp_path / "fill.json")
 
 

@@ -57,7 +57,7 @@ def load(folder: Path, manifest: str) -> KernelManifest | None:
     """Load fill.ptx with this manifest beside it."""
     (folder / "fill.ptx").write_text(PTX)
     (folder / "fill.json").write_text(manifest)
-    return load_image(folder / "fill.ptx", "compute_75", CompileCache(folder / "cache")).manifest
+    return load_image(folder / "fill.ptx", "compute_75", CompileCache(folder / "cache")).manifests.get("fill")
 
 
 def test_every_field_is_read(tmp_path: Path) -> None:
@@ -123,3 +123,35 @@ def test_a_written_manifest_reads_back(tmp_path: Path) -> None:
         "name": "k",
         "parameters": [{"index": 0, "name": "a", "direction": "inout"}],
     }
+
+
+def test_each_of_several_entry_points_has_a_manifest(tmp_path: Path) -> None:
+    """NAME.ENTRY.json says more than NAME.json; all of them are watched, and each must fit the PTX."""
+    two = tmp_path / "two.ptx"
+    two.write_text(PTX + PTX.partition(".address_size 64\n")[2].replace("fill", "clear"))
+    names = (("two", "fill", "general"), ("two.fill", "fill", "target"), ("two.clear", "clear", "what"))
+    for path, entry, name in names:
+        parameters = [ManifestParameter(index=0, name=name), ManifestParameter(index=1, name="value")]
+        write_manifest(tmp_path / f"{path}.json", KernelManifest(name=entry, parameters=parameters))
+    image = load_image(two, "compute_75", CompileCache(tmp_path / "cache"))
+    assert {entry: found.parameters[0].name for entry, found in image.manifests.items()} == {
+        "fill": "target",
+        "clear": "what",
+    }
+    assert image.dependencies == (two, *(tmp_path / f"two{name}.json" for name in ("", ".fill", ".clear")))
+    (tmp_path / "two.clear.json").write_text('{"name": "clear", "parameters": []}')
+    with pytest.raises(KernelError, match=r"parameters in two\.clear\.json must have the indices 0 to 1"):
+        load_image(two, "compute_75", CompileCache(tmp_path / "cache"))
+
+
+def test_a_manifest_that_a_person_wrote_is_not_overwritten(tmp_path: Path) -> None:
+    """Nor is any other file; one that was generated may be made again."""
+    made = KernelManifest(name="fill", parameters=[], generated=True)
+    path = tmp_path / "fill.json"
+    write_manifest(path, made)
+    write_manifest(path, made)
+    for text in ('{"name": "fill", "parameters": [], "generated": false}', '{"colour": "red"}', "{"):
+        path.write_text(text)
+        with pytest.raises(KernelError, match=r"fill\.json must "):
+            write_manifest(path, made)
+        assert path.read_text() == text

@@ -66,6 +66,17 @@ def test_the_first_frame_waits_for_the_first_build(patch: Patch) -> None:
         assert counted(engine) == last + 1
 
 
+def test_a_read_after_the_start_waits_for_the_first_frame(patch: Patch) -> None:
+    """Whoever comes first, the thread or the reader."""
+    for pause_s in (0, 0, 0.001, 0.01):
+        with Engine(patch, device="host") as engine:
+            engine.start()
+            time.sleep(pause_s)
+            assert counted(engine) >= 1
+            engine.stop()
+            assert counted(engine) == engine.step().frame
+
+
 def test_frames_run_on_a_thread_of_its_own_until_it_is_stopped(patch: Patch) -> None:
     """Reports come, edits arrive, the outputs can be read meanwhile, and after `stop` nothing moves."""
     with Engine(patch, device="host") as engine:
