@@ -74,6 +74,10 @@ class TranslatorBug(KernelError):
     """Warploom itself failed on a kernel that may be correct."""
 
 
+class CompilerCrash(KernelError):
+    """A compiler died while it compiled a kernel."""
+
+
 class DeviceError(WarploomError):
     """The device refused or failed; after a fault on a GPU the process must end before it works again."""
 

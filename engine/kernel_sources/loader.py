@@ -22,9 +22,11 @@ from engine.kernel_sources.nvrtc import (
     CompileCache,
     CompiledSource,
     compile_cuda,
+    must_unpack,
     nvrtc_version,
     toolkit_folders,
 )
+from engine.processes.pool import run
 from engine.ptx import parse, read_signatures
 from engine.ptx.tree import KernelSignature
 
@@ -41,7 +43,11 @@ def load_image(path: Path, architecture: str, cache: CompileCache | None = None)
     load = LOADERS.get(path.suffix)
     if load is None:
         raise KernelError(f"kernel file must end in {' or '.join(LOADERS)}, got {path.name}", file=str(path))
-    return load(path, architecture, cache or CompileCache())
+    try:
+        return load(path, architecture, cache or CompileCache())
+    except KernelError as problem:
+        problem.file = problem.file or str(path)
+        raise
 
 
 def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
@@ -74,14 +80,14 @@ def load_cuda_file(path: Path, architecture: str, cache: CompileCache) -> Kernel
 def compile_source(
     source: str, path: Path, architecture: str, cache: CompileCache
 ) -> tuple[CompiledSource, tuple[Path, ...]]:
-    """Compile `source`, the text of the file `path`, unless the cache has the result; also return its dependencies.
+    """Have a worker process compile `source`, the text of the file `path`, unless the cache has the result.
 
-    These are `path`, then its includes. KernelError with file and line when the source has mistakes.
+    Also return its dependencies: `path`, then its includes. KernelError, with file and line, when the source is wrong.
     """
     folders: tuple[Path, ...] = (path.parent, KERNELS_FOLDER)
     includes = find_includes(source, path, folders)
     if includes.missing:
-        folders += toolkit_folders()
+        folders += run(toolkit_folders) if must_unpack() else toolkit_folders()
     # The path is part of the key, since messages and line information name it.
     key = cache_key(
         [
@@ -94,7 +100,7 @@ def compile_source(
     )
     compiled = cache.get(key)
     if compiled is None:
-        compiled = compile_cuda(source, path, architecture, folders)
+        compiled = run(compile_cuda, source, path, architecture, folders)
         cache.put(key, compiled)
     return compiled, (path, *includes.files)
 

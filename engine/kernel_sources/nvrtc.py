@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -61,6 +63,8 @@ def _blocks(log: str) -> list[tuple[re.Match[str], list[str]]]:
     return blocks
 
 
+_BUNDLED_SINCE = (13, 5)
+_UNPACKING, _LEFT_S = "unpacking-", 3600
 _KEEP_WHAT_IS_THERE = 1  # NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS
 
 
@@ -70,14 +74,17 @@ def toolkit_include_folders(nvrtc: Any, version: tuple[int, int]) -> tuple[Path,
     NVRTC before 13.5 brings no headers; then an installed toolkit's are used, found by CUDA_HOME or CUDA_PATH.
     """
     install = getattr(nvrtc, "nvrtcInstallBundledHeaders", None)
-    if install is None or version < (13, 5):
+    if install is None or version < _BUNDLED_SINCE:
         homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
         return tuple(folder for home in homes for folder in (Path(home) / "include", Path(home) / "include" / "cccl"))
-    folder = Path(user_cache_dir("warploom")) / f"toolkit-headers-{version[0]}.{version[1]}"
+    folder = _bundled_headers(version)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
+        for left in folder.parent.glob(f"{_UNPACKING}*"):  # by a process that was killed
+            if left.stat().st_mtime < time.time() - _LEFT_S:
+                shutil.rmtree(left, ignore_errors=True)
         # Unpacked beside it and renamed when complete, since another process may be at it too; the first one wins.
-        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_UNPACKING) as temporary:
             unpacked = Path(temporary) / "headers"
             result, log = install(os.fsencode(unpacked), _KEEP_WHAT_IS_THERE)
             if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
@@ -89,6 +96,10 @@ def toolkit_include_folders(nvrtc: Any, version: tuple[int, int]) -> tuple[Path,
                 if not folder.is_dir():
                     raise
     return folder, folder / "cccl"
+
+
+def _bundled_headers(version: tuple[int, int]) -> Path:
+    return Path(user_cache_dir("warploom")) / f"toolkit-headers-{version[0]}.{version[1]}"
 
 
 # Helper functions in a kernel file need no __device__; line information costs nothing at run time. The digest makes
@@ -136,6 +147,17 @@ def nvrtc_version() -> tuple[int, int]:
 def toolkit_folders() -> tuple[Path, ...]:
     """Return the folders of the toolkit headers that belong to this NVRTC."""
     return toolkit_include_folders(nvrtc_library(), nvrtc_version())
+
+
+def must_unpack() -> bool:
+    """True when `toolkit_folders` would unpack the headers, which takes seconds."""
+    version = nvrtc_version()
+    return version >= _BUNDLED_SINCE and not _bundled_headers(version).is_dir()
+
+
+def warm_up() -> None:
+    """Load the library and unpack the headers: a worker process has time for that while it waits."""
+    toolkit_folders()
 
 
 def compile_cuda(source: str, path: Path, architecture: str, include_folders: Sequence[Path]) -> CompiledSource:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,8 @@ from engine.diagnostics import KernelError
 from engine.kernel_sources import loader
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.loader import find_kernel, load_image
-from engine.kernel_sources.nvrtc import CompileCache, CompiledSource, compile_cuda
+from engine.kernel_sources.nvrtc import CompileCache, CompiledSource
+from engine.processes.pool import run
 
 SCALE = """#include "factor.cuh"
 extern "C" __global__ void scale(float* data, int n) {
@@ -54,11 +56,11 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record the architecture of each compile that is really done."""
     done: list[str] = []
 
-    def compile_and_note(source: str, path: Path, architecture: str, folders: Sequence[Path]) -> CompiledSource:
-        done.append(architecture)
-        return compile_cuda(source, path, architecture, folders)
+    def run_and_note(function: Callable[..., CompiledSource], *arguments: Any) -> CompiledSource:
+        done.append(arguments[2])
+        return run(function, *arguments)
 
-    monkeypatch.setattr(loader, "compile_cuda", compile_and_note)
+    monkeypatch.setattr(loader, "run", run_and_note)
     return done
 
 

@@ -17,7 +17,7 @@ from engine.compiler.executable.arguments import TypedKernel
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Module
-from engine.diagnostics import Diagnostic, KernelError, TranslatorBug, error
+from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, TranslatorBug, error
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_kernel, load_image
 
@@ -125,7 +125,7 @@ class ModuleCache:
         image = load_image(path, architecture)
         try:
             return LoadedModule(image, self._device.load_module(image.payload(architecture)))
-        except TranslatorBug as problem:
+        except (TranslatorBug, CompilerCrash) as problem:
             problem.file = str(path)
             raise
 
@@ -178,7 +178,11 @@ def stale_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diag
 
 def kernel_diagnostic(node: str, problem: KernelError) -> Diagnostic:
     """Return a kernel's error as a diagnostic on the node that uses it."""
-    remedy = "" if isinstance(problem, TranslatorBug) else "mend the kernel and save it"
+    remedy = "mend the kernel and save it"
+    if isinstance(problem, CompilerCrash):
+        remedy = "change the kernel and save it: its compiler fails on it as it is"
+    elif isinstance(problem, TranslatorBug):
+        remedy = ""
     return error(str(problem), node=node, file=problem.file, line=problem.line, remedy=remedy)
 
 

@@ -1,15 +1,16 @@
 """The folder of compiled kernels: damage, several processes, and how fast a kernel comes back from it."""
 
-import multiprocessing
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from engine.device.host import HostDevice
-from engine.device.host.modules import cache
-from engine.device.host.translate import module
+from engine.device.host.modules import build, cache
 from engine.diagnostics import KernelFault, TranslatorBug
+from engine.processes.pool import run
+from tests.processes import broken_compilers
 
 SOURCE = """extern "C" __global__ void scale(float* x, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= a; }
@@ -49,25 +50,22 @@ def test_a_damaged_file_counts_as_missing(folder, cuda_ptx, damage):
 
 def test_a_bug_of_the_translator_says_that_it_is_ours(folder, cuda_ptx, monkeypatch, caplog):
     """With the kernel, what happened and where; other modules load, and nothing of the broken one is kept."""
-
-    def broken(*_, **__):
-        raise AssertionError("a register is left")
-
     device, ptx = HostDevice(cores=1), cuda_ptx(SOURCE)
     with monkeypatch.context() as patch, pytest.raises(TranslatorBug) as caught:
-        patch.setattr(module, "translate_kernel", broken)
+        patch.setattr(build, "translate", broken_compilers.with_a_bug)
         device.load_module(ptx)
     message = str(caught.value)
     for part in (
         "scale",
         "wild",
         "a register is left",
-        "test_cache.py, line",
+        "broken_compilers.py, line",
         "bug in Warploom",
         "not in the kern",
     ):
         assert part in message
     assert "Traceback" in caplog.text
+    assert "in refuse_all" in caplog.text
     assert not list(folder.iterdir())
     assert device.load_module(ptx).kernel_names == ("scale", "wild")
     device.close()
@@ -108,12 +106,7 @@ def _store(folder, name):
 
 def test_processes_share_the_folder(tmp_path):
     """Files that others write and delete meanwhile do no harm, and what is there is whole."""
-    context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=_store, args=(tmp_path, name)) for name in ("a", "a", "b", "c")]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert [worker.exitcode for worker in workers] == [0, 0, 0, 0]
+    with ThreadPoolExecutor(4) as threads:
+        assert [*threads.map(run, [_store] * 4, [tmp_path] * 4, "aabc")] == [None] * 4
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 20_000 + 4 * 1200
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".new-")]

@@ -11,9 +11,9 @@ import pytest
 from engine.device.host import HostDevice
 from engine.device.host.modules import build, cache, native
 from engine.device.host.modules import module as modules
-from engine.diagnostics import KernelError
 from tests.gpu.differential import run_programs
 from tests.gpu.differential.tables import FORMS
+from tests.processes import broken_compilers
 
 SOURCE = """
 __device__ unsigned calls = 5;
@@ -152,11 +152,7 @@ def test_a_launch_that_goes_on_changes_to_optimised_code(folder, queue, device, 
 
 def test_a_kernel_that_cannot_be_optimised_goes_on_as_it_is(folder, queue, device, cuda_ptx, monkeypatch, caplog):
     """It keeps its quick code, and the log says so."""
-
-    def refuse(_text):
-        raise KernelError("too large")
-
-    monkeypatch.setattr(native, "compile_object", refuse)
+    monkeypatch.setattr(native, "compile_object", broken_compilers.too_large)
     kernel = device.load_module(cuda_ptx(SOURCE)).kernel("mixed")
     kernel.job.run()
     assert "kernel mixed stays as it was compiled first" in caplog.text

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
-from engine.device.host.translate import module
+from engine.device.host.modules import build
 from engine.patch.changes import PortRef
 from engine.protocol.messages import NodeState
+from tests.processes import broken_compilers
 from tests.runtime.conftest import COUNT, SCALE, Kernels
 
 OUT = PortRef("scale", "out")
@@ -109,14 +110,10 @@ def test_a_bug_of_the_translator_is_told_as_ours_and_stops_nothing_else(
     patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The node is in error with its kernel's file; the last good kernel and the rest of the patch run on."""
-
-    def broken(*_: Any, **__: Any) -> None:
-        raise AssertionError("a register is left")
-
     with Engine(patch, device="host") as engine:
         engine.step()
         with monkeypatch.context() as change:
-            change.setattr(module, "translate_kernel", broken)
+            change.setattr(build, "translate", broken_compilers.with_a_bug)
             engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] * factor + 99")))
             report = engine.step()
         assert report.nodes["scale"].state is NodeState.ERROR

@@ -12,6 +12,7 @@ import msgspec
 
 from engine.device.host.modules import cache, native
 from engine.diagnostics import KernelError, TranslatorBug
+from engine.processes.pool import run
 
 _LOG = logging.getLogger(__name__)
 # Kernels of one module share a file.
@@ -20,38 +21,55 @@ _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
 
 def build(ptx: str) -> cache.CachedModule:
-    """Return a module from the cache, or else compile it quickly; KernelError when the PTX is wrong."""
+    """Return a module from the cache, or else have it compiled quickly; KernelError when the PTX is wrong."""
     key = cache.key(ptx, *native.cpu())
     found = cache.load(key)
     if found is None:
-        # Imported here: a cached kernel needs neither parser nor translator.
-        from engine.device.host.translate.module import translate_module
-        from engine.ptx import parse
-
         try:
-            module = parse(ptx)
-            translated = translate_module(module, native.triple(), *native.cpu())
-        except KernelError:
+            found = run(translate, ptx, native.cpu())
+        except TranslatorBug:
+            _LOG.exception("a kernel could not be translated")
             raise
-        except Exception as reason:
-            raise _own_bug(ptx, reason) from reason
-        lines = {
-            instruction.line: (instruction.source.file, instruction.source.line)
-            for function in module.functions.values()
-            for instruction in function.instructions
-            if instruction.source is not None
-        }
-        found = cache.CachedModule(
-            native.quick_object(translated.text),
-            module.signatures,
-            translated.scratch_bytes,
-            translated.variables,
-            lines,
-            translated.kernels,
-            spinning=translated.spinning,
-        )
         cache.store(key, found)
     return found
+
+
+def translate(ptx: str, processor: tuple[str, str]) -> cache.CachedModule:
+    """Translate a module and compile it quickly, in a worker process; KernelError when the PTX is wrong."""
+    # Imported here: a cached kernel needs neither parser nor translator.
+    from engine.device.host.translate.module import translate_module
+    from engine.ptx import parse
+
+    try:
+        module = parse(ptx)
+        translated = translate_module(module, native.triple(), *processor)
+    except KernelError:
+        raise
+    except Exception as reason:
+        raise _own_bug(ptx, reason) from reason
+    lines = {
+        instruction.line: (instruction.source.file, instruction.source.line)
+        for function in module.functions.values()
+        for instruction in function.instructions
+        if instruction.source is not None
+    }
+    return cache.CachedModule(
+        native.quick_object(translated.text, processor),
+        module.signatures,
+        translated.scratch_bytes,
+        translated.variables,
+        lines,
+        translated.kernels,
+        spinning=translated.spinning,
+    )
+
+
+def warm_up() -> None:
+    """Import what `translate` imports."""
+    from engine.device.host.translate import module
+    from engine.ptx import parser
+
+    _ = module, parser
 
 
 def optimised(key: str, name: str, text: str) -> bytes:
@@ -59,7 +77,7 @@ def optimised(key: str, name: str, text: str) -> bytes:
     known = cache.load(key)
     if known is not None and name in known.optimised:  # another process or thread was faster
         return known.optimised[name]
-    code = native.compile_object(text)
+    code = run(native.compile_object, text, native.cpu())
     with _FILES:
         known = cache.load(key)
         if known is not None:
@@ -70,7 +88,6 @@ def optimised(key: str, name: str, text: str) -> bytes:
 
 def _own_bug(ptx: str, reason: Exception) -> TranslatorBug:
     """Return the error for PTX that broke the parser or the translator, which refuse wrong PTX by a KernelError."""
-    _LOG.error("a kernel could not be translated", exc_info=reason)
     names = ", ".join(_ENTRY.findall(ptx)) or "without a name"
     place = traceback.extract_tb(reason.__traceback__)[-1]
     return TranslatorBug(

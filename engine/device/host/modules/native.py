@@ -36,9 +36,9 @@ def triple() -> str:
     return str(llvm.get_process_triple())
 
 
-def _target_machine(level: int = _BEST) -> Any:
+def _target_machine(level: int = _BEST, processor: tuple[str, str] | None = None) -> Any:
     _initialize()
-    name, features = cpu()
+    name, features = processor or cpu()
     target = llvm.Target.from_triple(triple())
     return target.create_target_machine(cpu=name, features=features, opt=level, reloc="pic", codemodel="small")
 
@@ -66,9 +66,12 @@ def verified(text: str) -> Any:
     return module
 
 
-def quick_object(text: str) -> bytes:
-    """Return object code of LLVM text, compiled quickly; KernelError when LLVM's verifier refuses the text."""
-    module, machine = verified(text), _target_machine(_QUICK)
+def quick_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
+    """Return object code of LLVM text, compiled quickly; KernelError when LLVM's verifier refuses the text.
+
+    `processor` has the names of a CPU and its features, by default this one's.
+    """
+    module, machine = verified(text), _target_machine(_QUICK, processor)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
@@ -76,13 +79,13 @@ def quick_object(text: str) -> bytes:
     return _object(module, machine)
 
 
-def compile_object(text: str) -> bytes:
-    """Return optimised object code of LLVM text; KernelError when LLVM's verifier refuses the text.
+def compile_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
+    """Return optimised object code of LLVM text; KernelError as with `quick_object`.
 
     This is LLVM's O1 pipeline with the loop vectoriser; O2 takes longer and makes no kernel faster. Unrolling and
     vectorising within a thread are left out: they take long, and CUDA compilers have unrolled already.
     """
-    module, machine = verified(text), _target_machine()
+    module, machine = verified(text), _target_machine(_BEST, processor)
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_vectorization = True
     options.slp_vectorization = False

@@ -1,0 +1,213 @@
+"""The pool of worker processes: compiles run in them, so that they can be killed, and their crashes harm nobody."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import cache
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from engine.diagnostics import CompilerCrash, KernelError
+from engine.processes.scope import Cancelled, Killable, Scope, current_scopes
+from engine.processes.worker import Outcome
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+#: Idle processes that are kept: one for the next compile, one for the save that overtakes it.
+KEPT_IDLE = 2
+#: When a job takes longer than this, another process is started, for the save that may overtake it.
+LONG_S = 0.5
+
+
+def run(function: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs) -> Result:
+    """Run a function of a module in a worker process; return what it returns, or raise what it raises.
+
+    Function, arguments and result are pickled. `Cancelled` when a surrounding `Scope` is cancelled meanwhile;
+    CompilerCrash when the process dies.
+    """
+    return _pool(os.getpid()).run(function, arguments)  # type: ignore[return-value]  # the outcome is the function's
+
+
+def warm_up(*modules: str) -> None:
+    """Start a process that imports these modules and waits for work, unless one is idle already."""
+    _pool(os.getpid()).warm_up(modules)
+
+
+class _RemoteTraceback(Exception):
+    """Where an exception was raised in a worker process."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+class Worker(Killable):
+    """One worker process."""
+
+    def __init__(self, modules: tuple[str, ...]) -> None:
+        # Found as here: the engine may have been imported from a folder that only this program knows of.
+        folders = dict.fromkeys([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "engine.processes.worker", *modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
+            process_group=0,  # Ctrl+C in a terminal is for this program, which ends its workers
+        )
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """False once the process has ended."""
+        return self._process.poll() is None
+
+    def send(self, job: bytes) -> None:
+        """Give it a job."""
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it has died, as `receive` says
+            pickle.dump(job, self._process.stdin)
+            self._process.stdin.flush()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for an outcome or the process's end; return False when neither came in time."""
+        poll = select.poll()
+        poll.register(self._process.stdout, select.POLLIN)  # type: ignore[arg-type]  # it is a pipe
+        return bool(poll.poll(1000 * seconds))
+
+    def receive(self) -> Outcome:
+        """Wait for the outcome of the job; EOFError when the process has died."""
+        assert self._process.stdout is not None
+        try:
+            outcome: Outcome = pickle.load(self._process.stdout)
+        except pickle.UnpicklingError:  # it died while it wrote
+            raise EOFError from None
+        return outcome
+
+    def kill(self) -> None:
+        """End the process at once; any thread may call it."""
+        self._process.kill()
+
+    def end(self) -> int:
+        """Wait for the process's end; return its exit status, or minus the signal that has ended it."""
+        status = self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with suppress(OSError):  # what it didn't read
+                stream.close()
+        return status
+
+
+class WorkerPool:
+    """Starts processes when they are needed and keeps a few for the next jobs. Any thread may call it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
+        self._is_closed = False
+        #: Modules of the jobs so far; a process that is started in advance imports them.
+        self._modules: dict[str, None] = {}
+        threading.Thread(target=self._close_with_program, name="warploom-workers", daemon=True).start()
+
+    def run(self, function: Callable[..., object], arguments: tuple[object, ...]) -> object:
+        """Run a function in a process of its own."""
+        job, scopes = pickle.dumps((function, arguments)), current_scopes()
+        worker, is_done = self._take(function.__module__), False
+        try:
+            with ExitStack() as held:
+                for scope in scopes:
+                    held.enter_context(scope.holding(worker))
+                worker.send(job)
+                if not worker.wait(LONG_S):
+                    self.warm_up(())
+                try:
+                    result, problem, text = worker.receive()
+                except EOFError:
+                    raise self._death(worker, scopes) from None
+            is_done = not any(scope.is_cancelled for scope in scopes)
+        finally:
+            self._give_back(worker, is_well=is_done)
+        if problem is not None:
+            raise problem from _RemoteTraceback(text)
+        return result
+
+    def warm_up(self, modules: tuple[str, ...]) -> None:
+        """Start a process that waits for work, unless there is one."""
+        with self._lock:
+            self._modules |= dict.fromkeys(modules)
+            if not self._idle and not self._is_closed:
+                with suppress(OSError):  # the next job says what is wrong
+                    self._idle.append(Worker(tuple(self._modules)))
+
+    def close(self) -> None:
+        """Kill all processes; who waits for one gets `Cancelled`."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+            for worker in self._busy:
+                worker.kill()
+        for worker in idle:
+            worker.kill()
+            worker.end()
+
+    def _close_with_program(self) -> None:
+        # Before Python waits for threads, which may wait for a compile that takes minutes.
+        threading.main_thread().join()
+        self.close()
+
+    def _take(self, module: str) -> Worker:
+        with self._lock:
+            if self._is_closed:
+                raise Cancelled
+            self._modules[module] = None
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.is_alive:
+                    break
+                worker.end()
+            else:
+                try:
+                    worker = Worker((module,))
+                except OSError as problem:
+                    raise KernelError(f"compiler's process must start, got: {problem.strerror}") from problem
+            self._busy.add(worker)
+            return worker
+
+    def _give_back(self, worker: Worker, *, is_well: bool) -> None:
+        with self._lock:
+            self._busy.discard(worker)
+            if is_well and len(self._idle) < KEPT_IDLE and not self._is_closed:
+                self._idle.append(worker)
+                return
+        worker.kill()
+        worker.end()
+
+    def _death(self, worker: Worker, scopes: tuple[Scope, ...]) -> Exception:
+        """Return what to raise for a process that has died."""
+        status = worker.end()
+        if self._is_closed or any(scope.is_cancelled for scope in scopes):
+            return Cancelled()
+        how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+        hint = "; the system ends processes in this way when memory runs out" if status == -signal.SIGKILL else ""
+        return CompilerCrash(f"compiler must give a result, got its end by {how}{hint}")
+
+
+@cache
+def _pool(process: int) -> WorkerPool:
+    """Return the pool of this process; one that has forked leaves its workers to the process that started them."""
+    pool = WorkerPool()
+    atexit.register(pool.close)
+    return pool

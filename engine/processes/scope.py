@@ -1,0 +1,84 @@
+"""Scopes: what compiles inside one can be cancelled from any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+from engine.diagnostics import WarploomError
+
+
+class Cancelled(WarploomError):
+    """Work was cancelled: nobody needs its result any more."""
+
+    def __init__(self) -> None:
+        super().__init__("compiling must be wanted until it is done, got cancelled")
+
+
+class Killable(Protocol):
+    """What a scope ends when it is cancelled."""
+
+    def kill(self) -> None: ...
+
+
+class Scope:
+    """Jobs that `run` starts inside `with scope.entered()` are killed by `scope.cancel()`, and later ones refused.
+
+    Scopes nest. A thread starts outside of all; `contextvars.copy_context` hands scopes on.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: set[Killable] = set()
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """Kill what runs in it; safe to call again."""
+        with self._lock:
+            self.is_cancelled = True
+            for item in self._held:
+                item.kill()
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the scope is cancelled."""
+        if self.is_cancelled:
+            raise Cancelled
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Be inside the scope."""
+        self.check()
+        token = _scopes.set((*_scopes.get(), self))
+        try:
+            yield
+        finally:
+            _scopes.reset(token)
+
+    @contextmanager
+    def holding(self, item: Killable) -> Iterator[None]:
+        """Kill `item` when the scope is cancelled before the end of the block."""
+        with self._lock:
+            self.check()
+            self._held.add(item)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held.discard(item)
+
+
+_scopes: ContextVar[tuple[Scope, ...]] = ContextVar("scopes", default=())
+
+
+def current_scopes() -> tuple[Scope, ...]:
+    """Return the scopes around the caller, the outermost first."""
+    return _scopes.get()
+
+
+def check_cancelled() -> None:
+    """Raise `Cancelled` if a scope around the caller is cancelled: for work in this process, between two steps."""
+    for scope in _scopes.get():
+        scope.check()

@@ -1,0 +1,65 @@
+"""The program of a worker process: `python -m engine.processes.worker [MODULE...]`, started by the pool.
+
+It runs functions that arrive on standard input, one after the other, and writes what they return or raise to standard
+output. It ends when its input does, also in the middle of a function: nobody waits for the result any more.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import threading
+import traceback
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO
+
+#: How a result or an exception is told: what was returned; or the exception, with its traceback as text.
+Outcome = tuple[object, Exception | None, str]
+
+
+def main() -> None:
+    """Import the modules named on the command line, then run functions until standard input ends."""
+    # Libraries may print to standard output, or read what is meant for this program.
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    jobs: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_read, args=(source, jobs), daemon=True).start()
+    with suppress(OSError):  # when memory runs out, a compile is to be killed and not the engine
+        Path("/proc/self/oom_score_adj").write_text("800")
+    for name in sys.argv[1:]:
+        with suppress(Exception):  # a job that needs the module will raise the same
+            getattr(import_module(name), "warm_up", int)()
+    while True:
+        sink.write(_run(jobs.get()))
+        sink.flush()
+
+
+def _read(source: IO[bytes], jobs: SimpleQueue[bytes]) -> None:
+    try:
+        while True:
+            jobs.put(pickle.load(source))
+    except EOFError:
+        os._exit(0)
+
+
+def _run(job: bytes) -> bytes:
+    outcome: Outcome
+    try:
+        function, arguments = pickle.loads(job)
+        outcome = (function(*arguments), None, "")
+    except Exception as problem:  # noqa: BLE001 - whatever it is, it is raised where the function was called
+        outcome = (None, problem, traceback.format_exc())
+        try:
+            pickle.loads(pickle.dumps(problem))
+        except Exception:  # noqa: BLE001 - an exception may hold anything
+            outcome = (None, RuntimeError(repr(problem)), outcome[2])
+    return pickle.dumps(outcome)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Functions for worker processes to run: they do what compilers do when all goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from engine.diagnostics import KernelError, TranslatorBug
+
+
+def add(a: int, b: int) -> int:
+    """Return a sum, after printing as libraries do."""
+    print("a library says something")  # noqa: T201
+    os.write(1, b"and more\n")
+    assert not sys.stdin.read()
+    return a + b
+
+
+def hang(started: Path) -> None:
+    """Write the process's number to a file, then never return."""
+    part = started.with_suffix(".part")
+    part.write_text(str(os.getpid()))
+    part.rename(started)
+    while True:
+        time.sleep(60)
+
+
+def hang_with_interpreter(started: Path) -> None:
+    """Never return, and let other threads run only when the interpreter makes them."""
+    started.write_text(str(os.getpid()))
+    while True:
+        pass
+
+
+def die(number: int) -> None:
+    """End as a compiler does that crashes."""
+    os.kill(os.getpid(), number)
+    signal.pause()
+
+
+def leave() -> None:
+    """End without a signal."""
+    os._exit(3)
+
+
+def refuse() -> None:
+    """Raise what a compiler says of a mistake."""
+    raise KernelError("kernel must be right", file="k.cu", line=7)
+
+
+def fail() -> None:
+    """Raise what the translator's own mistakes give."""
+    raise TranslatorBug("a register is left")
+
+
+class Odd(Exception):
+    """Can't be pickled."""
+
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a} and {b}")
+
+
+def raise_odd() -> None:
+    """Raise what can't be sent."""
+    raise Odd(1, 2)
+
+
+def number() -> int:
+    """Return the process's number."""
+    return os.getpid()

@@ -1,0 +1,182 @@
+"""Functions run in processes that can be killed, that may die, and that end with the program."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.diagnostics import CompilerCrash, KernelError, TranslatorBug
+from engine.processes import pool
+from engine.processes.pool import run
+from engine.processes.scope import Cancelled, Scope
+from tests.processes import jobs
+
+ROOT = Path(engine.__file__).parents[1]
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait for something that must come."""
+    while not holds():
+        time.sleep(0.01)
+
+
+def is_running(process: int) -> bool:
+    """True while there is such a process, and it is more than an entry that waits to be read."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def started(path: Path) -> int:
+    """Wait for a job that hangs to begin, and return its process."""
+    until(path.exists)
+    return int(path.read_text())
+
+
+def test_a_function_runs_elsewhere_and_returns() -> None:
+    """What it prints doesn't disturb; the next job has the same process, which is warm."""
+    assert run(jobs.add, 2, 3) == 5
+    first = run(jobs.number)
+    assert first != os.getpid()
+    assert run(jobs.number) == first
+
+
+def test_exceptions_arrive_as_they_were_raised() -> None:
+    """With file and line, and where they came from; one that can't be sent arrives as text. The process goes on."""
+    process = run(jobs.number)
+    with pytest.raises(KernelError, match="kernel must be right") as refused:
+        run(jobs.refuse)
+    assert (refused.value.file, refused.value.line) == ("k.cu", 7)
+    assert "in refuse" in str(refused.value.__cause__)
+    with pytest.raises(TranslatorBug, match="a register is left"):
+        run(jobs.fail)
+    with pytest.raises(RuntimeError, match="1 and 2"):
+        run(jobs.raise_odd)
+    assert run(jobs.number) == process
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT, signal.SIGTERM])
+def test_a_process_that_dies_is_an_error_and_not_the_end(number: signal.Signals) -> None:
+    """The error names the signal, and the next job has another process."""
+    with pytest.raises(CompilerCrash, match=f"got its end by {number.name}") as crash:
+        run(jobs.die, number)
+    assert ("memory runs out" in str(crash.value)) == (number == signal.SIGKILL)
+    assert run(jobs.add, 1, 1) == 2
+
+
+def test_a_process_that_ends_by_itself_is_an_error() -> None:
+    """It may do so in a job, or while it is idle, which nobody notices."""
+    with pytest.raises(CompilerCrash, match="exit status 3"):
+        run(jobs.leave)
+    process = run(jobs.number)
+    os.kill(process, signal.SIGKILL)
+    until(lambda: not is_running(process))
+    assert run(jobs.number) != process
+
+
+@pytest.mark.parametrize("hang", [jobs.hang, jobs.hang_with_interpreter])
+def test_what_is_cancelled_is_gone(tmp_path: Path, hang: Callable[[Path], None]) -> None:
+    """Whoever waits is told, in whichever scope around it; what comes later in the scope is refused."""
+    outer, inner, path = Scope(), Scope(), tmp_path / "started"
+
+    def work() -> None:
+        with outer.entered(), inner.entered():
+            run(hang, path)
+
+    with ThreadPoolExecutor(1) as thread:
+        waiting: Future[None] = thread.submit(work)
+        process = started(path)
+        outer.cancel()
+        with pytest.raises(Cancelled):
+            waiting.result()
+        assert not is_running(process)
+        with pytest.raises(Cancelled), outer.entered():
+            run(jobs.add, 1, 1)
+    inner.check()
+    assert run(jobs.add, 1, 1) == 2
+
+
+def test_several_run_at_once_and_only_one_is_cancelled(tmp_path: Path) -> None:
+    """A scope is handed on to threads with the context."""
+    scopes = [Scope() for _ in range(3)]
+    paths = [tmp_path / str(index) for index in range(3)]
+    with ThreadPoolExecutor(3) as threads:
+        waiting = []
+        for scope, path in zip(scopes, paths, strict=True):
+            with scope.entered():
+                waiting.append(threads.submit(contextvars.copy_context().run, run, jobs.hang, path))
+        processes = [*map(started, paths)]
+        assert len(set(processes)) == 3
+        scopes[1].cancel()
+        assert isinstance(waiting[1].exception(), Cancelled)
+        assert [*map(is_running, processes)] == [True, False, True]
+        scopes[0].cancel()
+        scopes[2].cancel()
+    assert not any(map(is_running, processes))
+
+
+def test_while_a_job_takes_long_another_process_is_made_ready(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So a save that overtakes it finds a process that is warm."""
+    monkeypatch.setattr(pool, "LONG_S", 0.01)
+    own, scope = pool.WorkerPool(), Scope()
+    monkeypatch.setattr(pool, "_pool", lambda _: own)
+    with ThreadPoolExecutor(1) as thread, scope.entered():
+        thread.submit(contextvars.copy_context().run, run, jobs.hang, tmp_path / "started")
+        until(lambda: own._idle)
+        (ready,) = own._idle
+        scope.cancel()
+    assert run(jobs.number) == ready.pid
+    own.close()
+    with pytest.raises(Cancelled):
+        run(jobs.number)
+
+
+PROGRAM = """
+import sys, threading
+from pathlib import Path
+from engine.processes.pool import run
+from tests.processes import jobs
+thread = threading.Thread(target=run, args=(jobs.hang, Path({path!r})))
+thread.start()
+assert run(jobs.add, 1, 2) == 3
+while not Path({path!r}).exists(): pass
+{then}
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "then", "status"),
+    [
+        ("-c", "", 0),
+        ("file", "sys.exit(1)", 1),
+        ("-c", "raise KeyboardInterrupt", -signal.SIGINT),
+        ("file", "import os; os.kill(os.getpid(), 9)", -signal.SIGKILL),
+    ],
+)
+def test_processes_end_with_the_program(tmp_path: Path, how: str, then: str, status: int) -> None:
+    """Also one that doesn't guard its main module, that ends while a thread waits for a compile, or that is killed."""
+    path, file = tmp_path / "started", tmp_path / "program.py"
+    text = f"import sys; sys.path.append({str(ROOT)!r})\n" + PROGRAM.format(path=str(path), then=then)
+    file.write_text(text)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [sys.executable, str(file)] if how == "file" else [sys.executable, "-c", text]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    until(lambda: not is_running(started(path)))
+
+
+def test_threads_of_a_program_share_the_processes() -> None:
+    """Many jobs at once all arrive, each with its own answer."""
+    with ThreadPoolExecutor(4) as threads:
+        assert [*threads.map(run, [jobs.add] * 200, range(200), range(200))] == [*range(0, 400, 2)]
