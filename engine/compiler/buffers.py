@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from operator import attrgetter
 from typing import final
 
 import msgspec
@@ -22,7 +21,7 @@ from engine.compiler.checking.check import Checked
 from engine.compiler.checking.layouts import NodeLayouts
 from engine.compiler.description import BlockNode
 from engine.compiler.layout import Layout
-from engine.compiler.operations import FRAME
+from engine.compiler.operations import FRAME, Access, Place
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP
 
@@ -40,7 +39,6 @@ class Lifetime(StrEnum):
 
 #: What a frame computes anew, so that it may share memory.
 TRANSIENT = frozenset({Lifetime.GRAPH, Lifetime.REGION})
-_owner = attrgetter("owner")
 
 
 class PlannedBuffer(msgspec.Struct, frozen=True, gc=False):
@@ -56,45 +54,15 @@ class PlannedBuffer(msgspec.Struct, frozen=True, gc=False):
     initial: float = 0.0
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a port lies: `size_bytes` bytes of its owner's allocation from `offset` on."""
-
-    owner: PortRef
-    offset: int
-    size_bytes: int
-
-    def overlaps(self, other: Place) -> bool:
-        """True when both share at least one byte."""
-        return (
-            self.owner == other.owner
-            and self.offset < other.offset + other.size_bytes
-            and other.offset < self.offset + self.size_bytes
-        )
-
-
 _FRAME_PLACE = Place(FRAME, 0, 16)
 
 
-class Access(msgspec.Struct, frozen=True, gc=False):
-    """The places that an operation reads and writes, and the buffers that these lie in."""
-
-    reads: tuple[Place, ...]
-    writes: tuple[Place, ...]
-    read_owners: frozenset[PortRef]
-    written_owners: frozenset[PortRef]
-
-    @classmethod
-    def of(cls, reads: tuple[Place, ...], writes: tuple[Place, ...]) -> Access:
-        """Return the access to these places."""
-        return cls(reads, writes, frozenset(map(_owner, reads)), frozenset(map(_owner, writes)))
-
-
 #: What the upload of the frame uniforms touches.
-FRAME_UPLOAD = Access.of((), (_FRAME_PLACE,))
+FRAME_UPLOAD = Access((), (_FRAME_PLACE,))
 
 
 class BlockBuffers(msgspec.Struct, frozen=True, gc=False):
-    """The buffers of one block; all of it follows from `layouts`, `region` and where the `inputs` lie.
+    """The buffers of one block; all of it follows from `layouts`, `region` and where the inputs lie.
 
     `places` are those of its ports and internal buffers by name, `allocations` what is its own. `accesses` go with what
     the block does, by place: the entries, then what begins a region, the region itself, and what ends a turn.
@@ -102,7 +70,6 @@ class BlockBuffers(msgspec.Struct, frozen=True, gc=False):
 
     layouts: NodeLayouts
     region: str
-    inputs: tuple[Place | None, ...]
     places: dict[str, Place]
     allocations: tuple[PlannedBuffer, ...]
     accesses: tuple[Access, ...]
@@ -143,45 +110,45 @@ def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> Buffer
     """
     known, kept = previous.blocks if previous is not None else {}, checked.kept
     is_settled = True  # while every output lies where it lay before
-    by_id, sources_of = checked.description.by_id, checked.sources
+    by_id, incoming = checked.description.by_id, checked.dataflow.incoming
     allocations: dict[PortRef, PlannedBuffer] = {}
     blocks: dict[str, BlockBuffers] = {}
     patterns: dict[tuple[int, bool], _Pattern] = {}
     special: list[BlockNode] = []
     for node_id, layouts in checked.nodes.items():
         node, old = by_id[node_id], known.get(node_id)
-        same = old if old is not None and old.layouts is layouts and old.region == node.region else None
-        if same is not None and is_settled and node_id in kept and not layouts.description.delays:
-            blocks[node_id] = same
-            for buffer in same.allocations:
-                allocations[buffer.owner] = buffer
-            continue
-        inputs = tuple([None if s is None else blocks[s.node].places[s.port] for s in sources_of[node_id]])
-        key = id(layouts), node.region == TOP
-        pattern = patterns.get(key)
-        if pattern is None:
-            pattern = patterns[key] = _pattern(layouts, is_inside=node.region != TOP)
-        if pattern.has_delays:
-            special.append(node)
-        elif same is not None and same.inputs == inputs:
-            blocks[node_id] = same
-            for buffer in same.allocations:
-                allocations[buffer.owner] = buffer
-            continue
-        blocks[node_id] = made = _place(node, layouts, pattern, inputs)
-        outputs = layouts.description.rules.output_of
-        is_settled = is_settled and (old is None or all(made.places[name] == old.places.get(name) for name in outputs))
+        if old is not None and (old.layouts is not layouts or old.region != node.region or layouts.description.delays):
+            old = None
+        made = old if is_settled and node_id in kept else None
+        if made is None:
+            key = id(layouts), node.region == TOP
+            pattern = patterns.get(key)
+            if pattern is None:
+                pattern = patterns[key] = _pattern(layouts, is_inside=node.region != TOP)
+            if pattern.has_delays:
+                special.append(node)
+                delayed = layouts.description.delayed_inputs
+                feeding = {name: source for name, source in incoming[node_id].items() if name not in delayed}
+            else:
+                feeding = incoming[node_id]
+            places = {name: blocks[source.node].places[source.port] for name, source in feeding.items()}
+            if old is not None and places.items() <= old.places.items():
+                made = old
+            if made is None:
+                made = _place(node, layouts, pattern, places)
+                is_settled = is_settled and _gives_the_same(made, known.get(node_id))
+        blocks[node_id] = made
         for buffer in made.allocations:
             allocations[buffer.owner] = buffer
     if not special:
         return BufferPlan(allocations, blocks)
     for node in special:
-        for name, source in checked.dataflow.incoming[node.id].items():
+        for name, source in incoming[node.id].items():
             blocks[node.id].places[name] = blocks[source.node].places[source.port]
     swaps = _plan_delays(by_id, special, allocations, blocks)
     for node in special:
         made = blocks[node.id]
-        accesses = _accesses(node.id, _touched_names(node.description), made.places)
+        accesses = tuple([_access(node.id, touched, made.places) for touched in _touched_names(node.description)])
         blocks[node.id] = msgspec.structs.replace(made, accesses=accesses)
     return BufferPlan(allocations, blocks, swaps)
 
@@ -218,7 +185,6 @@ class _Own(msgspec.Struct, frozen=True, gc=False):
 class _Pattern(msgspec.Struct, frozen=True, gc=False):
     """Where the ports of blocks with the same description and layouts lie, as far as that does not depend on inputs."""
 
-    inputs: tuple[str, ...]
     made: tuple[_Alias | _Own, ...]
     touched: tuple[_Touched, ...]
     has_delays: bool
@@ -250,8 +216,7 @@ def _pattern(layouts: NodeLayouts, *, is_inside: bool) -> _Pattern:
         is_status = buffer.name in block.status_buffers
         lifetime = Lifetime.STATUS if is_status else Lifetime.STATE if buffer.state else transient
         made.append(_Own(buffer.name, layout, lifetime, 0.0, layout.size_bytes))
-    inputs = tuple(rule.name for rule in block.rules.inputs)
-    return _Pattern(inputs, tuple(made), _touched_names(block), bool(block.delays or block.delayed_inputs))
+    return _Pattern(tuple(made), _touched_names(block), bool(block.delays or block.delayed_inputs))
 
 
 def _touched_names(block: BlockDescription) -> tuple[_Touched, ...]:
@@ -273,42 +238,45 @@ def _touched(entry: Entry) -> _Touched:
     return _Touched(reads, writes)
 
 
-def _place(node: BlockNode, layouts: NodeLayouts, pattern: _Pattern, inputs: tuple[Place | None, ...]) -> BlockBuffers:
+def _place(node: BlockNode, layouts: NodeLayouts, pattern: _Pattern, places: dict[str, Place]) -> BlockBuffers:
+    """Return the buffers of a block of which `places` has the inputs."""
     node_id = node.id
-    places = {name: place for name, place in zip(pattern.inputs, inputs, strict=True) if place is not None}
     owned: list[PlannedBuffer] = []
     for made in pattern.made:
         name = made.name
-        if isinstance(made, _Own):
+        if type(made) is _Own:
             owner = PortRef(node_id, name)
             owned.append(PlannedBuffer(owner, made.layout, made.lifetime, made.size_bytes, made.initial))
             places[name] = Place(owner, 0, made.size_bytes)
             continue
+        assert type(made) is _Alias
         whole = places[made.source]
         is_whole = made.size_bytes < 0
         places[name] = whole if is_whole else Place(whole.owner, whole.offset + made.offset, made.size_bytes)
-    accesses = _accesses(node_id, pattern.touched, places)
-    return BlockBuffers(layouts, node.region, inputs, places, tuple(owned), accesses)
+    accesses = tuple([_access(node_id, touched, places) for touched in pattern.touched])
+    return BlockBuffers(layouts, node.region, places, tuple(owned), accesses)
 
 
-def _accesses(node: str, touched: tuple[_Touched, ...], places: Mapping[str, Place]) -> tuple[Access, ...]:
-    """Return what each entry of a block touches; an input that is not connected is left out."""
-    found, find = [], places.get
-    for entry in touched:
-        reads = tuple(filter(None, map(find, entry.reads)))
-        writes = tuple(filter(None, map(find, entry.writes)))
-        if entry.uses_frame:
-            reads = (*reads, _FRAME_PLACE)
-        if entry.sets_condition:
-            writes = (*writes, condition_place(node))
-        found.append(Access(reads, writes, frozenset(map(_owner, reads)), frozenset(map(_owner, writes))))
-    return tuple(found)
+def _gives_the_same(made: BlockBuffers, old: BlockBuffers | None) -> bool:
+    """True when the outputs of a block, or of one that is new, lie where they lay before."""
+    outputs = made.layouts.description.rules.output_of
+    return old is None or all(made.places[name] == old.places.get(name) for name in outputs)
+
+
+def _access(node: str, entry: _Touched, places: Mapping[str, Place]) -> Access:
+    """Return what an entry of a block touches; an input that is not connected is left out."""
+    reads = tuple([places[name] for name in entry.reads if name in places])
+    writes = tuple([places[name] for name in entry.writes if name in places])
+    if entry.uses_frame:
+        reads = (*reads, _FRAME_PLACE)
+    if entry.sets_condition:
+        writes = (*writes, condition_place(node))
+    return Access(reads, writes)
 
 
 def entry_access(buffers: BufferPlan, node: str, entry: Entry) -> Access:
     """Return what an entry touches that the compiler adds to a block."""
-    (access,) = _accesses(node, (_touched(entry),), buffers.blocks[node].places)
-    return access
+    return _access(node, _touched(entry), buffers.blocks[node].places)
 
 
 def condition_place(region: str) -> Place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 from engine.blocktypes.description import BlockDescription
 from engine.patch.changes import Connection, PortRef
@@ -51,12 +52,32 @@ class GraphDescription:
         return found
 
     @cached_property
+    def kinds(self) -> tuple[BlockDescription, ...]:
+        """What the blocks ask for, each once: most blocks of a type share one object."""
+        return tuple({id(node.description): node.description for node in self.nodes}.values())
+
+    @cached_property
+    def has_groups(self) -> bool:
+        """True when some blocks are to become a child graph."""
+        return any(map(attrgetter("group"), self.nodes))
+
+    @cached_property
     def looked_at(self) -> frozenset[PortRef]:
         """What is read when a frame is done: what blocks show, and outputs that feed nothing."""
-        fed = {c.source for c in self.connections}
-        outputs = [PortRef(node.id, rule.name) for node in self.nodes for rule in node.description.rules.outputs]
-        shown = [PortRef(n.id, display.buffer) for n in self.nodes for display in n.description.displays]
-        return frozenset([*(port for port in outputs if port not in fed), *shown])
+        feeding = {c.source.node for c in self.connections}
+        found = []
+        several = []  # blocks with more than one output, of which some may feed nothing
+        for node in self.nodes:
+            outputs = node.description.rules.outputs
+            if node.id not in feeding:
+                found += [PortRef(node.id, rule.name) for rule in outputs]
+            elif len(outputs) > 1:
+                several += [PortRef(node.id, rule.name) for rule in outputs]
+        if several:
+            found += set(several).difference([c.source for c in self.connections])
+        if any(kind.displays for kind in self.kinds):
+            found += [PortRef(n.id, display.buffer) for n in self.nodes for display in n.description.displays]
+        return frozenset(found)
 
     @cached_property
     def files(self) -> list[tuple[str, str]]:

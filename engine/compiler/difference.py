@@ -79,7 +79,8 @@ def _is_same_block(old: BlockBuffers, new: BlockBuffers) -> bool:
 
 
 def _touches_others(now: Operation, was: Operation) -> bool:
-    return now.reads != was.reads or now.writes != was.writes or (now.entry is not was.entry and now.entry != was.entry)
+    others = now.access is not was.access and (now.reads != was.reads or now.writes != was.writes)
+    return others or (now.entry is not was.entry and now.entry != was.entry)
 
 
 def _line_up(before: Plan, now: Plan) -> Sequence[int]:

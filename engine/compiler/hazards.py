@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from engine.compiler.buffers import Place
+from engine.compiler.operations import Access, Place
 from engine.patch.changes import PortRef
 
 #: An operation's index and what it touched.
@@ -19,11 +17,11 @@ class Hazards:
     def __init__(self) -> None:
         self._buffers: dict[PortRef, _Buffer] = {}
 
-    def add(self, index: int, reads: Iterable[Place], writes: Iterable[Place]) -> tuple[int, ...]:
+    def add(self, index: int, access: Access) -> tuple[int, ...]:
         """Enter an operation's accesses and return the operations of this scope that it must wait for, sorted."""
         after: list[int] = []
         buffers = self._buffers
-        for place in reads:
+        for place in access.reads:
             buffer = buffers.get(place.owner)
             if buffer is None:
                 buffers[place.owner] = [], [(index, place)]
@@ -33,7 +31,7 @@ class Hazards:
                 if other is place or _overlap(other, place):
                     after.append(earlier)
             readers.append((index, place))
-        for place in writes:
+        for place in access.writes:
             buffer = buffers.get(place.owner)
             if buffer is None:
                 buffers[place.owner] = [(index, place)], []

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from engine.compiler.buffers import BufferPlan, Lifetime, Place
+from engine.compiler.buffers import BufferPlan, Lifetime
 from engine.compiler.description import GraphDescription, Nesting
+from engine.compiler.operations import Place
 from engine.diagnostics import Diagnostic, error
 from engine.patch.changes import PortRef
 from engine.patch.regions import region_of
@@ -101,7 +102,7 @@ def in_place_order(
     """Return what must come before what, and errors where two blocks change the same contents."""
     wanted = {
         contents_of(description, source)
-        for node in description.nodes
+        for node in (description.nodes if any(kind.changed_inputs for kind in description.kinds) else ())
         for name in node.description.changed_inputs
         if (source := description.source_of.get(PortRef(node.id, name))) is not None
     }

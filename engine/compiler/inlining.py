@@ -97,7 +97,7 @@ def changed_values(before: Inlined, after: Inlined, values: Mapping[str, Mapping
 
 def inline(description: GraphDescription) -> Inlined:
     """Return the description with the blocks of every composite in its place."""
-    if all(node.description.composition is None for node in description.nodes):
+    if all(kind.composition is None for kind in description.kinds):
         return Inlined(description)
     return _Inlining().run(description)
 

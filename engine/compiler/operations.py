@@ -5,6 +5,8 @@ A region is one operation whose bodies are scopes of their own; the operations o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,21 +47,62 @@ class RegionEntry:
 AnyEntry = KernelEntry | FillEntry | CopyEntry | UploadFrame | ClearStatus | DownloadStatus | RegionEntry
 
 
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """Where a port lies: `size_bytes` bytes of its owner's allocation from `offset` on."""
+
+    owner: PortRef
+    offset: int
+    size_bytes: int
+
+    def overlaps(self, other: Place) -> bool:
+        """True when both share at least one byte."""
+        return (
+            self.owner == other.owner
+            and self.offset < other.offset + other.size_bytes
+            and other.offset < self.offset + self.size_bytes
+        )
+
+
+class Access(msgspec.Struct, frozen=True, gc=False):
+    """The places that an operation reads and writes."""
+
+    reads: tuple[Place, ...]
+    writes: tuple[Place, ...]
+
+    def touches(self, owners: AbstractSet[PortRef]) -> bool:
+        """True when it reads or writes one of these buffers."""
+        return not owners.isdisjoint([place.owner for place in self.reads + self.writes])
+
+
+def owners(accesses: Iterable[Access]) -> set[PortRef]:
+    """Return the buffers that any of these reads or writes."""
+    return {place.owner for access in accesses for place in access.reads + access.writes}
+
+
 class Operation(msgspec.Struct, frozen=True, gc=False):
     """One graph node to be.
 
-    `reads` and `writes` name buffers by their owners; those of a region are what all its bodies touch. `after` are
-    indices of earlier operations of the same scope. `node` is the block it belongs to, empty for the graph's own.
-    `place` is its position among the operations of its block, or -1 for one that the compiler added.
+    `access` is what it touches; for a region, what all its bodies touch. `after` are indices of earlier operations of
+    the same scope. `node` is the block it belongs to, empty for the graph's own. `place` is its position among the
+    operations of its block, or -1 for one that the compiler added.
     """
 
     node: str
     entry: AnyEntry
-    reads: frozenset[PortRef]
-    writes: frozenset[PortRef]
+    access: Access
     after: tuple[int, ...]
     scope: int = 0
     place: int = -1
+
+    @property
+    def reads(self) -> frozenset[PortRef]:
+        """The buffers that it reads, by their owners."""
+        return frozenset([place.owner for place in self.access.reads])
+
+    @property
+    def writes(self) -> frozenset[PortRef]:
+        """The buffers that it writes, by their owners."""
+        return frozenset([place.owner for place in self.access.writes])
 
 
 @dataclass(frozen=True)

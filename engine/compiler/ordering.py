@@ -6,10 +6,13 @@ before them, then by node id: the same description always gives the same order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from engine.compiler.buffers import BufferPlan
 from engine.compiler.checking.check import Checked
+from engine.compiler.checking.dataflow import levels
 from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.in_place import REMEDY, InPlaceOrder, crossing_branches, in_place_order, late_reader
 from engine.diagnostics import Diagnostic, error
@@ -29,14 +32,13 @@ def order_blocks(checked: Checked, buffers: BufferPlan, nesting: Nesting) -> tup
     if problems:
         return {}, problems
     following: Mapping[str, Sequence[str]] = checked.dataflow.following
-    if not nesting.is_flat or any(node.description.delayed_inputs for node in description.nodes):
+    level = checked.dataflow.level
+    if not nesting.is_flat or any(kind.delayed_inputs for kind in description.kinds):
         following = _with_edges(dict.fromkeys(following, ()), _connection_edges(description, nesting))
-    if in_place:
-        edges = [nesting.lift(order.before, order.after) for order in in_place]
-        level = _levels(_with_edges(following, edges))
-    else:
         level = _levels(following)
-    if level is None:
+    if in_place:
+        level = _levels(_with_edges(following, [nesting.lift(order.before, order.after) for order in in_place]))
+    if len(level) < len(following):
         return {}, _late_readers(following, in_place, nesting)
     scopes: dict[str, list[tuple[int, str]]] = {}
     for node in description.nodes:
@@ -69,23 +71,8 @@ def _connection_edges(description: GraphDescription, nesting: Nesting) -> list[t
     return edges
 
 
-def _levels(following: Mapping[str, Sequence[str]]) -> dict[str, int] | None:
-    """Return the length of the longest path to each node, or None when there is a cycle."""
-    level = dict.fromkeys(following, 0)
-    missing = dict.fromkeys(following, 0)
-    for others in following.values():
-        for other in others:
-            missing[other] += 1
-    ready = [node for node, count in missing.items() if not count]
-    for node in ready:  # grows as nodes become ready
-        beyond = level[node] + 1
-        for other in following[node]:
-            if level[other] < beyond:
-                level[other] = beyond
-            missing[other] = left = missing[other] - 1
-            if not left:
-                ready.append(other)
-    return level if len(ready) == len(level) else None
+def _levels(following: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    return levels(following, Counter(chain.from_iterable(following.values())))
 
 
 def _late_readers(

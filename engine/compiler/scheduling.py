@@ -7,7 +7,7 @@ is one operation to those around it: it touches what its bodies touch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.blocktypes.entries import (
@@ -24,10 +24,8 @@ from engine.blocktypes.entries import (
 from engine.compiler.buffers import (
     FRAME_UPLOAD,
     TRANSIENT,
-    Access,
     BlockBuffers,
     BufferPlan,
-    Place,
     condition_place,
     entry_access,
     kept_name,
@@ -35,14 +33,17 @@ from engine.compiler.buffers import (
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
 from engine.compiler.hazards import Hazards
 from engine.compiler.operations import (
+    Access,
     AnyEntry,
     ClearStatus,
     DownloadStatus,
     Operation,
+    Place,
     RegionEntry,
     Schedule,
     Scope,
     UploadFrame,
+    owners,
 )
 from engine.compiler.ordering import Order
 from engine.patch.changes import PortRef
@@ -104,14 +105,52 @@ def schedule(
 
     Operations that are as they were among the `previous` ones are the same objects.
     """
-    scheduler = _Scheduler(description, order, buffers, defaults, previous)
+    scheduler = _Scheduler(description, order, buffers, defaults)
     body = scheduler.open(TOP, -1, -1)
     scheduler.add_start(body)
     scheduler.add_blocks(body)
     scheduler.keep(body)
     scheduler.add_end(body)
     scheduler.close(body)
-    return Schedule(tuple(scheduler.operations), tuple(scheduler.scopes))
+    return Schedule(_tied(scheduler.steps, len(scheduler.scopes), previous), tuple(scheduler.scopes))
+
+
+#: An operation before it is known what it waits for: its node, entry, access, scope and place.
+_Step = tuple[str, AnyEntry, Access, int, int]
+
+
+def _tied(steps: Sequence[_Step], scopes: int, previous: Sequence[Operation]) -> tuple[Operation, ...]:
+    """Return the operations, with what each waits for, which follows from what touches its buffers.
+
+    Where as many operations as before touch their buffers in the same order, only those are looked at of which a buffer
+    is touched otherwise; these wait for others that touch any of their buffers.
+    """
+    is_aligned = len(steps) == len(previous)
+    operations = list(previous) if is_aligned else []
+    renewed: Collection[int] = range(len(steps))
+    entered: Iterable[int] = renewed
+    if is_aligned:
+        pairs = enumerate(zip(steps, previous, strict=True))
+        others = [i for i, (step, old) in pairs if step[2] is not old.access or step[3] != old.scope]
+        touched = owners([access for i in others for access in (steps[i][2], previous[i].access)])
+        renewed = {i for i, step in enumerate(steps) if step[2].touches(touched)}.union(others)
+        touched = owners([steps[i][2] for i in renewed])
+        entered = [i for i, step in enumerate(steps) if step[2].touches(touched)]
+    known = {} if is_aligned else {id(operation.access): operation for operation in previous}
+    hazards = [Hazards() for _ in range(scopes)]
+    for index in entered:
+        node, entry, access, scope, place = steps[index]
+        after = hazards[scope].add(index, access)
+        if index not in renewed:
+            continue
+        made = previous[index] if is_aligned else known.get(id(access))
+        if made is None or made.access is not access or made.after != after or made.scope != scope:
+            made = Operation(node, entry, access, after, scope, place)
+        if is_aligned:
+            operations[index] = made
+        else:
+            operations.append(made)
+    return tuple(operations)
 
 
 @dataclass
@@ -120,7 +159,6 @@ class _Body:
 
     number: int
     name: str
-    hazards: Hazards
     members: list[int]
     reads: dict[Place, None]
     writes: dict[Place, None]
@@ -134,30 +172,25 @@ class _Scheduler:
         order: Order,
         buffers: BufferPlan,
         defaults: Mapping[str, tuple[PortRef, ...]],
-        previous: Sequence[Operation],
     ) -> None:
         self._description = description
         self._order = order
         self._buffers = buffers
         self._defaults = defaults
-        self._previous = previous
-        #: Where the operations of each block began in `previous`.
-        self._starts = {operation.node: index for index, operation in enumerate(previous) if operation.place == 0}
-        self.operations: list[Operation] = []
+        self.steps: list[_Step] = []
         self.scopes: list[Scope] = []
-        self._status = tuple(
-            [
-                buffers.blocks[node.id].places[status.buffer]
-                for node in description.nodes
-                for status in node.description.statuses
-            ]
-        )
+        words = [
+            buffers.blocks[node.id].places[status.buffer]
+            for node in (description.nodes if any(kind.statuses for kind in description.kinds) else ())
+            for status in node.description.statuses
+        ]
+        self._status = tuple(sorted(words, key=lambda place: (place.owner.node, place.owner.port)))
 
     def open(self, name: str, region: int, parent: int) -> _Body:
         """Begin a scope."""
         number = len(self.scopes)
         self.scopes.append(Scope(region, name, parent, ()))
-        return _Body(number, name, Hazards(), [], {}, {}, [])
+        return _Body(number, name, [], {}, {}, [])
 
     def keep(self, body: _Body) -> None:
         """Keep what the delays of a scope are to give in its next turn or frame."""
@@ -172,7 +205,7 @@ class _Scheduler:
 
     def add_start(self, body: _Body) -> None:
         """Add what every frame begins with: the frame uniforms for the kernels that read them, cleared status words."""
-        if any(node.description.uses_frame for node in self._description.nodes):
+        if any(kind.uses_frame for kind in self._description.kinds):
             self._add(body, "", UploadFrame(), FRAME_UPLOAD, -1)
         # Others are written in every frame: only one in a region may miss that.
         if self._status and any(
@@ -180,12 +213,12 @@ class _Scheduler:
             for node in self._description.nodes
             for status in node.description.statuses
         ):
-            self._add(body, "", ClearStatus(), Access.of((), self._status), -1)
+            self._add(body, "", ClearStatus(), Access((), self._status), -1)
 
     def add_end(self, body: _Body) -> None:
         """Add what every frame ends with: the status words go back to the host."""
         if self._status:
-            self._add(body, "", DownloadStatus(), Access.of(self._status, ()), -1)
+            self._add(body, "", DownloadStatus(), Access(self._status, ()), -1)
 
     def add_blocks(self, body: _Body) -> None:
         """Add the operations of every block in the scope."""
@@ -227,8 +260,8 @@ class _Scheduler:
             self._add_move(body, owner.node, fill)
         self._add_entries(body, buffers, node.id, control.begin, place)
         place += len(control.begin)
-        index = len(self.operations)
-        self.operations.append(Operation(node.id, RegionEntry(control.kind, ()), frozenset(), frozenset(), ()))
+        index = len(self.steps)
+        self.steps.append((node.id, RegionEntry(control.kind, ()), Access((), ()), body.number, place))
         inner: list[_Body] = []
         for branch in control.kind.branches:
             inside = self.open(scope_text(node.id, branch), index, body.number)
@@ -240,7 +273,7 @@ class _Scheduler:
         entered = RegionEntry(control.kind, tuple(inside.number for inside in inner))
         reads = dict.fromkeys(touched for inside in inner for touched in inside.reads)
         writes = dict.fromkeys(touched for inside in inner for touched in inside.writes)
-        access = Access.of((*reads, condition_place(node.id)), tuple(writes))
+        access = Access((*reads, condition_place(node.id)), tuple(writes))
         self._add(body, node.id, entered, access, place, index)
 
     def _add_move(self, body: _Body, node: str, entry: KernelEntry | FillEntry | CopyEntry) -> None:
@@ -249,21 +282,12 @@ class _Scheduler:
 
     def _add(self, body: _Body, node: str, entry: AnyEntry, access: Access, place: int, region: int = -1) -> None:
         """Add an operation, or the `region` that an operation with this index stands for, with what it touches."""
-        index = len(self.operations) if region < 0 else region
-        reads, writes, scope = access.read_owners, access.written_owners, body.number
-        after = body.hazards.add(index, access.reads, access.writes)
-        body.members.append(index)
+        scope, step = body.number, (node, entry, access, body.number, place)
+        body.members.append(len(self.steps) if region < 0 else region)
         if scope:  # the region around it touches what it touches
             body.reads.update(dict.fromkeys(access.reads))
             body.writes.update(dict.fromkeys(access.writes))
-        if region >= 0:
-            self.operations[region] = Operation(node, entry, reads, writes, after, scope, place)
-            return
-        known = self._starts.get(node)
-        if known is not None and place >= 0 and known + place < len(self._previous):
-            old = self._previous[known + place]
-            is_same = old.entry is entry and old.reads is reads and old.writes is writes and old.after == after
-            if is_same and old.node == node and old.place == place and old.scope == scope:
-                self.operations.append(old)
-                return
-        self.operations.append(Operation(node, entry, reads, writes, after, scope, place))
+        if region < 0:
+            self.steps.append(step)
+        else:
+            self.steps[region] = step

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from engine.device.slab import Piece, take
@@ -39,13 +40,13 @@ class ArgumentLayout:
 
     __slots__ = (
         "_is_typed",
-        "_latest",
         "_recipes",
         "_write_addresses",
         "offsets",
         "parameters",
         "size_bytes",
         "sizes",
+        "write_plain",
         "writers",
     )
 
@@ -63,22 +64,19 @@ class ArgumentLayout:
             struct.Struct("<" + code).pack if code else partial(pack, parameter)
             for parameter, code in zip(parameters, formats, strict=True)
         )
-        #: The recipe used last. It is tried first when every parameter has a type: then it writes correctly or refuses.
-        self._latest: _Recipe | None = None
+        #: Packs plain numbers into memory at an offset, correctly or not at all, when every parameter has a type.
+        self.write_plain: Callable[..., None] | None = None
         self._is_typed = all(formats)
 
     def write(self, piece: Piece, values: Sequence[object]) -> None:
         """Write all arguments; ArgumentError when one does not fit."""
-        latest = self._latest
-        if latest is not None and _is_written(latest, piece, values):
-            return
         kinds = tuple(map(type, values))
         try:
             recipe = self._recipes[kinds]
         except KeyError:
             recipe = self._recipes[kinds] = self._recipe(values)
-        if self._is_typed:
-            self._latest = recipe
+        if recipe is not None and not recipe[1] and self._is_typed:
+            self.write_plain = recipe[0]
         if recipe is None or not _is_written(recipe, piece, values):
             for index, value in enumerate(values):
                 self.write_one(piece, index, value)
@@ -121,10 +119,12 @@ def _is_written(recipe: _Recipe, piece: Piece, values: Sequence[object]) -> bool
     """Write all arguments by a recipe; False when it is for other types or a value does not fit as it is."""
     write, buffers = recipe
     try:
-        plain: list[Any] = [*values]
-        for index in buffers:
-            plain[index] = plain[index].pointer
-        write(piece.memory, piece.offset, *plain)
+        if buffers:
+            plain: list[Any] = [*values]
+            for index in buffers:
+                plain[index] = plain[index].pointer
+            values = plain
+        write(piece.memory, piece.offset, *values)
     except (AttributeError, struct.error, OverflowError):
         return False
     return True
@@ -147,24 +147,38 @@ def layout_of(parameters: Sequence[KernelParameter]) -> ArgumentLayout:
     return made
 
 
-class KernelArguments:
+def pack_arguments(parameters: Sequence[KernelParameter], values: Sequence[object]) -> KernelArguments:
+    """Return the packed arguments of a launch; ArgumentError when their number is wrong or one does not fit.
+
+    A value is a buffer (anything with `pointer`), a numpy scalar or a Python number.
+    """
+    layout = layout_of(parameters)
+    if len(values) != len(layout.sizes):
+        raise ArgumentError(f"kernel takes {len(parameters)} arguments, got {len(values)}")
+    piece = take(layout.size_bytes)
+    arguments = KernelArguments(layout, piece, piece.address)
+    write = layout.write_plain
+    if write is not None:
+        try:
+            write(piece.memory, piece.offset, *values)
+            return arguments
+        except (struct.error, OverflowError):
+            pass  # values of other types
+    layout.write(piece, values)
+    return arguments
+
+
+class KernelArguments(msgspec.Struct, eq=False, gc=False):
     """The packed arguments of one kernel launch.
 
     `block` is the parameter space, laid out as the kernel declares it; its address never changes. `version` grows with
     every write, so that a reader can tell whether it has seen the values.
     """
 
-    __slots__ = ("_piece", "address", "layout", "version")
-
-    def __init__(self, parameters: Sequence[KernelParameter], values: Sequence[object]) -> None:
-        layout = layout_of(parameters)
-        if len(values) != len(layout.sizes):
-            raise ArgumentError(f"kernel takes {len(parameters)} arguments, got {len(values)}")
-        self.layout = layout
-        self._piece = piece = take(layout.size_bytes)
-        self.address = piece.address
-        self.version = 0
-        layout.write(piece, values)
+    layout: ArgumentLayout
+    _piece: Piece
+    address: int
+    version: int = 0
 
     @property
     def block(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -208,13 +222,18 @@ def _code_of(parameter: KernelParameter, value: object) -> str | None:
     return None
 
 
+def check_address(parameter: KernelParameter) -> None:
+    """Raise ArgumentError when a parameter can't take the address of a buffer."""
+    if parameter.size_bytes != 8:
+        raise ArgumentError(f"argument {parameter.name} must be a {parameter.size_bytes}-byte value, got a buffer")
+
+
 def pack(parameter: KernelParameter, value: object) -> bytes:
     """Return the bytes of an argument; ArgumentError when the value does not fit the parameter."""
     size = parameter.size_bytes
     pointer = getattr(value, "pointer", None)
     if pointer is not None:
-        if size != 8:
-            raise ArgumentError(f"argument {parameter.name} must be a {size}-byte value, got a buffer")
+        check_address(parameter)
         return struct.pack("<Q", pointer)
     if isinstance(value, (np.ndarray, np.void)):
         data = value.tobytes()

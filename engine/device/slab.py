@@ -35,6 +35,8 @@ class Piece(msgspec.Struct, frozen=True, gc=False):
 class _Slab:
     """An array from which pieces are cut; it lives as long as any of them."""
 
+    __slots__ = ("end", "first", "memory", "next")
+
     def __init__(self, size_bytes: int) -> None:
         storage = np.zeros(size_bytes + _ALIGNMENT, np.uint8)
         first = int(storage.ctypes.data)
@@ -51,14 +53,14 @@ _slab = _Slab(0)
 def take(size_bytes: int) -> Piece:
     """Return `size_bytes` fresh zeroed bytes, aligned for every kernel parameter."""
     global _slab
+    rounded = size_bytes + _ALIGNMENT - 1 & -_ALIGNMENT
     with _lock:
         slab = _slab
         start = slab.next
-        slab.next = end = start + (size_bytes + _ALIGNMENT - 1 & -_ALIGNMENT)
-        if end > slab.end:
-            slab = _Slab(max(size_bytes + _ALIGNMENT, _SLAB_BYTES))
+        if start + rounded > slab.end:
+            slab = _Slab(max(rounded, _SLAB_BYTES))
             start = slab.next
-            slab.next = start + (size_bytes + _ALIGNMENT - 1 & -_ALIGNMENT)
             if size_bytes < _LARGE_BYTES:
                 _slab = slab
+        slab.next = start + rounded
     return Piece(slab.memory, start, slab.first + start, size_bytes)

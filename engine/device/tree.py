@@ -67,7 +67,7 @@ class GraphTree:
             )
         if self._is_body[graph] and any(isinstance(record.work, EventWork) for record in child.nodes):
             raise DeviceError("child graph in a body of a conditional node must record no events, got one that does")
-        child._check_order()
+        child.order()
         first = len(self.owners)
         node = self.add(graph, ChildWork(first), after)
         inside = node + 1
@@ -187,10 +187,9 @@ class GraphTree:
             raise DeviceError(f"{what} must be one of the same graph or body, got {node}")
         return self.nodes[node]
 
-    def _check_order(self) -> None:
-        """Raise DeviceError when nodes wait for each other in a circle."""
-        if self._is_reordered:
-            execution_order(self.nodes)
+    def order(self) -> Sequence[GraphNode]:
+        """Return all nodes, each after those that it waits for; DeviceError when they wait in a circle."""
+        return execution_order(self.nodes) if self._is_reordered else list(map(GraphNode, range(len(self.nodes))))
 
     def take_executable(self) -> None:
         """Check and note that an executable is made; DeviceError for a second one of a graph with conditions.
@@ -200,7 +199,7 @@ class GraphTree:
         unused = self._conditions.keys() - self._used.keys()
         if unused:  # CUDA may refuse to instantiate it
             raise DeviceError(f"every condition must have a conditional node, got {len(unused)} without one")
-        self._check_order()
+        self.order()
         if self._conditions and self._has_executable:
             raise DeviceError("graph with conditions must be instantiated once, got a second time; build it again")
         self._has_executable = True

@@ -14,7 +14,7 @@ from statistics import median
 
 import numpy as np
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import KernelArguments, pack_arguments
 from engine.device.device import Buffer, Device
 from engine.device.open import open_device
 from engine.device.protocol import Executable, GraphNode, LaunchConfig
@@ -43,7 +43,7 @@ class Bench:
         graph = self.device.create_graph()
         blocks, after = [], list[GraphNode]()
         for _ in range(KERNELS):
-            blocks.append(KernelArguments(self.kernel.parameters, pair))
+            blocks.append(pack_arguments(self.kernel.parameters, pair))
             after = [graph.add_kernel(self.kernel, CONFIG, blocks[-1], after)]
         if copies:
             graph.add_copy(pair[1].memory, pair[0].memory, pair[0].size_bytes, after)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import KernelArguments, pack_arguments
 from engine.device.device import Buffer, Device
 from engine.device.graph import Graph
 from engine.device.open import open_device
@@ -42,7 +42,7 @@ class Chain:
     def pack(self) -> list[KernelArguments]:
         """Make the argument blocks."""
         parameters = self.kernel.parameters
-        return [KernelArguments(parameters, [*self.buffers, 0.5, 64]) for _ in range(self.length)]
+        return [pack_arguments(parameters, [*self.buffers, 0.5, 64]) for _ in range(self.length)]
 
     def build(self) -> Graph:
         """Make the graph, of argument blocks that are there."""

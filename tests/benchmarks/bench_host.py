@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from cuda.bindings import nvrtc
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import pack_arguments
 from engine.device.host import HostDevice
 from engine.device.host.modules import cache, native
 from engine.device.host.translate.module import translate_module
@@ -176,7 +176,7 @@ def overhead(ptx: str, write: Callable[[str], object]) -> None:
     buffer = device.upload(np.zeros(32, np.float32))
     graph = device.create_graph()
     after: list[GraphNode] = []
-    arguments = KernelArguments(kernel.parameters, [buffer, buffer, buffer, 1.0, 32])
+    arguments = pack_arguments(kernel.parameters, [buffer, buffer, buffer, 1.0, 32])
     for _ in range(100):
         after = [graph.add_kernel(kernel, LaunchConfig((1, 1, 1), (32, 1, 1)), arguments, after)]
     executable, stream = graph.instantiate(), device.create_stream()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.compiler.buffers import Place
 from engine.compiler.hazards import Hazards
+from engine.compiler.operations import Access, Place
 from engine.patch.changes import PortRef
 
 places = st.builds(
@@ -29,7 +29,7 @@ def test_operations_wait_for_those_that_touch_the_same_bytes(steps: list[tuple[l
     hazards = Hazards()
     before: list[set[int]] = []
     for index, (reads, writes) in enumerate(steps):
-        after = hazards.add(index, reads, writes)
+        after = hazards.add(index, Access(tuple(reads), tuple(writes)))
         read, written = touched(reads), touched(writes)
         conflicting = {
             earlier
@@ -46,6 +46,6 @@ def test_neighbours_do_not_wait_for_each_other() -> None:
     low, high = Place(PortRef("a", "out"), 0, 4), Place(PortRef("a", "out"), 4, 4)
     for one, other in ((low, high), (high, low)):
         hazards = Hazards()
-        assert hazards.add(0, [], [one]) == ()
-        assert hazards.add(1, [other], []) == ()
-        assert hazards.add(2, [], [other]) == (1,)
+        assert hazards.add(0, Access((), (one,))) == ()
+        assert hazards.add(1, Access((other,), ())) == ()
+        assert hazards.add(2, Access((), (other,))) == (1,)

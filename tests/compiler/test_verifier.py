@@ -10,9 +10,8 @@ import pytest
 from msgspec import structs
 
 from engine.blocktypes.entries import FillEntry, SliceView
-from engine.compiler.buffers import Place
 from engine.compiler.description import BlockNode
-from engine.compiler.operations import ClearStatus, DownloadStatus, Operation, RegionEntry, UploadFrame
+from engine.compiler.operations import Access, ClearStatus, DownloadStatus, Operation, Place, RegionEntry, UploadFrame
 from engine.compiler.plan import Plan, make_plan
 from engine.diagnostics import GraphValidationError
 from tests.compiler.support import patch_blocks as blocks
@@ -132,7 +131,8 @@ def break_delay(plan: Plan) -> Plan:
 
 
 def break_access(plan: Plan) -> Plan:
-    return changed(plan, find(plan, lambda o: o.node == "end"), reads=frozenset())
+    index = find(plan, lambda o: o.node == "end")
+    return changed(plan, index, access=Access((), plan.operations[index].access.writes))
 
 
 def break_launch(plan: Plan) -> Plan:

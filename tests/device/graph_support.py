@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import KernelArguments, pack_arguments
 from engine.device.device import Buffer, Device
 from engine.device.graph import Graph
 from engine.device.protocol import Executable, GraphNode, LaunchConfig
@@ -66,7 +66,7 @@ class Kernels:
 
     def arguments(self, name: str, *values: object) -> KernelArguments:
         """Return the argument block of a kernel."""
-        return KernelArguments(self.module.kernel(name).parameters, values)
+        return pack_arguments(self.module.kernel(name).parameters, values)
 
     def add(
         self,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.device.arguments import ArgumentError, KernelArguments, pack
+from engine.device.arguments import ArgumentError, pack, pack_arguments
 from engine.device.slab import take
 from engine.ptx.tree import KernelParameter
 
@@ -75,7 +75,7 @@ def test_a_block_holds_what_each_argument_packs_to(arguments: list[tuple[str | N
         return bytes(block)
 
     for _ in range(2):  # what is kept of the first time is used the second time
-        assert outcome(lambda: KernelArguments(parameters, given_values).block.tobytes()) == outcome(expected)
+        assert outcome(lambda: pack_arguments(parameters, given_values).block.tobytes()) == outcome(expected)
 
 
 @given(kinds, values, values)
@@ -83,7 +83,7 @@ def test_setting_one_argument_is_packing_it(kind: str | None, before: object, af
     """A value that is refused changes nothing, and does not count as a new version."""
     parameters = layout(["u32", kind, "u32"])
     try:
-        block = KernelArguments(parameters, [7, before, 8])
+        block = pack_arguments(parameters, [7, before, 8])
     except ArgumentError:
         return
     place = slice(parameters[1].offset, parameters[1].offset + parameters[1].size_bytes)
@@ -102,7 +102,7 @@ def test_parameters_of_two_kernels_are_told_apart() -> None:
     """Even when both get the same values, and even when the lists of parameters are new objects each time."""
     for kind, expected in (("f32", np.float32(2).tobytes()), ("u32", np.uint32(2).tobytes())):
         for _ in range(3):
-            assert KernelArguments([KernelParameter("p", 0, 4, kind)], [2]).block.tobytes()[:4] == expected
+            assert pack_arguments([KernelParameter("p", 0, 4, kind)], [2]).block.tobytes()[:4] == expected
 
 
 @pytest.mark.parametrize("size", [0, 1, 8, 17, 4096, 40000])

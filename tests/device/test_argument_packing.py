@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.device.arguments import ArgumentError, KernelArguments, pack
+from engine.device.arguments import ArgumentError, pack, pack_arguments
 from engine.ptx.tree import KernelParameter
 
 LITERALS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "s8": "b", "s16": "h", "s32": "i", "s64": "q"}
@@ -98,7 +98,7 @@ def test_argument_block_holds_each_argument_at_its_offset_and_never_moves() -> N
         KernelParameter("n", 8, 4, "u32"),
         KernelParameter("x", 16, 8, "f64"),
     ]
-    arguments = KernelArguments(parameters, [FakeBuffer(), 7, 0.25])
+    arguments = pack_arguments(parameters, [FakeBuffer(), 7, 0.25])
     address = arguments.address
     assert arguments.block.tobytes() == struct.pack("<QIxxxxd", FakeBuffer.pointer, 7, 0.25)
     arguments.set(1, 9)
@@ -109,8 +109,8 @@ def test_argument_block_holds_each_argument_at_its_offset_and_never_moves() -> N
 def test_wrong_number_of_arguments_is_refused() -> None:
     """A kernel is never launched with an argument missing or left over."""
     with pytest.raises(ArgumentError, match="kernel takes 1 arguments, got 2"):
-        KernelArguments([parameter("u32", 4)], [1, 2])
-    assert KernelArguments([], []).block.size == 8
+        pack_arguments([parameter("u32", 4)], [1, 2])
+    assert pack_arguments([], []).block.size == 8
 
 
 class _Place:
@@ -131,9 +131,9 @@ def test_values_are_packed_alike_whatever_kinds_came_before(given_values: list[t
             expected = b"".join(pack(p, v) for p, v in zip(parameters, values, strict=True))
         except ArgumentError:
             with pytest.raises(ArgumentError):
-                KernelArguments(parameters, values)
+                pack_arguments(parameters, values)
         else:
-            assert KernelArguments(parameters, values).block.tobytes() == expected
+            assert pack_arguments(parameters, values).block.tobytes() == expected
     swapped = [0.5, 1, _Place()]
     expected = b"".join(pack(p, v) for p, v in zip(typed, swapped, strict=True))
-    assert KernelArguments(typed, swapped).block.tobytes() == expected
+    assert pack_arguments(typed, swapped).block.tobytes() == expected

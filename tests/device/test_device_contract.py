@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import pack_arguments
 from engine.device.device import Device
 from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError, WarploomError
@@ -232,7 +232,7 @@ class Scene:
         self.memory = device.allocate(4 * n)
         self.result = device.pinned(np.full(n, -1, np.float32))
         self.kernel, self.config = kernel, linear(n)
-        self.arguments = KernelArguments(kernel.parameters, [self.memory, factor, n])
+        self.arguments = pack_arguments(kernel.parameters, [self.memory, factor, n])
         self.graph = device.create_graph()
         first = self.graph.add_event_record(self.start, [])
         fill = self.graph.add_memset(self.memory, 0, 4 * n, [first])
@@ -282,7 +282,7 @@ def test_an_update_changes_the_launch_and_the_argument_block(device: Device) -> 
     scene = Scene(device, device.load_module(PTX).kernel("constant"), 4, 7.0)
     scene.executable.update_kernel(scene.node, scene.kernel, LaunchConfig((1, 1, 1), (1, 1, 1)), scene.arguments)
     assert scene.run() == [7, 0, 0, 0]
-    arguments = KernelArguments(scene.kernel.parameters, [scene.memory, 5.0, 2])
+    arguments = pack_arguments(scene.kernel.parameters, [scene.memory, 5.0, 2])
     scene.executable.update_kernel(scene.node, scene.kernel, scene.config, arguments)
     assert scene.run() == [5, 5, 0, 0]
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import pack_arguments
 from engine.device.device import Buffer, Device
 from engine.device.graph import Graph
 from engine.device.protocol import ConditionalKind, GraphNode
@@ -293,7 +293,7 @@ def test_what_cannot_be_changed_is_refused_and_stays(kernels: Kernels, out: Buff
     with pytest.raises(DeviceError, match=f"changed node must be a kernel, got node {fill}, which is a memset"):
         graph.set_kernel(fill, digit, ONE, block)
     with pytest.raises(DeviceError, match=r"sizes|bytes"):
-        graph.set_kernel(GraphNode(0), digit, ONE, KernelArguments([], []))
+        graph.set_kernel(GraphNode(0), digit, ONE, pack_arguments([], []))
     with pytest.raises(DeviceError, match="node 1 must wait for other nodes, got itself"):
         graph.set_after(GraphNode(1), [GraphNode(1)])
     graph.remove(fill)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import pack_arguments
 from engine.device.device import Device
 from engine.device.open import open_device
 from engine.device.protocol import ConditionalKind, LaunchConfig
@@ -110,9 +110,9 @@ def test_a_kernel_without_parameters_runs_in_a_graph(device: Device, cubin: byte
     """An empty argument block is no error."""
     kernel = device.load_module(cubin).kernel("nothing")
     graph, stream = device.create_graph(), device.create_stream()
-    node = graph.add_kernel(kernel, ONE, KernelArguments([], []), [])
+    node = graph.add_kernel(kernel, ONE, pack_arguments([], []), [])
     executable = graph.instantiate()
-    executable.update_kernel(node, kernel, ONE, KernelArguments([], []))
+    executable.update_kernel(node, kernel, ONE, pack_arguments([], []))
     executable.launch(stream)
     stream.synchronize()
 
@@ -125,7 +125,7 @@ def test_more_than_48_kb_of_shared_memory_can_be_asked_for(device: Device, cubin
     data, out = device.upload(np.arange(n, dtype=np.float32)), device.upload(np.zeros(1, np.float32))
     if in_graph:
         graph, stream = device.create_graph(), device.create_stream()
-        arguments = KernelArguments(kernel.parameters, [data, out, n])
+        arguments = pack_arguments(kernel.parameters, [data, out, n])
         graph.add_kernel(kernel, LaunchConfig((1, 1, 1), (128, 1, 1), 4 * n), arguments, [])
         graph.instantiate().launch(stream)
         stream.synchronize()
@@ -230,9 +230,9 @@ def test_two_executables_of_one_graph_are_updated_apart(device: Device, cubin: b
     kernel = device.load_module(cubin).kernel("scale")
     buffer = device.upload(np.ones(4, np.float32))
     graph, stream = device.create_graph(), device.create_stream()
-    node = graph.add_kernel(kernel, ONE, KernelArguments(kernel.parameters, [buffer, 2.0, 4]), [])
+    node = graph.add_kernel(kernel, ONE, pack_arguments(kernel.parameters, [buffer, 2.0, 4]), [])
     first, second = graph.instantiate(), graph.instantiate()
-    first.update_kernel(node, kernel, ONE, KernelArguments(kernel.parameters, [buffer, 5.0, 4]))
+    first.update_kernel(node, kernel, ONE, pack_arguments(kernel.parameters, [buffer, 5.0, 4]))
     second.launch(stream)
     stream.synchronize()
     assert buffer.download()[0] == 2
@@ -262,7 +262,7 @@ def test_free_memory_shrinks_by_what_is_allocated(device: Device) -> None:
 def test_updates_keep_nothing(device: Device, cubin: bytes) -> None:
     """Ten thousand frames of slider moves leave no Python object behind."""
     kernel = device.load_module(cubin).kernel("scale")
-    arguments = KernelArguments(kernel.parameters, [device.upload(np.ones(4, np.float32)), 2.0, 4])
+    arguments = pack_arguments(kernel.parameters, [device.upload(np.ones(4, np.float32)), 2.0, 4])
     graph = device.create_graph()
     node = graph.add_kernel(kernel, ONE, arguments, [])
     executable = graph.instantiate()

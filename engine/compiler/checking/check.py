@@ -6,7 +6,7 @@ description and input layouts are as in the previous result keeps its layouts as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,9 +22,6 @@ from engine.compiler.layout import Layout
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import PortRef
 
-#: What feeds each input of a block, in the order of the ports.
-Sources = tuple[PortRef | None, ...]
-
 
 @dataclass(frozen=True)
 class Checked:
@@ -37,10 +34,8 @@ class Checked:
     description: GraphDescription
     dataflow: Dataflow
     nodes: dict[str, NodeLayouts]
-    #: By block, less what feeds delayed inputs.
-    sources: dict[str, Sources]
     #: Blocks that are, with what feeds their inputs, as in the previous result.
-    kept: frozenset[str]
+    kept: AbstractSet[str]
     errors: tuple[Diagnostic, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
 
@@ -63,35 +58,31 @@ class Checked:
 def check(description: GraphDescription, previous: Checked | None = None) -> Checked:
     """Return every error and warning of a description, and the layouts and launches of the blocks that have none."""
     flow = trace_dataflow(description)
-    known, known_sources = (previous.nodes, previous.sources) if previous is not None else ({}, {})
-    kept: list[str] = []
+    known, fed_before = (previous.nodes, previous.dataflow.incoming) if previous is not None else ({}, {})
+    kept: set[str] = set()
     is_settled = True  # while every block gives out the layouts that it gave out before
     nodes: dict[str, NodeLayouts] = {}
-    sources: dict[str, Sources] = {}
     errors = list(flow.errors)
     by_id, incoming, broken = description.by_id, flow.incoming, flow.broken
     late: dict[str, set[str]] = {}
     for connection in flow.late:
         late.setdefault(connection.target.node, set()).add(connection.target.port)
     alike = _Alike()
-    for node_id in flow.order:
+    for node_id in flow.level:
         if node_id in broken:
             is_settled = False
             continue
         block, connected = by_id[node_id].description, incoming[node_id]
-        feeding = tuple(map(connected.get, block.rules.input_of))
         old = known.get(node_id)
-        if old is not None and old.description is block and feeding == known_sources[node_id]:
-            kept.append(node_id)
+        if old is not None and old.description is block and connected == fed_before[node_id]:
+            kept.add(node_id)
             if is_settled:
-                nodes[node_id], sources[node_id] = old, feeding
+                nodes[node_id] = old
                 continue
-        is_late = bool(late) and node_id in late
-        given = _layouts_of(_without(feeding, block, late[node_id]) if is_late else feeding, nodes)
+        is_late = node_id in late
+        given = _layouts_of(block, connected, nodes, late[node_id] if is_late else ())
         if given is None:
             continue
-        delayed = block.delayed_inputs
-        sources[node_id] = _without(feeding, block, delayed) if delayed else feeding
         if old is not None and old.description is block and old.inputs == given:
             nodes[node_id] = old
             continue
@@ -105,7 +96,7 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
         if node_id not in nodes:
             continue
         block, connected = by_id[node_id].description, incoming[node_id]
-        given = _layouts_of(map(connected.get, block.rules.input_of), nodes)
+        given = _layouts_of(block, connected, nodes)
         if given is None:
             continue
         old = known.get(node_id)
@@ -114,7 +105,7 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
         else:
             nodes[node_id] = node_layouts(block, given)
             errors += _located(node_id, nodes[node_id].problems, connected)
-    return Checked(description, flow, nodes, sources, frozenset(kept), tuple(errors), tuple(flow.warnings))
+    return Checked(description, flow, nodes, kept, tuple(errors), tuple(flow.warnings))
 
 
 def _gives_the_same(made: NodeLayouts, old: NodeLayouts) -> bool:
@@ -123,18 +114,23 @@ def _gives_the_same(made: NodeLayouts, old: NodeLayouts) -> bool:
 
 
 def _layouts_of(
-    feeding: Iterable[PortRef | None], nodes: Mapping[str, NodeLayouts]
+    block: BlockDescription,
+    connected: Mapping[str, PortRef],
+    nodes: Mapping[str, NodeLayouts],
+    late: Container[str] = (),
 ) -> tuple[Layout | None, ...] | None:
-    """Return the layouts of a block's inputs; None when a block before it has an error."""
-    try:
-        return tuple([None if source is None else nodes[source.node].layouts[source.port] for source in feeding])
-    except KeyError:
-        return None
-
-
-def _without(feeding: Sources, block: BlockDescription, inputs: AbstractSet[str]) -> Sources:
-    """Return what feeds a block, less some of its inputs."""
-    return tuple([None if name in inputs else s for name, s in zip(block.rules.input_of, feeding, strict=True)])
+    """Return the layouts of a block's inputs, less the `late` ones; None when a block before it has an error."""
+    found: list[Layout | None] = []
+    for name in block.rules.input_of:
+        source = connected.get(name)
+        if source is None or name in late:
+            found.append(None)
+            continue
+        feeding = nodes.get(source.node)
+        if feeding is None:
+            return None
+        found.append(feeding.layouts[source.port])
+    return tuple(found)
 
 
 class _Alike:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -28,14 +28,14 @@ class Dataflow:
     """What is known of a patch's structure.
 
     `incoming` names the output behind each connected input of a block, `following` the blocks behind each block;
-    `late` are connections into delayed inputs from which no layout follows, so that they order nothing. `order` lists
-    blocks after what their layouts follow from; those on cycles and behind them are not in it. `broken` blocks have
-    an error of their own.
+    `late` are connections into delayed inputs from which no layout follows, so that they order nothing. `level` lists
+    blocks after what their layouts follow from, with the length of the longest path to each; those on cycles and behind
+    them are not in it. `broken` blocks have an error of their own.
     """
 
     incoming: dict[str, dict[str, PortRef]]
     following: dict[str, list[str]]
-    order: list[str] = field(default_factory=list)
+    level: Mapping[str, int] = field(default_factory=dict)
     late: list[Connection] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
     errors: list[Diagnostic] = field(default_factory=list)
@@ -63,11 +63,11 @@ def trace_dataflow(description: GraphDescription) -> Dataflow:
         if node.region or node.description.control is not None:
             is_flat = False
     counted = _count_delayed(description, found, delayed, missing)
-    found.order = _order(found, missing)
+    found.level = levels(found.following, missing)
     if not is_flat:
         _check_regions(description, found, counted)
-    if len(found.order) < len(found.incoming) and (is_flat or not found.errors):
-        stuck = found.incoming.keys() - set(found.order)
+    if len(found.level) < len(found.incoming) and (is_flat or not found.errors):
+        stuck = found.incoming.keys() - found.level.keys()
         between = [c for c in _ordering(description, found) if c.source.node in stuck and c.target.node in stuck]
         cycles = find_cycles([Edge(c.source.node, c.target.node, c) for c in between])
         found.errors += [_circular(cycle, counted) for cycle in cycles]
@@ -77,15 +77,15 @@ def trace_dataflow(description: GraphDescription) -> Dataflow:
 def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, int], list[Connection]]:
     """Enter every connection; return how many there are into each block, and those into delayed inputs."""
     incoming, following = found.incoming, found.following
-    rules_of = {node.id: node.description.rules for node in description.nodes}
+    outputs_of = {node.id: node.description.rules.output_of for node in description.nodes}
+    inputs_of = {node.id: node.description.rules.input_of for node in description.nodes}
     delayed: list[Connection] = []
     uncounted: list[str] = []
     for connection in description.connections:
         source, target = connection.source, connection.target
         before, after, port = source.node, target.node, target.port
-        feeding, fed = rules_of.get(before), rules_of.get(after)
-        output = feeding.output_of.get(source.port) if feeding is not None else None
-        entry = fed.input_of.get(port) if fed is not None else None
+        output = outputs_of[before].get(source.port) if before in outputs_of else None
+        entry = inputs_of[after].get(port) if after in inputs_of else None
         if output is None or entry is None or (output.dtype is not entry.dtype and output.dtype and entry.dtype):
             problem = connection_problem(description, connection)
             if problem is not None:
@@ -131,15 +131,21 @@ def _count_delayed(
     return counted
 
 
-def _order(found: Dataflow, missing: dict[str, int]) -> list[str]:
-    following = found.following
-    order = [node for node in following if node not in missing]
-    for node in order:  # grows as blocks become ready
+def levels(following: Mapping[str, Sequence[str]], missing: dict[str, int]) -> dict[str, int]:
+    """Return the length of the longest path to each block, in the order of these; `missing` counts what comes before.
+
+    Blocks on cycles and behind them are left out.
+    """
+    ready = [node for node in following if node not in missing]
+    level = dict.fromkeys(ready, 0)
+    for node in ready:  # grows as blocks become ready, one level after the other
+        beyond = level[node] + 1
         for other in following[node]:
             missing[other] = left = missing[other] - 1
             if not left:
-                order.append(other)
-    return order
+                ready.append(other)
+                level[other] = beyond
+    return level
 
 
 def _sound(description: GraphDescription, found: Dataflow) -> Iterator[Connection]:

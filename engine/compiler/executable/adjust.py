@@ -138,7 +138,7 @@ def would_adjust(changes: Difference) -> bool:
     moved, count = _moving(plan, before), 0
     for index, operation in enumerate(plan.operations):
         entry, old = operation.entry, before.operations[index]
-        touched = not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
+        touched = operation.access.touches(moved)
         if isinstance(entry, KernelEntry):
             count += touched or index in changes.renewed
         elif isinstance(entry, FillEntry | CopyEntry) and (
@@ -246,21 +246,19 @@ class _Adjusting:
             elif isinstance(entry, RegionEntry):
                 pass
             elif isinstance(entry, UploadFrame | ClearStatus | DownloadStatus):
-                if not self._moved.isdisjoint(operation.reads | operation.writes):
+                if operation.access.touches(self._moved):
                     return None
             elif base[index].entry != entry or self._lies_elsewhere(index):
                 return None
         return changes
 
     def _may_differ(self, index: int) -> bool:
-        operation, moved = self._plan.operations[index], self._moved
-        return index in self._renewed or not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
+        return index in self._renewed or self._plan.operations[index].access.touches(self._moved)
 
     def _lies_elsewhere(self, index: int) -> bool:
         """True when a fill or copy touches other bytes than before."""
-        operation, moved = self._plan.operations[index], self._moved
-        touched = not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
-        return touched or _others(self._plan, self._before, operation)
+        operation = self._plan.operations[index]
+        return operation.access.touches(self._moved) or _others(self._plan, self._before, operation)
 
     def _change(self, node: KernelNode, entry: KernelEntry) -> NodeChange | None:
         """Return the change of a kernel node. Live values are skipped, since they are always up to date."""

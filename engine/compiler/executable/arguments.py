@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -19,9 +19,9 @@ from engine.blocktypes.entries import (
     ParameterArgument,
     ValueArgument,
 )
-from engine.compiler.buffers import Place
 from engine.compiler.checking.layouts import NodeLayouts
-from engine.compiler.operations import FRAME
+from engine.compiler.operations import FRAME, Place
+from engine.device.arguments import check_address
 from engine.device.protocol import Condition, LoadedKernel, Memory, PinnedArray
 from engine.patch.changes import PortRef
 from engine.ptx.tree import KernelParameter
@@ -71,19 +71,11 @@ class Resources:
         return [self.memory, {**self.memory, **self.swapped}] if self.swapped else [self.memory]
 
 
-class DeviceAddress(msgspec.Struct, frozen=True, gc=False):
-    """A device address as a kernel argument; 0 stands for an optional input that is not connected."""
-
-    pointer: int
-
-
-_NOWHERE = DeviceAddress(0)
-
-
 class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
     """The arguments of a launch, for all blocks of the same description and layouts.
 
     `constants` has the numbers among them; addresses, parameter values and the condition go to the positions named.
+    The address of an optional input that is not connected is 0.
     """
 
     constants: list[object]
@@ -95,7 +87,7 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
     def values(
         self,
         places: Mapping[str, Place],
-        addresses: Mapping[PortRef, DeviceAddress],
+        addresses: Mapping[PortRef, int],
         values: Mapping[str, object],
         condition: Condition | None,
     ) -> list[object]:
@@ -104,8 +96,7 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
         for position, name in self.buffers:
             place = places.get(name)
             if place is not None:
-                address = addresses[place.owner]
-                found[position] = DeviceAddress(address.pointer + place.offset) if place.offset else address
+                found[position] = addresses[place.owner] + place.offset
         for position, name in self.parameters:
             found[position] = values[name]
         for position in self.frames:
@@ -115,8 +106,16 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
         return found
 
 
-def argument_recipe(entry: KernelEntry, place: int, layouts: NodeLayouts) -> ArgumentRecipe:
-    """Return how a launch gets its arguments, which is at `place` among what its block does."""
+def argument_recipe(
+    entry: KernelEntry, place: int, layouts: NodeLayouts, accepted: Sequence[KernelParameter]
+) -> ArgumentRecipe:
+    """Return how a launch gets its arguments, which is at `place` among what its block does.
+
+    ArgumentError when a parameter of the kernel can't take the address that the block passes.
+    """
+    for argument, taken in zip(entry.arguments, accepted, strict=False):
+        if isinstance(argument, BufferArgument | FrameArgument):
+            check_address(taken)
     constants: list[object] = []
     positions: dict[type[Argument], list[int]] = {FrameArgument: [], ConditionArgument: []}
     buffers, parameters = [], []
@@ -126,7 +125,7 @@ def argument_recipe(entry: KernelEntry, place: int, layouts: NodeLayouts) -> Arg
         match argument:
             case BufferArgument(name=name):
                 buffers.append((position, name))
-                value = _NOWHERE
+                value = 0
             case ParameterArgument(name=name):
                 parameters.append((position, name))
             case ExtentArgument(extent=extent):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from engine.blocktypes.entries import KernelEntry, RegionKind
-from engine.compiler.description import BlockNode
+from engine.compiler.description import GraphDescription
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.nodes import KernelNode, NodeMaker
 from engine.compiler.operations import Operation, RegionEntry, Scope
@@ -22,18 +22,18 @@ from engine.patch.changes import PortRef
 Unit = tuple[int, ...]
 
 
-def units(operations: Sequence[Operation], scopes: Sequence[Scope], blocks: Mapping[str, BlockNode]) -> list[Unit]:
+def units(operations: Sequence[Operation], scopes: Sequence[Scope], description: GraphDescription) -> list[Unit]:
     """Return the operations in an order to build them in, those of each child graph together, as indices.
 
     A composite may ask for its blocks as one child graph. That is one node to those outside, so nothing outside may
     have to run between two of its operations. Where that would be so, or where it holds a region (CUDA allows no
     conditions in a child graph), its operations stay nodes of their own.
     """
-    if not any(node.group for node in blocks.values()):
+    if not description.has_groups:
         return [(index,) for index in range(len(operations))]
     groups: dict[str, list[int]] = {}
     for index, operation in enumerate(operations):
-        group = blocks[operation.node].group if operation.node else ""
+        group = description.by_id[operation.node].group if operation.node else ""
         if group and operation.scope == 0:
             groups.setdefault(group, []).append(index)
     for group in list(groups):
@@ -166,7 +166,7 @@ class _Builder:
         for index, label in sorted(spans.items()):
             self._groups.setdefault(label, []).append(index)
         self._starts: dict[str, tuple[Span, GraphNode]] = {}
-        self._units = units(plan.operations, plan.scopes, plan.description.by_id)
+        self._units = units(plan.operations, plan.scopes, plan.description)
         self._left = Counter(spans[unit[0]] for unit in self._units if unit[0] in spans)
 
     def build(self, only: Collection[int] | None) -> None:
@@ -177,7 +177,7 @@ class _Builder:
             first = unit[0]
             if only is None and not labels and len(unit) == 1:
                 operation = operations[first]
-                handles[first] = self._add(first, operation, [handles[d] for d in operation.after if d in handles])
+                handles[first] = self._add(first, operation, tuple([handles[d] for d in operation.after]))
                 continue
             if only is not None and (first not in only if not operations[first].scope else self._is_left_out(first)):
                 continue

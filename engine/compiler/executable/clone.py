@@ -40,7 +40,7 @@ def clone_graph(
     before, now = changes.before, changes.now
     if len(now.scopes) > 1 or len(before.scopes) > 1:
         return None
-    if any(node.group for plan in (before, now) for node in plan.description.nodes):
+    if now.description.has_groups or before.description.has_groups:
         return None
     cloning = _Cloning(changes, device, resources, spans, running)
     cloning.find_changes(status)
@@ -113,7 +113,10 @@ class _Cloning:
         self._built = built
         try:
             self._take_out()
-            built.handles = {i: running.handles[j] for i, j in enumerate(earlier) if j >= 0}
+            if isinstance(earlier, range):
+                built.handles = running.handles.copy()
+            else:
+                built.handles = {i: running.handles[j] for i, j in enumerate(earlier) if j >= 0}
             self._take_over_spans()
             self._list_kernels(self._change())
         except BaseException:
@@ -131,11 +134,7 @@ class _Cloning:
                 moved.add(owner)
         if not moved:
             return set()
-        return {
-            index
-            for index, operation in enumerate(self._plan.operations)
-            if not (moved.isdisjoint(operation.reads) and moved.isdisjoint(operation.writes))
-        }
+        return {index for index, operation in enumerate(self._plan.operations) if operation.access.touches(moved)}
 
     def _take_out(self) -> None:
         running, kept = self._running, set(self._earlier_label.values())
@@ -212,8 +211,11 @@ class _Cloning:
     def _list_kernels(self, made: Mapping[int, KernelNode]) -> None:
         """List the kernel nodes by operation; those that got another function while they ran get it in the graph."""
         built, earlier = self._built, self._earlier
-        known = {kernel.operation: kernel for kernel in self._running.kernels}
         swapped = self._running.swapped
+        if isinstance(earlier, range) and not swapped:
+            built.kernels = [made.get(kernel.operation, kernel) for kernel in self._running.kernels]
+            return
+        known = {kernel.operation: kernel for kernel in self._running.kernels}
         for index, old in enumerate(earlier):
             kernel = made.get(index)
             if kernel is None:

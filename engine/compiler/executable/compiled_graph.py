@@ -9,7 +9,7 @@ from functools import cached_property
 from engine.blocktypes.entries import BufferArgument, KernelEntry
 from engine.compiler.buffers import Lifetime, kept_name
 from engine.compiler.difference import Difference, difference
-from engine.compiler.executable.arguments import DeviceAddress, Resources, TypedKernel
+from engine.compiler.executable.arguments import Resources, TypedKernel
 from engine.compiler.executable.build import BuiltGraph, Span, build_graph
 from engine.compiler.executable.clone import clone_graph
 from engine.compiler.executable.nodes import KernelNode
@@ -187,7 +187,7 @@ class CompiledGraph:
 
         False, with nothing done, when a fill or copy touches it: only a rebuild changes these.
         """
-        touching = [o for o in self.plan.operations if owner in o.reads | o.writes]
+        touching = [o for o in self.plan.operations if o.access.touches({owner})]
         if any(not isinstance(o.entry, KernelEntry | RegionEntry) for o in touching):
             return False
         for variant in self.variants:
@@ -201,7 +201,7 @@ class CompiledGraph:
                         continue
                     place = self.plan.buffers.find(node.node, argument.name)
                     if place is not None and place.owner == owner:
-                        node.arguments.set(position, DeviceAddress(memory.pointer + place.offset))
+                        node.arguments.set(position, memory.pointer + place.offset)
                         moved = True
                 if moved:
                     variant.update(node)

@@ -8,16 +8,17 @@ import msgspec
 
 from engine.blocktypes.entries import BufferArgument, CopyEntry, FillEntry, KernelEntry
 from engine.compiler.checking.launches import counted_launch
-from engine.compiler.executable.arguments import ArgumentRecipe, DeviceAddress, Resources, TypedKernel, argument_recipe
+from engine.compiler.executable.arguments import ArgumentRecipe, Resources, TypedKernel, argument_recipe
 from engine.compiler.operations import FRAME, STATUS, ClearStatus, DownloadStatus, Operation, UploadFrame
 from engine.compiler.plan import Plan
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import ArgumentError, KernelArguments, pack_arguments
 from engine.device.device import Device
 from engine.device.graph import Graph
 from engine.device.protocol import Condition, GraphNode, LaunchConfig, Memory, MemoryPart
-from engine.diagnostics import DeviceError, GraphValidationError, error
+from engine.diagnostics import GraphValidationError, error
 from engine.patch.changes import PortRef
 
+_NOT_ADDED = GraphNode(-1)
 _NO_VALUES: Mapping[str, object] = {}
 
 
@@ -33,16 +34,16 @@ class KernelNode(msgspec.Struct):
     parameters: Mapping[str, Sequence[int]]
 
 
-class _Addresses(dict[PortRef, DeviceAddress]):
-    """The addresses of allocations by owner, made when they are asked for."""
+class _Addresses(dict[PortRef, int]):
+    """The addresses of allocations by owner, looked up when they are asked for."""
 
     def __init__(self, memory: Mapping[PortRef, Memory]) -> None:
         super().__init__()
         self._memory = memory
 
-    def __missing__(self, owner: PortRef) -> DeviceAddress:
-        made = self[owner] = DeviceAddress(self._memory[owner].pointer)
-        return made
+    def __missing__(self, owner: PortRef) -> int:
+        found = self[owner] = self._memory[owner].pointer
+        return found
 
 
 class NodeMaker:
@@ -50,46 +51,49 @@ class NodeMaker:
 
     def __init__(self, plan: Plan, device: Device, resources: Resources) -> None:
         self._plan = plan
+        self._operations, self._blocks = plan.operations, plan.buffers.blocks
         self._device = device
         self._resources = resources
-        self._addresses = _Addresses(resources.memory)
+        self._addresses: Mapping[PortRef, int] = _Addresses(resources.memory)
         #: Kernel, launch and arguments by entry and layouts, which blocks of one description share.
         self._launches: dict[tuple[int, int], tuple[TypedKernel, LaunchConfig, ArgumentRecipe]] = {}
 
     def read_addresses(self) -> None:
         """Find out all addresses in one go, for a graph that has most of the buffers."""
+        addresses: dict[PortRef, int] = {}
         pointers: dict[int, int] = {}  # of whole allocations, each of which holds many buffers
         for owner, memory in self._resources.memory.items():
             if isinstance(memory, MemoryPart):
                 whole = pointers.get(id(memory.whole))
                 if whole is None:
                     whole = pointers[id(memory.whole)] = memory.whole.pointer
-                self._addresses[owner] = DeviceAddress(whole + memory.offset)
+                addresses[owner] = whole + memory.offset
             else:
-                self._addresses[owner] = DeviceAddress(memory.pointer)
+                addresses[owner] = memory.pointer
+        self._addresses = addresses
 
     def kernel(self, index: int, entry: KernelEntry, condition: Condition | None) -> KernelNode:
         """Return a kernel's launch and arguments, which are in no graph yet.
 
         GraphValidationError, with the node, when the kernel does not take the arguments its block passes.
         """
-        operation = self._plan.operations[index]
+        operation = self._operations[index]
         node = operation.node
-        buffers = self._plan.buffers.blocks[node]
+        buffers = self._blocks[node]
         key = id(entry), id(buffers.layouts)  # which the plan keeps
         known = self._launches.get(key)
-        if known is None:
-            typed = self._resources.kernels[index]
-            recipe = argument_recipe(entry, operation.place, buffers.layouts)
-            known = self._launches[key] = typed, self._launch(index, entry, typed), recipe
-        typed, config, recipe = known
-        given = self._resources.values[node] if recipe.parameters else _NO_VALUES
-        values = recipe.values(buffers.places, self._addresses, given, condition)
+        typed = self._resources.kernels[index] if known is None else known[0]
         try:
-            arguments = KernelArguments(typed.parameters, values)
-        except DeviceError as problem:
+            if known is None:
+                recipe = argument_recipe(entry, operation.place, buffers.layouts, typed.parameters)
+                known = self._launches[key] = typed, self._launch(index, entry, typed), recipe
+            typed, config, recipe = known
+            given = self._resources.values[node] if recipe.parameters else _NO_VALUES
+            values = recipe.values(buffers.places, self._addresses, given, condition)
+            arguments = pack_arguments(typed.parameters, values)
+        except ArgumentError as problem:
             raise _refused(operation, f"kernel {typed.kernel.name}: {problem}") from None
-        return KernelNode(node, index, GraphNode(-1), typed, config, arguments, entry.live_parameters)
+        return KernelNode(node, index, _NOT_ADDED, typed, config, arguments, entry.live_parameters)
 
     def _launch(self, index: int, entry: KernelEntry, typed: TypedKernel) -> LaunchConfig:
         """Return the launch of a kernel; GraphValidationError when the kernel can't run so many threads."""

@@ -92,7 +92,7 @@ def place_buffers(
     rounded = {size: aligned(size) for size in set(needed)}
     sizes = exact = [rounded[size] for size in needed]
     held = list(map(keep.sizes.get, found)) if keep is not None else []
-    if keep is not None:
+    if keep is not None and exact != held:
         sizes = [size if size == known else room_for(size, known) for size, known in zip(exact, held, strict=True)]
         if wastes(sum(sizes), sum(needed)):
             sizes = exact

@@ -93,12 +93,12 @@ def _members(group: int, first: int) -> list[int]:
 def _peak(members: list[int], sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> int:
     if len(members) == 1:
         return sizes[members[0]]
-    change: dict[int, int] = {}
+    change = [0] * (max([spans[buffer][1] for buffer in members]) + 2)
     for buffer in members:
         first, last = spans[buffer]
-        change[first] = change.get(first, 0) + sizes[buffer]
-        change[last + 1] = change.get(last + 1, 0) - sizes[buffer]
-    return max(accumulate(change[step] for step in sorted(change)))
+        change[first] += sizes[buffer]
+        change[last + 1] -= sizes[buffer]
+    return max(accumulate(change))
 
 
 def reuse_order(operations: Sequence[Operation], scopes: Sequence[Scope], users: Sequence[Sequence[int]]) -> ReuseOrder:
@@ -134,15 +134,16 @@ def _following(operations: Sequence[Operation], scopes: Sequence[Scope], starts:
     """Return, by operation, the buffers that are first written after it has ended."""
     following = [0] * len(operations)
     whole = list(starts)  # with what starts inside a region
+    has_regions = len(scopes) > 1
     for index in range(len(operations) - 1, -1, -1):
         operation = operations[index]
-        if operation.scope:
+        if has_regions and operation.scope:
             whole[scopes[operation.scope].region] |= whole[index]
         mask = following[index] | whole[index]
         if mask:
             for earlier in operation.after:
                 following[earlier] |= mask
-    if len(scopes) > 1:
+    if has_regions:
         other = _second_branches(operations)
         in_scope = _by_scope(operations, scopes, whole)
         for index, operation in enumerate(operations):
@@ -158,7 +159,8 @@ def _preceding(
 ) -> list[int]:
     """Return, by operation, the buffers whose last use ends before it begins."""
     whole = list(ends)
-    if len(scopes) > 1:
+    has_regions = len(scopes) > 1
+    if has_regions:
         for index in range(len(operations) - 1, -1, -1):
             if operations[index].scope:
                 whole[scopes[operations[index].scope].region] |= whole[index]
@@ -169,7 +171,7 @@ def _preceding(
         mask = preceding[index]
         for earlier in operation.after:
             mask |= preceding[earlier] | whole[earlier]
-        if operation.scope:
+        if has_regions and operation.scope:
             mask |= preceding[scopes[operation.scope].region]
             if operation.scope in first_of:
                 mask |= in_scope[first_of[operation.scope]]

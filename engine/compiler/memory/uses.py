@@ -33,17 +33,19 @@ def buffer_uses(operations: Sequence[Operation], scopes: Sequence[Scope], owners
     for index, operation in enumerate(operations):
         if isinstance(operation.entry, RegionEntry):
             continue
-        reads, writes = operation.reads, operation.writes
-        # Sorted, since a set has no order and the same plan is to give the same result.
-        for owner in writes if len(writes) < 2 else sorted(writes, key=str):
+        access = operation.access
+        for place in access.writes:
+            owner = place.owner
             known = users.get(owner)
             if known is not None:
-                known.append(index)
+                if known[-1] != index:
+                    known.append(index)
             elif owner in owners:
                 users[owner] = [index]
                 if owner.node == operation.node or not operation.node:
                     fresh.add(owner)
-        for owner in reads:
+        for place in access.reads:
+            owner = place.owner
             known = users.get(owner)
             if known is not None:
                 if known[-1] != index:

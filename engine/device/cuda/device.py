@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import pack_arguments
 from engine.device.cuda.errors import DeviceFault, check
 from engine.device.cuda.graph import CudaGraphBackend
 from engine.device.cuda.launch import argument_pointers, check_launch
@@ -126,7 +126,7 @@ class CudaDevice:
         own = own_kernel(kernel)
         config = LaunchConfig(dim3("grid", grid), dim3("thread block", thread_block), shared_bytes)
         check_launch(own, config)
-        arguments = KernelArguments(own.parameters, args)
+        arguments = pack_arguments(own.parameters, args)
         pointers = argument_pointers(own, arguments)
         on = self._stream if stream is None else own_stream(stream)
         check(

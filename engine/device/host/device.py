@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import pack_arguments
 from engine.device.device import Buffer, DeviceInfo, dim3, upload
 from engine.device.external import described
 from engine.device.graph import Graph
@@ -131,7 +131,7 @@ class HostDevice:
         self._check_open()
         own = own_kernel(kernel)
         config = LaunchConfig(dim3("grid", grid), dim3("thread block", thread_block), shared_bytes)
-        launch = Launch(own, config, KernelArguments(own.parameters, args))
+        launch = Launch(own, config, pack_arguments(own.parameters, args))
         own.settle(math.prod(config.grid))
         self.watchdog.enter()
         try:

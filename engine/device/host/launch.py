@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy as np
 from engine.device.arguments import KernelArguments
 from engine.device.host import faults
 from engine.device.host.memory import AllocationTable
-from engine.device.host.modules.module import HostKernel
+from engine.device.host.modules.module import HostKernel, own_kernel
 from engine.device.host.pool import Pool, PoolWorker
 from engine.device.host.translate import abi
-from engine.device.protocol import LaunchConfig
+from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.device.slab import take
 from engine.diagnostics import DeviceError, KernelFault
 
@@ -56,33 +57,38 @@ def check(kernel: HostKernel, config: LaunchConfig) -> None:
     raise DeviceError(f"kernel {kernel.name}: {problem}")
 
 
+def check_launch(kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments) -> HostKernel:
+    """Return a kernel of the host that can be launched with these; DeviceError says why it can't."""
+    own = own_kernel(kernel)
+    if own.launched is not config:
+        check(own, config)
+        own.launched = config
+    size = arguments.layout.size_bytes
+    if size < own.parameter_bytes:
+        raise DeviceError(f"kernel {own.name}: arguments must have {own.parameter_bytes} bytes, got {size}")
+    return own
+
+
 class Launch:
     """A kernel with its configuration and arguments, ready to run any number of times."""
 
     __slots__ = ("_piece", "_threads", "arguments", "blocks", "config", "kernel", "shared_bytes")
 
-    def __init__(self, kernel: HostKernel, config: LaunchConfig, arguments: KernelArguments) -> None:
-        if kernel.launched is not config:
-            check(kernel, config)
-            kernel.launched = config
-        size = arguments.layout.size_bytes
-        if size < kernel.parameter_bytes:
-            raise DeviceError(f"kernel {kernel.name}: arguments must have {kernel.parameter_bytes} bytes, got {size}")
-        self.kernel = kernel
+    def __init__(self, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments) -> None:
+        self.kernel = check_launch(kernel, config, arguments)
         self.config = config
         self.arguments = arguments
-        self.shared_bytes = shared = kernel.static_shared_bytes + config.shared_bytes
-        gx, gy, gz = config.grid
-        bx, by, bz = config.thread_block
-        self.blocks = gx * gy * gz
-        self._threads = bx * by * bz
+        self.shared_bytes = self.kernel.static_shared_bytes + config.shared_bytes
+        self.blocks = prod(config.grid)
+        self._threads = prod(config.thread_block)
         self._piece = piece = take(_RECORD_BYTES)
-        _FIXED.pack_into(piece.memory, piece.offset, gx, gy, gz, bx, by, bz, shared, 0, 0, size)
+        _FIXED.pack_into(piece.memory, piece.offset, *self.fields)
 
-    def copy_record(self, target: memoryview, offset: int) -> None:
-        """Copy the launch record to byte `offset` of other memory."""
-        start = self._piece.offset
-        target[offset : offset + 8 * abi.LAUNCH_FIELDS] = self._piece.memory[start : start + 8 * abi.LAUNCH_FIELDS]
+    @property
+    def fields(self) -> tuple[int, ...]:
+        """The launch record up to the size of the arguments."""
+        size = self.arguments.layout.size_bytes
+        return (*self.config.grid, *self.config.thread_block, self.shared_bytes, 0, 0, size)
 
     @property
     def record(self) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from engine.blocktypes.entries import BufferArgument, FillEntry, RegionKind
 from engine.compiler.buffers import BufferPlan, Lifetime, PlannedBuffer
 from engine.compiler.checking.layouts import Layout
 from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.operations import Operation, RegionEntry, Scope
+from engine.compiler.operations import Access, Operation, Place, RegionEntry, Scope
 from engine.patch.changes import PortRef
 from engine.types import u8
 
@@ -23,6 +25,12 @@ WORK = FillEntry(BufferArgument("out", reads=False, writes=True), 0)
 def b(node: str) -> PortRef:
     """Return the buffer of a block that has one."""
     return PortRef(node, "out")
+
+
+def access(reads: Iterable[PortRef], writes: Iterable[PortRef]) -> Access:
+    """Return an access to the first bytes of buffers, each once."""
+    read, written = (tuple(Place(o, 0, UNIT) for o in sorted(set(owners), key=str)) for owners in (reads, writes))
+    return Access(read, written)
 
 
 @dataclass
@@ -37,15 +45,15 @@ class Draft:
 
     def op(self, node: str, reads: Sequence[str] = (), writes: Sequence[str] | None = None, scope: int = 0) -> int:
         """Add an operation of `node`, which writes its own buffer unless told otherwise; return its index."""
-        written = frozenset(b(n) for n in ([node] if writes is None else writes))
-        return self._add(Operation(node, WORK, frozenset(b(n) for n in reads), written, (), scope))
+        written = [b(n) for n in ([node] if writes is None else writes)]
+        return self._add(Operation(node, WORK, access([b(n) for n in reads], written), (), scope))
 
     def region(self, node: str, kind: RegionKind, condition: str, scope: int = 0) -> tuple[int, ...]:
         """Begin a region whose condition is computed from a buffer; return its scopes."""
-        handle = frozenset([PortRef(node, "")])
-        self._add(Operation(node, WORK, frozenset([b(condition)]), handle, (), scope))
+        handle = [PortRef(node, "")]
+        self._add(Operation(node, WORK, access([b(condition)], handle), (), scope))
         numbers = tuple(len(self.scopes) + i for i in range(len(kind.branches)))
-        self.operations.append(Operation(node, RegionEntry(kind, numbers), handle, frozenset(), (), scope))
+        self.operations.append(Operation(node, RegionEntry(kind, numbers), access(handle, ()), (), scope))
         for branch in kind.branches:
             self.scopes.append(Scope(len(self.operations) - 1, f"{node}.{branch}" if branch else node, scope, ()))
         return numbers
@@ -55,17 +63,14 @@ class Draft:
         index = self.scopes[scopes[0]].region
         old = self.operations[index]
         inside = [o for o in self.operations if o.scope in scopes]
-        reads = old.reads.union(*(o.reads for o in inside))
-        writes = old.writes.union(*(o.writes for o in inside))
-        changed = Operation(old.node, old.entry, reads, writes, (), old.scope)
-        self.operations[index] = Operation(
-            old.node, old.entry, reads, writes, self._dependencies(changed, index), old.scope
-        )
+        touched = access(old.reads.union(*(o.reads for o in inside)), old.writes.union(*(o.writes for o in inside)))
+        changed = Operation(old.node, old.entry, touched, (), old.scope)
+        self.operations[index] = replace(changed, after=self._dependencies(changed, index))
 
     def _add(self, new: Operation) -> int:
         index = len(self.operations)
         after = self._dependencies(new, index)
-        self.operations.append(Operation(new.node, new.entry, new.reads, new.writes, after, new.scope))
+        self.operations.append(replace(new, after=after))
         return index
 
     def _dependencies(self, new: Operation, index: int) -> tuple[int, ...]:

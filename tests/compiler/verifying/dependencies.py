@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from engine.compiler.buffers import TRANSIENT, Place
-from engine.compiler.operations import RegionEntry
+from engine.compiler.buffers import TRANSIENT
+from engine.compiler.operations import Place, RegionEntry
 from engine.compiler.plan import Plan
 from engine.patch.changes import PortRef
 from engine.patch.regions import TOP, region_of

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.blocktypes.entries import CopyEntry, KernelEntry, buffer_arguments
-from engine.compiler.buffers import Place
 from engine.compiler.operations import (
     FRAME,
     ClearStatus,
     DownloadStatus,
     Operation,
+    Place,
     RegionEntry,
     Scope,
     UploadFrame,

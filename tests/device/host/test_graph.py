@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import pack_arguments
 from engine.device.host import HostDevice
 from engine.device.host.modules import build, cache
 from engine.device.protocol import LaunchConfig
@@ -28,7 +28,7 @@ def module(host, cuda_ptx):
 
 
 def arguments(kernel, *values):
-    return KernelArguments(kernel.parameters, values)
+    return pack_arguments(kernel.parameters, values)
 
 
 def test_nodes_run_after_those_they_depend_on(host, module):

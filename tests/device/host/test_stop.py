@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import pack_arguments
 from engine.device.host import HostDevice
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault
@@ -79,7 +79,7 @@ def test_an_interruption_ends_a_graph(ptx):
     nodes = []
     for name in ("count", "one"):
         kernel = module.kernel(name)
-        nodes = [graph.add_kernel(kernel, config, KernelArguments(kernel.parameters, [buffer]), nodes)]
+        nodes = [graph.add_kernel(kernel, config, pack_arguments(kernel.parameters, [buffer]), nodes)]
     executable, stream = graph.instantiate(), device.create_stream()
     threading.Timer(0.05, device.interrupt).start()
     with pytest.raises(KernelFault, match="kernel count was stopped"):

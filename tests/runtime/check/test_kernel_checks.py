@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine import Engine, Patch
 from engine.compiler.executable.nodes import KernelNode
-from engine.device.arguments import KernelArguments
+from engine.device.arguments import pack_arguments
 from engine.device.device import DeviceInfo
 from engine.device.host import HostDevice
 from engine.device.host.modules.module import HostKernel
@@ -36,7 +36,7 @@ def advice(grid: int, threads: int, registers: int = 32, static: int = 0, dynami
 def node(name: str, kernel: Any, config: LaunchConfig) -> KernelNode:
     """Return a kernel node of the graph."""
     typed: Any = SimpleNamespace(kernel=kernel)
-    return KernelNode(name, 0, GraphNode(0), typed, config, KernelArguments((), ()), {})
+    return KernelNode(name, 0, GraphNode(0), typed, config, pack_arguments((), ()), {})
 
 
 def test_registers_are_named_with_their_remedy() -> None:

@@ -328,7 +328,7 @@ def child_graphs(engine: Engine) -> int:
     compiled = engine.core.updates.compiled
     assert compiled is not None
     return sum(
-        len(unit) > 1 for unit in units(compiled.plan.operations, compiled.plan.scopes, compiled.plan.description.by_id)
+        len(unit) > 1 for unit in units(compiled.plan.operations, compiled.plan.scopes, compiled.plan.description)
     )
 
 

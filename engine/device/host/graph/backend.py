@@ -1,4 +1,4 @@
-"""The host backend of `engine.device.graph`: it prepares the launches of kernel nodes."""
+"""The host backend of `engine.device.graph`: it checks nodes and makes programs of graphs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy as np
 from engine.device.host.events import own_event
 from engine.device.host.graph.executable import HostExecutable
 from engine.device.host.graph.program import Program
-from engine.device.host.launch import Launch
+from engine.device.host.launch import check_launch
 from engine.device.host.memory import ALIGNMENT, AllocationTable, bytes_of
-from engine.device.host.modules.module import own_kernel
 from engine.device.host.pool import Pool
 from engine.device.nodes import CopyWork, EventWork, KernelWork, MemsetWork, NodeRecord, Work
 from engine.device.protocol import Condition, GraphNode
@@ -32,21 +31,19 @@ class HostCondition:
 
 
 class HostGraphBackend:
-    """The launches of a graph's kernel nodes, and the graph's conditions."""
+    """Checks what the nodes of a graph do, and holds its conditions."""
 
     def __init__(self, pool: Pool, table: AllocationTable) -> None:
         self.tree = GraphTree()
         self._pool, self._table = pool, table
-        self._launches: dict[GraphNode, Launch] = {}
         self._conditions: list[HostCondition] = []
-        # The executables of a graph and of its clones share conditions and launches, so only one runs at a time.
+        # The executables of a graph and of its clones share conditions and arguments, so only one runs at a time.
         self._lock = threading.Lock()
 
     def clone(self) -> HostGraphBackend:
-        """Return a backend with the same launches; a graph with conditions is not cloned."""
+        """Return a backend with the same nodes; a graph with conditions is not cloned."""
         twin = HostGraphBackend(self._pool, self._table)
         twin.tree = self.tree.clone()
-        twin._launches = self._launches.copy()
         twin._lock = self._lock
         return twin
 
@@ -57,10 +54,10 @@ class HostGraphBackend:
         return condition.handle
 
     def make(self, node: GraphNode, record: NodeRecord) -> None:
-        """Check what a node does and prepare its launch when it is a kernel."""
+        """Check what a node does."""
         work = record.work
         if type(work) is KernelWork:
-            self._launches[node] = Launch(own_kernel(work.kernel), work.config, work.arguments)
+            check_launch(work.kernel, work.config, work.arguments)
         elif type(work) is MemsetWork:
             bytes_of(work.target, work.size_bytes, "memset target")
         elif type(work) is CopyWork:
@@ -70,25 +67,22 @@ class HostGraphBackend:
             own_event(work.event)
 
     def unmake(self, first: GraphNode) -> None:
-        """Forget the launches of the nodes from `first` on."""
-        self._launches = {node: launch for node, launch in self._launches.items() if node < first}
+        """Do nothing: nodes are in the tree alone."""
 
     def remove(self, works: Mapping[GraphNode, Work]) -> None:
-        """Forget the launches of nodes."""
-        for node in works:
-            self._launches.pop(node, None)
+        """Do nothing: nodes are in the tree alone."""
 
     def change_order(self, node: GraphNode, gone: Sequence[GraphNode], added: Sequence[GraphNode]) -> None:
         """Do nothing: `instantiate` reads the order from the tree."""
 
     def set_kernel(self, node: GraphNode, old: KernelWork, new: KernelWork) -> None:
-        """Prepare another launch for a kernel node."""
-        self._launches[node] = Launch(own_kernel(new.kernel), new.config, new.arguments)
+        """Check another launch of a kernel node."""
+        check_launch(new.kernel, new.config, new.arguments)
 
     def instantiate(self) -> HostExecutable:
         """Make an executable, which keeps the conditions and kernels that it needs."""
         defaults = {condition.handle: condition.default for condition in self._conditions}
-        program = Program(self.tree.nodes, self._launches, defaults, self._pool, self._table)
+        program = Program(self.tree, defaults, self._pool, self._table)
         return HostExecutable(program, self._lock, tuple(self._conditions))
 
     def destroy(self) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 from engine.device.arguments import KernelArguments
 from engine.device.host.graph import stepper
 from engine.device.host.graph.program import Program
-from engine.device.host.launch import INLINE_NS, Launch
-from engine.device.host.modules.module import own_kernel
+from engine.device.host.launch import INLINE_NS
 from engine.device.host.pool import PoolWorker
 from engine.device.host.translate import abi
 from engine.device.host.watchdog import RUNNING, TIME_LIMIT
+from engine.device.nodes import KernelWork
 from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel, Stream
 from engine.diagnostics import DeviceError, KernelFault
 
@@ -64,11 +64,7 @@ class HostExecutable:
         self, node: GraphNode, kernel: LoadedKernel, config: LaunchConfig, arguments: KernelArguments
     ) -> None:
         """Give a kernel node new arguments, a new launch or another function."""
-        program = self._live()
-        launch = program.launch_of(node)
-        if launch.kernel is not kernel or launch.arguments is not arguments or launch.config != config:
-            launch = Launch(own_kernel(kernel), config, arguments)
-        program.replace(node, launch)
+        self._live().replace(node, KernelWork(kernel, config, arguments))
 
     def refresh(self, nodes: Iterable[GraphNode]) -> None:
         """Note that argument blocks have other values, which kernels read in place."""
@@ -153,7 +149,7 @@ class HostExecutable:
         is_stopped = int(worker.record[abi.FAULT_KIND]) & 0xFF == abi.STOPPED
         if is_stopped and self._state[stepper.LOOP] >= 0 and pool.stop_reason != TIME_LIMIT:
             return self._stopped()
-        return program.launches[index].error(worker, pool, pairs)
+        return program.launch(index).error(worker, pool, pairs)
 
     def _stopped(self, reason: int = RUNNING) -> DeviceError:
         node, turns = int(self._state[stepper.LOOP]), int(self._state[stepper.TURNS])

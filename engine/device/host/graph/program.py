@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from engine.device.host.events import HostEvent
 from engine.device.host.graph import stepper
-from engine.device.host.launch import Launch
+from engine.device.host.launch import Launch, check_launch
 from engine.device.host.memory import AllocationTable, bytes_of, copy
+from engine.device.host.modules.module import HostKernel
 from engine.device.host.pool import Pool
 from engine.device.host.translate import abi
 from engine.device.nodes import (
@@ -26,12 +27,10 @@ from engine.device.nodes import (
     EventWork,
     KernelWork,
     MemsetWork,
-    NodeRecord,
     Work,
-    execution_order,
 )
 from engine.device.protocol import Condition, ConditionalKind, GraphNode
-from engine.device.tree import ROOT
+from engine.device.tree import ROOT, GraphTree
 from engine.diagnostics import DeviceError
 
 #: Python runs longer fills and copies: a microsecond more makes no difference to them.
@@ -40,46 +39,46 @@ MOST_BYTES = 1 << 20
 REMEASURE_NS = 20_000_000
 #: The fields that are the same in the launch records of all kernels of a program.
 _SHARED_FIELDS = (abi.ALLOCATIONS, abi.ALLOCATION_COUNT, abi.STOP, abi.SERVICES)
-#: One field of an instruction, and the fields of a kernel from the third on.
+#: One field of an instruction.
 _FIELD = struct.Struct("<q")
-_LAUNCH = struct.Struct(f"<{stepper.FIELDS - 2}q")
 
 
-class GraphInstruction(NamedTuple):
-    """An operation of `stepper` with its first fields; `Program` fills in those of kernels, fills and copies."""
-
-    operation: int
-    node: GraphNode | None = None  # None for the stores with which every launch begins
-    a: int = 0
-    b: int = 0
+#: An operation of `stepper`, its node, and its first two fields; `Program` fills in those of kernels, fills and copies.
+#: The stores with which every launch begins have no node.
+GraphInstruction = tuple[int, GraphNode | None, int, int]
 
 
-def instructions(nodes: Sequence[NodeRecord], defaults: Mapping[Condition, int]) -> list[GraphInstruction]:
+def instructions(tree: GraphTree, defaults: Mapping[Condition, int]) -> list[GraphInstruction]:
     """Return what a launch of the graph does, in an order that respects every dependency.
 
     That is the order in which the nodes were added to their graph or body, unless one waits for a later one.
     """
-    writer = _Writer(nodes)
+    writer = _Writer(tree)
     for condition, default in defaults.items():
-        writer.done.append(GraphInstruction(stepper.STORE, None, condition, default))
+        writer.done.append((stepper.STORE, None, condition, default))
     writer.graph(ROOT, in_loop=False)
     return writer.done
 
 
 class _Writer:
-    def __init__(self, nodes: Sequence[NodeRecord]) -> None:
+    def __init__(self, tree: GraphTree) -> None:
         self.done: list[GraphInstruction] = []
-        self._nodes = nodes
-        self._members: dict[int, list[GraphNode]] = {}
-        for node in execution_order(nodes):
-            self._members.setdefault(nodes[node].graph, []).append(node)
+        self._nodes = nodes = tree.nodes
+        self._members: dict[int, Sequence[GraphNode]] = {ROOT: tree.order()}
+        if len(tree.owners) > 1:
+            members: dict[int, list[GraphNode]] = {}
+            for node in tree.order():
+                members.setdefault(nodes[node].graph, []).append(node)
+            self._members.update(members)
 
     def graph(self, number: int, *, in_loop: bool) -> None:
         """Append the instructions of a graph of the tree."""
         for node in self._members.get(number, ()):
-            match self._nodes[node].work:
-                case KernelWork():
-                    self._write(stepper.KERNEL, node)
+            work = self._nodes[node].work
+            if type(work) is KernelWork:  # most nodes are
+                self.done.append((stepper.KERNEL, node, 0, 0))
+                continue
+            match work:
                 case MemsetWork(size_bytes=size):
                     if size:
                         self._write(stepper.FILL, node)
@@ -90,9 +89,9 @@ class _Writer:
                     self._write(stepper.PYTHON, node)
                 case ChildWork(graph=child):
                     self.graph(child, in_loop=in_loop)
-                case ConditionalWork() as work if work.kind is ConditionalKind.WHILE:
+                case ConditionalWork() if work.kind is ConditionalKind.WHILE:
                     self._while(node, work, in_loop=in_loop)
-                case ConditionalWork() as work:
+                case ConditionalWork():
                     self._if(node, work, in_loop=in_loop)
 
     def _while(self, node: GraphNode, work: ConditionalWork, *, in_loop: bool) -> None:
@@ -114,15 +113,16 @@ class _Writer:
         end = self._write(stepper.JUMP, node)
         self._aim(choice)
         self.graph(work.bodies[1], in_loop=in_loop)
-        self.done[end] = self.done[end]._replace(a=len(self.done))
+        self.done[end] = stepper.JUMP, node, len(self.done), 0
 
     def _write(self, operation: int, node: GraphNode, a: int = 0, b: int = 0) -> int:
-        self.done.append(GraphInstruction(operation, node, a, b))
+        self.done.append((operation, node, a, b))
         return len(self.done) - 1
 
     def _aim(self, skip: int) -> None:
         """Set the target of a skip to the next instruction."""
-        self.done[skip] = self.done[skip]._replace(b=len(self.done))
+        operation, node, condition, _ = self.done[skip]
+        self.done[skip] = operation, node, condition, len(self.done)
 
 
 class Program:
@@ -130,20 +130,21 @@ class Program:
 
     def __init__(
         self,
-        nodes: Sequence[NodeRecord],
-        launches: Mapping[GraphNode, Launch],
+        tree: GraphTree,
         defaults: Mapping[Condition, int],
         pool: Pool,
         table: AllocationTable,
     ) -> None:
         self.pool, self.table = pool, table
-        rows = instructions(nodes, defaults)
+        nodes, rows = tree.nodes, instructions(tree, defaults)
         self.end = len(rows)
         self.code = np.zeros((self.end + 1, stepper.FIELDS), np.int64)
         #: For each instruction, whether Python runs it; native code stops there.
         self.in_python = [False] * self.end + [True]
-        self._operations = [row.operation for row in rows]
-        self.launches: dict[int, Launch] = {}
+        self._operations = [operation for operation, _, _, _ in rows]
+        #: What the kernels launch, and these launches for those that Python has run.
+        self._works: dict[int, KernelWork] = {}
+        self._launches: dict[int, Launch] = {}
         #: What Python calls for fills, copies and events that it runs.
         self.actions: dict[int, Callable[[], None]] = {}
         self._transfers: dict[int, MemsetWork | CopyWork] = {}
@@ -155,32 +156,32 @@ class Program:
         #: Kernels whose optimised code is not there yet.
         self._unoptimised: set[int] = set()
         self._pairs: np.ndarray[Any, Any] | None = None
-        if rows:
-            self.code[: self.end, :3] = [(operation, a, b) for operation, _, a, b in rows]
         # Single numbers are written by way of a memoryview: into the array they would take ten times as long.
         self._code_memory = self.code.data.cast("B")
-        for index, (operation, node, _, _) in enumerate(rows):
-            if operation == stepper.KERNEL and node is not None:
+        for index, (operation, node, a, b) in enumerate(rows):
+            work = None if node is None else nodes[node].work
+            if type(work) is KernelWork and node is not None:
                 self._indices[node] = index
-                self.launches[index] = launches[node]
-            elif operation in (stepper.FILL, stepper.COPY, stepper.PYTHON) and node is not None:
-                self._enter_other(index, nodes[node].work)
+                self._works[index] = work
+                continue
+            self.code[index, :3] = operation, a, b
+            if work is not None and operation in (stepper.FILL, stepper.COPY, stepper.PYTHON):
+                self._enter_other(index, work)
         self._common = pool.watchdog.address, self.pool.services.address
-        self._record_of = {index: row for row, index in enumerate(self.launches)}
-        self._records = np.zeros((max(1, len(self.launches)), abi.LAUNCH_FIELDS), np.int64)
+        #: A launch record for each instruction, of which kernels use theirs.
+        self._records = np.zeros((self.end + 1, abi.LAUNCH_FIELDS), np.int64)
         self._records_address = int(self._records.ctypes.data)
-        self._records_memory = self._records.data.cast("B")
         #: The memory that a worker needs for any of the kernels.
         self.shared_bytes = self.scratch_bytes = 0
-        for index in self.launches:
-            self._enter_kernel(index)
+        self._enter_kernels(self._works)
 
-    def launch_of(self, node: GraphNode) -> Launch:
-        """Return what a kernel node launches; DeviceError for other nodes."""
-        index = self._indices.get(node)
-        if index is None:
-            raise _no_kernel(node)
-        return self.launches[index]
+    def launch(self, index: int) -> Launch:
+        """Return the launch of a kernel, which is made when it is first asked for."""
+        found = self._launches.get(index)
+        if found is None:
+            work = self._works[index]
+            found = self._launches[index] = Launch(work.kernel, work.config, work.arguments)
+        return found
 
     def revalue(self, nodes: Iterable[GraphNode]) -> None:
         """Note that the argument blocks of kernel nodes have other values; kernels read them in place.
@@ -196,16 +197,21 @@ class Program:
             if time.perf_counter_ns() >= self._measure_ns:
                 self._remeasure(index)
 
-    def replace(self, node: GraphNode, launch: Launch) -> None:
-        """Give a kernel node another launch, or the same one with other values."""
-        index = self._indices[node]
-        if self.launches[index] is launch:
+    def replace(self, node: GraphNode, work: KernelWork) -> None:
+        """Give a kernel node another launch, or the same one with other values; DeviceError for other nodes."""
+        index = self._indices.get(node)
+        if index is None:
+            raise _no_kernel(node)
+        old = self._works[index]
+        if old.kernel is work.kernel and old.arguments is work.arguments and old.config == work.config:
             if time.perf_counter_ns() >= self._measure_ns:
                 self._remeasure(index)
             return
-        self.launches[index] = launch
+        check_launch(work.kernel, work.config, work.arguments)
+        self._works[index] = work
+        self._launches.pop(index, None)
         self._callers.discard(index)
-        self._enter_kernel(index)
+        self._enter_kernels([index])
 
     def _remeasure(self, index: int) -> None:
         self._measure_ns = time.perf_counter_ns() + REMEASURE_NS
@@ -213,21 +219,21 @@ class Program:
 
     def measure(self, *indices: int) -> None:
         """Let Python run these kernels, or all, the next time, since their run time may have changed."""
-        for index in indices or self.launches:
+        for index in indices or self._works:
             self._assign(index, in_python=True)
 
     def run_one(self, index: int) -> None:
         """Run one of the instructions that Python runs."""
-        launch = self.launches.get(index)
-        if launch is None:
+        if index not in self._works:
             self.actions[index]()
             return
+        launch = self.launch(index)
         served = self.pool.services.served
         before = int(served[0])
         launch.run(self.pool, self.table)
         if served[0] != before:
             self._callers.add(index)
-        self._choose(index)
+        self._assign(index, in_python=index in self._callers or not launch.is_brief)
 
     def note_call(self, index: int) -> None:
         """Note that a kernel called Python, which runs it from now on."""
@@ -264,23 +270,47 @@ class Program:
                 self.actions[index] = lambda: copy(*_ends(work))
         self._assign(index, in_python=True)
 
-    def _enter_kernel(self, index: int) -> None:
-        launch, row = self.launches[index], self._record_of[index]
-        start = 8 * abi.LAUNCH_FIELDS * row
-        launch.copy_record(self._records_memory, start)
-        self._pairs = None  # they are missing in the record
-        scratch = launch.kernel.scratch_bytes
-        fields = self._records_address + start, launch.arguments.address, launch.blocks, scratch
-        _LAUNCH.pack_into(self._code_memory, 8 * (stepper.FIELDS * index + 2), *fields)
-        if launch.shared_bytes > self.shared_bytes:
-            self.shared_bytes = launch.shared_bytes
-        if scratch > self.scratch_bytes:
-            self.scratch_bytes = scratch
-        self._write_function(index)
-        self._choose(index)
-
-    def _choose(self, index: int) -> None:
-        self._assign(index, in_python=index in self._callers or not self.launches[index].is_brief)
+    def _enter_kernels(self, indices: Collection[int]) -> None:
+        """Write the instructions and launch records of kernels; most of a graph's are launched alike."""
+        if not indices:
+            return
+        kinds: dict[tuple[int, int, int], int] = {}
+        launches: list[Launch] = []
+        is_brief: list[bool] = []
+        kind_of, addresses = [], []
+        for index in indices:
+            work = self._works[index]
+            arguments = work.arguments
+            key = id(work.kernel), id(work.config), id(arguments.layout)
+            kind = kinds.get(key)
+            if kind is None:
+                kind = kinds[key] = len(launches)
+                launches.append(self.launch(index))
+                is_brief.append(launches[kind].is_brief)
+            kind_of.append(kind)
+            addresses.append(arguments.address)
+            self.in_python[index] = not is_brief[kind]
+            if launches[kind].kernel.job is not None:
+                self._unoptimised.add(index)
+        at = np.fromiter(indices, np.int64)
+        self._records[at, : abi.ARGUMENT_BYTES + 1] = np.array([launch.fields for launch in launches])[kind_of]
+        self._pairs = None  # they are missing in the records
+        code = [
+            (
+                stepper.KERNEL if brief else stepper.PYTHON,
+                launch.kernel.function_address,
+                0,
+                0,
+                launch.blocks,
+                launch.kernel.scratch_bytes,
+            )
+            for launch, brief in zip(launches, is_brief, strict=True)
+        ]
+        self.code[at] = np.array(code)[kind_of]
+        self.code[at, 2] = self._records_address + 8 * abi.LAUNCH_FIELDS * at
+        self.code[at, 3] = addresses
+        self.shared_bytes = max(self.shared_bytes, *[launch.shared_bytes for launch in launches])
+        self.scratch_bytes = max(self.scratch_bytes, *[launch.kernel.scratch_bytes for launch in launches])
 
     def _assign(self, index: int, *, in_python: bool) -> None:
         """Let Python or native code run an instruction."""
@@ -290,7 +320,8 @@ class Program:
 
     def _write_function(self, index: int) -> None:
         """Write the address of a kernel's code; it is written again until the optimised code is there."""
-        kernel = self.launches[index].kernel
+        kernel = self._works[index].kernel
+        assert isinstance(kernel, HostKernel)
         (self._unoptimised.discard if kernel.job is None else self._unoptimised.add)(index)
         _FIELD.pack_into(self._code_memory, 8 * (stepper.FIELDS * index + 1), kernel.function_address)
 
