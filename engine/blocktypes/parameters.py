@@ -36,6 +36,8 @@ class UserArray:
         return id(self.array)
 
 
+#: How many letters of a value a message shows.
+_MOST_SHOWN = 1000
 TYPES: dict[Any, str] = {
     float: "float",
     int: "int",
@@ -67,25 +69,36 @@ class ParameterSpec:
 
     def coerce(self, value: Any) -> Any:
         """Return `value` as this parameter's type; PatchError says what it must be."""
-        converted: Any = _CONVERT[self.type](value)
+        try:
+            converted: Any = _CONVERT[self.type](value)
+        except Exception:  # noqa: BLE001 - a value of another type may raise anything
+            converted = None
         if converted is None:
-            raise PatchError(f"parameter {self.name} must be {_MUST_BE[self.type]}, got {value!r}")
-        if self.choices and converted not in self.choices:
-            raise PatchError(f"parameter {self.name} must be one of {', '.join(self.choices)}, got {value!r}")
-        if self.minimum is not None and converted < self.minimum:
-            raise PatchError(f"parameter {self.name} must be at least {self.minimum:.15g}, got {value!r}")
-        if self.maximum is not None and converted > self.maximum:
-            raise PatchError(f"parameter {self.name} must be at most {self.maximum:.15g}, got {value!r}")
-        return converted
+            rule = _MUST_BE[self.type]
+        elif self.choices and converted not in self.choices:
+            rule = f"one of {', '.join(self.choices)}"
+        elif self.minimum is not None and converted < self.minimum:
+            rule = f"at least {self.minimum:.15g}"
+        elif self.maximum is not None and converted > self.maximum:
+            rule = f"at most {self.maximum:.15g}"
+        else:
+            return converted
+        raise PatchError(f"parameter {self.name} must be {rule}, got {shown(value)}")
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it; its own code may raise anything, and it may be long."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - see above
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 def _to_float(value: Any) -> float | None:
     if isinstance(value, (bool, str)):
         return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
+    number = float(value)
     return number if math.isfinite(number) else None
 
 
@@ -97,10 +110,7 @@ def _to_int(value: Any) -> int | None:
 
 
 def _to_array(value: Any) -> np.ndarray[Any, Any] | None:
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        return None
+    array = np.asarray(value)  # raises ValueError for rows of different lengths
     if array.dtype.kind not in "biufc" or not array.size:
         return None
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:

@@ -23,6 +23,33 @@ class PortRef(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
         return f"{self.node}.{self.port}"
 
 
+class OwnPort(PortRef, frozen=True, gc=True, dict=True, eq=False):
+    """A port that knows of which patch it is; as data it is the `PortRef`, to which it is equal."""
+
+    @classmethod
+    def of(cls, patch: object, node: str, port: str) -> OwnPort:
+        """Return a port of a node of a patch."""
+        made = cls(node, port)
+        made.__dict__["patch"] = patch
+        return made
+
+    @property
+    def plain(self) -> PortRef:
+        """The port as data."""
+        return PortRef(self.node, self.port)
+
+    @property
+    def patch(self) -> object:
+        """The patch."""
+        return self.__dict__["patch"]
+
+    def __eq__(self, other: object) -> bool:
+        return self.plain == (other.plain if isinstance(other, OwnPort) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.plain)
+
+
 class Node(msgspec.Struct, kw_only=True, frozen=True):
     """A placed block: its type, where it is on the canvas, and the parameters that were set.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
 from engine.catalogue.catalogue import Catalogue, default_catalogue
-from engine.diagnostics import PatchError
+from engine.diagnostics import Diagnostic, PatchError, error
 from engine.patch import changes, rules
-from engine.patch.changes import Change, Connection, Node, PortRef
+from engine.patch.changes import Change, Connection, Node, OwnPort, PortRef, nodes_of
 from engine.patch.regions import OTHERWISE, RegionRefused, Scopes, branch_of, check_region, region_of, scope_text
 
 
@@ -34,7 +34,7 @@ class NodeRef:
         block_type = self.patch.block_type(self.id)
         if block_type is not None:
             rules.require_end(self.id, block_type, port)
-        return PortRef(self.id, port)
+        return OwnPort.of(self.patch, self.id, port)
 
     @property
     def body(self) -> str:
@@ -84,7 +84,7 @@ class PatchContents:
 
     def source_of(self, target: PortRef) -> PortRef | None:
         """Return the output that feeds an input, or None."""
-        connection = self._by_target.get(target)
+        connection = self._by_target.get(self.own(target))
         return connection.source if connection else None
 
     def is_value_connection(self, connection: Connection) -> bool:
@@ -94,7 +94,7 @@ class PatchContents:
 
     def connections_of(self, node_id: str) -> list[Connection]:
         """Return the connections that start or end at a node."""
-        return list(self._index.touching(node_id))
+        return self._index.touching(node_id)
 
     def block_type(self, node_id: str) -> type[Block] | None:
         """Return a node's block type, or None when it is not in the catalogue."""
@@ -102,7 +102,7 @@ class PatchContents:
 
     def value(self, node: NodeRef | str, parameter: str) -> Any:
         """Return a parameter's value: what was set, or the default when nothing was or the type refuses it."""
-        found = self._require(id_of(node))
+        found = self._require(self._id_of(node))
         if parameter not in found.parameters:
             return self._parameter(found, parameter).default
         block_type = self._type_of(found.id)
@@ -127,7 +127,7 @@ class PatchContents:
 
     def members(self, region: NodeRef | str) -> list[str]:
         """Return the nodes that lie directly in a region block, in any of its branches."""
-        found = self._require(id_of(region)).id
+        found = self._require(self._id_of(region)).id
         return list(self._index.members(found))
 
     def as_changes(self) -> list[Change]:
@@ -136,6 +136,7 @@ class PatchContents:
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
         """Return the connection that `connect` would make, or raise what it would raise."""
+        source, target = self.own(source), self.own(target)
         connection = Connection(source, target)
         source_type, target_type = self._known_type(source.node), self._known_type(target.node)
         rules.check_types(
@@ -162,6 +163,7 @@ class PatchContents:
 
         The same as asking `check_connection` for each, with one walk along the connections for all of them.
         """
+        start = self.own(start)
         spec = self.find_end(start)
         if spec is None:
             return set()
@@ -198,13 +200,14 @@ class PatchContents:
         return rules.reached(following, [start, *around])
 
     def _take(self, change: Change) -> None:
-        """Apply a change."""
+        """Apply a change; PatchError, and nothing is changed, when it can't be."""
+        check_change(change, self.nodes, self._by_target)
         apply_change(self.nodes, self._by_target, change)
         self._index.follow(change)
 
     def _scope(self, node: str, region: NodeRef | str) -> str:
         """Return the text of a scope that blocks may lie in; `node` is what a message calls the block."""
-        scope = id_of(region)
+        scope = self._id_of(region)
         if scope:
             owner = region_of(scope)
             if owner not in self.nodes:
@@ -229,6 +232,22 @@ class PatchContents:
             if near == node_id and connection.target != replaced and self.is_value_connection(connection):
                 yield far
 
+    def own(self, port: PortRef) -> PortRef:
+        """Return a port as data; PatchError when it is one of another patch, whose nodes may have the same ids."""
+        if not isinstance(port, OwnPort):
+            return port
+        if port.patch is not self:
+            raise PatchError(f"port {port} must be of this patch, got one of another; ask a node of this patch for it")
+        return port.plain
+
+    def _id_of(self, node: NodeRef | str) -> str:
+        """Return a node's id, given itself or a handle on the node; PatchError for a node of another patch."""
+        if isinstance(node, str):
+            return node
+        if node.patch is not self:
+            raise PatchError(f"node {node.id} must be of this patch, got one of another; use this patch's own")
+        return node.id
+
     def _require(self, node_id: str) -> Node:
         try:
             return self.nodes[node_id]
@@ -247,9 +266,44 @@ class PatchContents:
         return self.catalogue.require(node.type).parameter(name)
 
 
-def id_of(node: NodeRef | str) -> str:
-    """Return a node's id, given itself or a handle on the node."""
-    return node if isinstance(node, str) else node.id
+def check_change(change: Change, nodes: Container[str], connections: Mapping[PortRef, Connection]) -> None:
+    """Raise PatchError unless a change fits a patch of these nodes, by id, and connections, by the input they feed.
+
+    Someone else may have removed what it is about, or added it already.
+    """
+    told = f"{type(change).__name__} must be about"
+    match change:
+        case changes.NodeAdded(node):
+            rules.check_node_id(node.id)
+            if node.id in nodes:
+                raise PatchError(f"{told} a node that is new, got {node.id}, which is in the patch")
+        case (
+            changes.NodeRemoved()
+            | changes.ParameterChanged()
+            | changes.NodeMoved()
+            | changes.NodeRenamed()
+            | changes.NodeRegionChanged()
+        ):
+            (node_id,) = nodes_of(change)
+            if node_id not in nodes:
+                what = f"{change.parameter} of {node_id}" if isinstance(change, changes.ParameterChanged) else node_id
+                raise PatchError(f"{told} a node of the patch, got {what}, which is not in it")
+        case changes.Connected(connection):
+            for end in (connection.source, connection.target):
+                if end.node not in nodes:
+                    raise PatchError(f"{told} nodes of the patch, got {connection}, and {end.node} is not in it")
+            if connection.target in connections:
+                known = connections[connection.target].source
+                raise PatchError(f"{told} an input that is free, got {connection}, and {known} feeds it")
+        case changes.Disconnected(connection):
+            if connections.get(connection.target) != connection:
+                raise PatchError(f"{told} a connection of the patch, got {connection}, which is not in it")
+
+
+def not_applied(change: Change, problem: PatchError) -> Diagnostic:
+    """Return what tells a person that a change was left out, at the node that it is about."""
+    node = next(iter(nodes_of(change)), None)
+    return error(str(problem), node=node, remedy="it is left out; look whether somebody else edits the same patch")
 
 
 def apply_change(nodes: dict[str, Node], connections: dict[PortRef, Connection], change: Change) -> None:
@@ -293,9 +347,9 @@ class PatchIndex:
                 for node_id in _ends(connection):
                     del self._touching[node_id][connection]
 
-    def touching(self, node_id: str) -> Iterable[Connection]:
+    def touching(self, node_id: str) -> list[Connection]:
         """Return the connections that start or end at a node, in the order in which they were made."""
-        return self._touching.get(node_id, ())
+        return list(self._touching.get(node_id, ()))
 
     @property
     def scopes(self) -> Scopes:

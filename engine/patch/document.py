@@ -28,7 +28,7 @@ from engine.patch.changes import (
     Position,
     inverse,
 )
-from engine.patch.contents import NodeRef, PatchContents, id_of
+from engine.patch.contents import NodeRef, PatchContents
 from engine.patch.history import Edit, History
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
 from engine.types.bits import same
@@ -125,7 +125,7 @@ class Patch(PatchContents):
 
     def remove(self, node: NodeRef | str) -> None:
         """Remove a node and its connections; blocks inside a region block move to the region around it."""
-        found = self._require(id_of(node))
+        found = self._require(self._id_of(node))
         members = [self.nodes[member] for member in self.members(found.id)]
         changes: list[Change] = [NodeRegionChanged(m.id, found.region, m.region) for m in members]
         changes += [Disconnected(c) for c in self.connections_of(found.id)]
@@ -134,7 +134,7 @@ class Patch(PatchContents):
     def connect(self, source: PortRef, target: PortRef) -> Connection:
         """Connect an output to an input, replacing what fed that input; ConnectionRefused says why it may not be."""
         connection = self.check_connection(source, target)
-        existing = self._by_target.get(target)
+        existing = self._by_target.get(connection.target)
         if existing == connection:
             return connection
         changes: list[Change] = [Disconnected(existing)] if existing else []
@@ -143,7 +143,7 @@ class Patch(PatchContents):
 
     def disconnect(self, connection: Connection | PortRef) -> None:
         """Remove a connection, given itself or the input it feeds."""
-        target = connection.target if isinstance(connection, Connection) else connection
+        target = connection.target if isinstance(connection, Connection) else self.own(connection)
         existing = self._by_target.get(target)
         if existing is None or (isinstance(connection, Connection) and existing != connection):
             raise PatchError(f"connection must be in the patch, got {connection}")
@@ -151,7 +151,7 @@ class Patch(PatchContents):
 
     def set(self, node: NodeRef | str, *, gesture: object = None, **values: Any) -> None:
         """Set parameters of a node; calls with the same `gesture` become one undo step."""
-        found = self._require(id_of(node))
+        found = self._require(self._id_of(node))
         changes: list[Change] = []
         for name, value in values.items():
             checked = self._parameter(found, name).coerce(value)
@@ -163,14 +163,14 @@ class Patch(PatchContents):
 
     def reset(self, node: NodeRef | str, parameter: str) -> None:
         """Reset a parameter to its default."""
-        found = self._require(id_of(node))
+        found = self._require(self._id_of(node))
         if parameter in found.parameters:
             change = ParameterChanged(found.id, parameter, None, found.parameters[parameter])
             self._do(f"Reset {parameter} of {self.title(found.id)}", change)
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
         """Put a node elsewhere on the canvas."""
-        found = self._require(id_of(node))
+        found = self._require(self._id_of(node))
         if position != found.position:
             change = NodeMoved(found.id, position, found.position)
             self._do(f"Move {self.title(found.id)}", change, gesture=gesture)
@@ -181,7 +181,7 @@ class Patch(PatchContents):
         RegionRefused when the region can't hold them, WouldCycle when the region would then depend on itself.
         """
         chosen = [nodes] if isinstance(nodes, (NodeRef, str)) else nodes
-        found = [self._require(node_id) for node_id in dict.fromkeys(map(id_of, chosen))]
+        found = [self._require(node_id) for node_id in dict.fromkeys(map(self._id_of, chosen))]
         scope = self._scope(", ".join(node.id for node in found), region)
         changes = [NodeRegionChanged(n.id, scope, n.region) for n in found if n.region != scope]
         if not changes:
@@ -196,7 +196,7 @@ class Patch(PatchContents):
 
     def rename(self, node: NodeRef | str, title: str) -> None:
         """Give a node a title of its own; an empty one returns to the block type's."""
-        found = self._require(id_of(node))
+        found = self._require(self._id_of(node))
         if title != found.title:
             self._do(f"Rename {self.title(found.id)}", NodeRenamed(found.id, title, found.title))
 
@@ -252,12 +252,16 @@ class Patch(PatchContents):
     def _do(self, name: str, *changes: Change, gesture: object = None) -> None:
         with self.edit(name, gesture=gesture):
             for change in changes:
-                if self._open_edit is not None:
-                    self._open_edit.changes.append(change)
-                self._apply(change)
+                self._apply(change, self._open_edit)
 
-    def _apply(self, change: Change) -> None:
+    def _apply(self, change: Change, edit: Edit | None = None) -> None:
+        """Apply a change, as a part of `edit` from when it is done: a listener that raises has the edit taken back."""
+        if isinstance(change, NodeRemoved):  # its connections leave before it
+            for connection in self.connections_of(change.node.id):
+                self._apply(Disconnected(connection))
         self._take(change)
+        if edit is not None:
+            edit.changes.append(change)
         for listener in tuple(self._listeners):
             listener(change)
 

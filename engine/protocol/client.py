@@ -13,6 +13,7 @@ from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
+from engine.protocol.checking import check_message
 from engine.protocol.messages import EditCost, FrameReport, Message, Preview, Saved, SetTrust, Undone
 from engine.protocol.outbox import Happening, Outbox
 from engine.protocol.pacing import Pacing
@@ -50,8 +51,6 @@ class Client:
         #: The device that the engine uses.
         self.info = transport.info
         self._outbox, self._ask = transport.outbox, transport.ask
-        #: Leave a message for the next frame. It is the transport's own method, since each move of a slider calls it.
-        self.post: Callable[[Message], None] = transport.post
         self.post(SetTrust(patch.trusted))
         for change in patch.as_changes():
             self.post(change)
@@ -62,6 +61,11 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def post(self, message: Message) -> None:
+        """Leave a message for the next frame, and don't wait; WarploomError when a field holds no value of its type."""
+        check_message(message)
+        self._transport.post(message)
 
     def step(self, *, real_time: bool = False) -> FrameReport:
         """Do one frame now, with everything that was edited, and return its report.
@@ -93,9 +97,9 @@ class Client:
         """Return a copy of what a port holds after the last frame; the first frame is done when there was none.
 
         An array of the port's element type and shape; vectors have an axis of their own, last. A value output and a
-        driven parameter give an array without dimensions.
+        driven parameter give an array without dimensions. PatchError for a port of another patch.
         """
-        return self._ask(questions.Read(port))
+        return self._ask(questions.Read(self.patch.own(port)))
 
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
         """Save outputs (all of them into `folder`, or save blocks to their own paths) and return them.

@@ -13,6 +13,8 @@ import msgspec
 from engine.diagnostics import WarploomError
 
 _SECOND_NS = 1_000_000_000
+#: Lower rates count as this one, a frame in an hour: clocks can't wait any time that a number can say.
+_LEAST_RATE = 1 / 3600
 #: The shortest and longest time before a deadline that is spent in short sleeps.
 _LEAST_FINE_NS, _MOST_FINE_NS = 50_000, 500_000
 
@@ -79,7 +81,7 @@ class Pacer:
     def follow(self, pacing: Pacing) -> None:
         """Change the pacing; the next frame is due at once."""
         self.pacing = pacing
-        self._rate = pacing.rate
+        self._rate = None if pacing.rate is None else max(pacing.rate, _LEAST_RATE)
         self.restart()
 
     def restart(self) -> None:

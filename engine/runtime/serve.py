@@ -14,8 +14,9 @@ from typing import IO, Any
 import msgspec
 
 from engine.catalogue.catalogue import forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError, Diagnostic, WarploomError, error
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, error
 from engine.patch.changes import Change
+from engine.patch.contents import not_applied
 from engine.patch.document import Patch
 from engine.protocol.encoding import Answered, Asked, Failed, Refused, ToEngine, UseFiles, encode, make_decoder
 from engine.protocol.messages import Undone
@@ -77,7 +78,11 @@ class _Server:
             case _:
                 change = message.change if isinstance(message, Undone) else message
                 if isinstance(change, Change):
-                    self._patch.restore([change])
+                    try:
+                        self._patch.restore([change])
+                    except PatchError as problem:
+                        self._unsent.put(encode(Failed(not_applied(change, problem))))
+                        return
                 if self._engine is not None:
                     self._engine.post(message)
 

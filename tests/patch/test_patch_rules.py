@@ -251,3 +251,25 @@ def test_titles_are_the_types_until_a_person_gives_one(patch: Patch) -> None:
     assert patch.title("pass") == "Gain stage"
     patch.rename("pass", "")
     assert patch.title("pass") == "Pass"
+
+
+def test_what_belongs_to_another_patch_is_refused() -> None:
+    """Its nodes may have the same ids; a port is as good as any other that is equal to it."""
+    mine, other = Patch(), Patch()
+    for patch in (mine, other):
+        patch.connect(patch.add("io.array")["out"], patch.add("buffer.copy")["x"])
+    theirs, target = other["array"]["out"], mine["copy"]["x"]
+    assert theirs == mine["array"]["out"] == PortRef("array", "out")
+    assert len({theirs, mine["array"]["out"], PortRef("array", "out")}) == 1
+    for wrong in (
+        lambda: mine.connect(theirs, target),
+        lambda: mine.connect(mine["array"]["out"], other["copy"]["x"]),
+        lambda: mine.disconnect(other["copy"]["x"]),
+        lambda: mine.fitting_ends(theirs),
+        lambda: mine.set(other["array"], data=[1]),
+        lambda: mine.remove(other["array"]),
+    ):
+        with pytest.raises(PatchError, match="must be of this patch, got one of another"):
+            wrong()
+    mine.connect(PortRef("array", "out"), target)
+    assert all(type(end) is PortRef for c in mine.connections for end in (c.source, c.target))

@@ -20,6 +20,7 @@ from engine.device.external import describe_external
 from engine.diagnostics import DeviceError, WarploomError
 from engine.patch.changes import Change, Node, NodeAdded, ParameterChanged
 from engine.profiling.trace import TraceSlice
+from engine.protocol.checking import check_message
 from engine.protocol.encoding import FromEngine, ToEngine, encode, make_decoder
 from engine.protocol.messages import Message, Viewing
 from engine.protocol.pacing import Pacing, PacingMode
@@ -172,3 +173,21 @@ def test_what_is_no_message_is_refused() -> None:
             decoder.decode(encode(wrong))
     with pytest.raises(msgspec.DecodeError):
         decoder.decode(encode(TraceSlice("a", "b", 0, 1))[:-1])
+
+
+@pytest.mark.parametrize("kind", get_args(Message))
+@given(data=st.data())
+def test_a_message_is_checked_as_the_decoder_checks_it(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+    """What is well typed passes, and what passes with another value in a field is what the decoder takes, too."""
+    message = data.draw(of_type(kind))
+    check_message(message)
+    if kind.__struct_fields__:
+        field = data.draw(st.sampled_from(kind.__struct_fields__))
+        message = msgspec.structs.replace(message, **{field: data.draw(VALUES)})
+        try:
+            check_message(message)
+        except WarploomError as refused:
+            assert field in str(refused)
+            assert kind.__name__ in str(refused)
+        else:
+            make_decoder(ToEngine).decode(encode(message))

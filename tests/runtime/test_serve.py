@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from engine import Patch, forget_blocks, trust_blocks
-from engine.diagnostics import DeviceError
+from engine.diagnostics import DeviceError, Diagnostic
+from engine.patch.changes import Connection, Disconnected, NodeAdded, ParameterChanged, PortRef
 from engine.protocol.pipe import connect
 
 #: The command line's own command, for machines without its library.
@@ -62,3 +63,17 @@ def test_a_fault_of_the_device_ends_with_its_process(wild_block: str, device: st
     with connect(patch, COMMAND, device) as client:
         assert not client.step().diagnostics
         assert client.read(patch["copy"]["out"]).tolist() == [0, 1, 2, 3]
+
+
+def test_a_change_that_does_not_fit_is_told_and_left_out() -> None:
+    """The process goes on with its copy of the patch as it was."""
+    patch = Patch()
+    made = patch.add("buffer.constant", value=2.0)
+    with connect(patch, COMMAND, "host") as client:
+        client.post(ParameterChanged("gone", "value", 1.0, None))
+        client.post(NodeAdded(patch.nodes[made.id]))
+        client.post(Disconnected(Connection(made["out"], PortRef("gone", "x"))))
+        assert not client.step().diagnostics
+        assert client.read(made["out"]).tolist() == [2.0]
+        told = [event for event in client.take_events() if isinstance(event, Diagnostic)]
+        assert [item.node for item in told] == ["gone", made.id, made.id]

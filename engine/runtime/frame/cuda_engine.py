@@ -56,10 +56,10 @@ class CudaEngine:
         device.activate()
         self.device = device
         self.context = CudaContext(device, catalogue, folder)
-        self.updates = Updater(self.context, profiling)
         #: Messages for the next frame; any thread may append one.
         self.inbox: deque[Message] = deque()
         self.outbox = Outbox()
+        self.updates = Updater(self.context, profiling, self.outbox.put_event)
         self.previews = Previews(device, self.context.services.pool, self.outbox)
         self.running = True
         self.frames_left: int | None = None

@@ -13,7 +13,8 @@ from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame
 from engine.device.device import Device
 from engine.patch import changes
-from engine.patch.changes import Change, Connection
+from engine.patch.changes import Change, Connection, PortRef
+from engine.patch.contents import PatchIndex, check_change
 from engine.patch.rules import is_value_connection
 from engine.runtime.memory.buffer_pool import BufferPool
 from engine.runtime.memory.state_store import StateStore
@@ -118,11 +119,19 @@ class CudaContext:
         self.registry = BlockRegistry(catalogue, self.parameters, folder)
         self.value_graph = ValueGraph(self.registry.type_of, self.parameters)
         self.services = DeviceServices(device)
-        #: The connections that carry buffers, in the order in which they came.
+        #: The connections by the inputs that they feed, and by the nodes at their ends.
+        self._by_target: dict[PortRef, Connection] = {}
+        self._index = PatchIndex()
+        #: Those that carry buffers, in the order in which they came.
         self._connections: dict[Connection, None] = {}
 
     def apply(self, change: Change) -> None:
-        """Follow one change of the patch."""
+        """Follow one change of the patch; PatchError, and nothing happens, when it doesn't fit the patch as it is."""
+        check_change(change, self.registry.placed, self._by_target)
+        if isinstance(change, changes.NodeRemoved):  # its connections leave before it
+            for connection in self._index.touching(change.node.id):
+                self.apply(changes.Disconnected(connection))
+        self._index.follow(change)
         match change:
             case changes.NodeAdded(node):
                 self.registry.register(node)
@@ -131,8 +140,10 @@ class CudaContext:
                 self.registry.unregister(node.id)
                 self._block_changed(node.id)
             case changes.Connected(connection):
+                self._by_target[connection.target] = connection
                 self._connect(connection)
             case changes.Disconnected(connection):
+                del self._by_target[connection.target]
                 self._disconnect(connection)
             case changes.ParameterChanged(node_id, parameter, value):
                 self._set_parameter(node_id, parameter, value)

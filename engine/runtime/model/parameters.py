@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from engine.protocol.messages import Message
 
 Specs = Mapping[str, ParameterSpec]
+#: The type of a live parameter's values, and their bounds: such a value fits as it is.
+_Range = tuple[type[Any], float, float]
+_KINDS: dict[str, type[Any]] = {"float": float, "int": int, "bool": bool}
+
+
+def _range_of(spec: ParameterSpec) -> _Range:
+    low = -sys.float_info.max if spec.minimum is None else spec.minimum
+    high = sys.float_info.max if spec.maximum is None else spec.maximum
+    return _KINDS[spec.type], low, high
 
 
 @dataclass(slots=True)
@@ -58,7 +68,7 @@ class ParameterStore:
         #: What the running graph was told of nodes that are gone: it may still run when they return.
         self._told: dict[str, dict[str, Any]] = {}
         #: For learned parameters: where values are kept, and what writes them into the graph.
-        self._learned: dict[Place, tuple[dict[str, Any], dict[str, object], str, Write]] = {}
+        self._learned: dict[Place, tuple[dict[str, Any], dict[str, object], str, Write, _Range]] = {}
         self._learned_driven: dict[Place, Write] = {}
         #: Copies of `values` for snapshots, without value blocks, and the nodes whose copy is not the newest.
         self._copies: dict[str, dict[str, Any]] = {}
@@ -202,7 +212,7 @@ class ParameterStore:
             if name in node.driven:
                 self._learned_driven[place] = write
             else:
-                self._learned[place] = self.values[node_id], node.said, name, write
+                self._learned[place] = self.values[node_id], node.said, name, write, _range_of(node.specs[name])
 
     def forget_learned(self) -> None:
         """Forget where values go in the graph: blocks, connections or the graph have changed."""
@@ -220,13 +230,14 @@ class ParameterStore:
             message = take()
             if type(message) is not ParameterChanged:
                 return message
-            key, value = (message.node, message.parameter), message.value
+            key = (message.node, message.parameter)
+            value: Any = message.value
             found = learned.get(key)
             if found is None:
                 return message
-            if value is None:  # stands for the default, which has to be looked up
-                return message
-            values, said, name, write = found
+            values, said, name, write, (kind, low, high) = found
+            if type(value) is not kind or not low <= value <= high:
+                return message  # it stands for the default, or has to be made to fit
             values[name] = said[name] = value
             self.is_written = True
             try:

@@ -285,5 +285,5 @@ def next_due_ns(due_ns: int, now_ns: int, rate: float | None) -> int:
     """
     if rate is None:
         return 0
-    interval_ns = round(1e9 / rate)
+    interval_ns = round(min(1e9 / rate, 3.6e12))  # an hour at most, since clocks can't tell any number
     return max(due_ns + interval_ns, now_ns)

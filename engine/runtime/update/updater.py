@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,8 +18,9 @@ from statistics import median_low
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Place, owner
 from engine.device.arguments import ArgumentError
-from engine.diagnostics import DeviceError
+from engine.diagnostics import DeviceError, Diagnostic, PatchError
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
+from engine.patch.contents import not_applied
 from engine.patch.trust import SavePlace
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
@@ -113,8 +114,10 @@ _NOTHING: Applied = UpdateLevel.NONE, None
 class Updater:
     """Owns the running graph and the worker. It belongs to the engine's thread."""
 
-    def __init__(self, context: CudaContext, profiling: ProfilingLevel) -> None:
+    def __init__(self, context: CudaContext, profiling: ProfilingLevel, tell: Callable[[Diagnostic], None]) -> None:
+        """`tell` is called with what could not be followed."""
         self.context = context
+        self._tell = tell
         self.profiling = profiling
         self._running = RunningGraph(context.services, context.parameters.values)
         #: Everything that is wrong with the patch and its kernels now.
@@ -187,6 +190,8 @@ class Updater:
         Return the highest level applied; each update above HOT leaves a record.
         """
         level = UpdateLevel.NONE
+        if not self.preparing:  # before any code is swapped: structure comes first
+            self._try_again_with(self.context.parameters.changed)
         while True:
             if not self.preparing:
                 self._begin(wait)
@@ -228,6 +233,8 @@ class Updater:
         self.context.dirty.source = source
         try:
             self.context.apply(change)
+        except PatchError as problem:
+            self._tell(not_applied(change, problem))
         finally:
             self.context.dirty.source = "edit"
 
@@ -300,7 +307,8 @@ class Updater:
         if prepared.same_graph is not None:
             return self._refresh(prepared)
         if prepared.compiled is None and prepared.adjustment is None:
-            self._rebuild |= rebuild or prepared.refused  # the next update tries again
+            self._rebuild |= rebuild or prepared.refused
+            self._try_again_with(self._changed_since_job)  # or with the next value
             return _NOTHING
         if prepared.compiled is not None:
             level, retired = UpdateLevel.COLD, self._running.replace(prepared)
@@ -350,17 +358,24 @@ class Updater:
         changed = parameters.take_changed()
         if self.preparing:
             self._changed_since_job |= changed
-        if changed and self._rebuild and not self.preparing and self._may_mend(changed):
-            self.context.dirty.mark_structure("another value")  # the old one may have kept the graph from being built
         level = self._set_parameters(changed)
         if self.compiled is not None and not self.preparing and not self._rebuild:
             parameters.learn(changed, self.compiled)
         return level
 
-    def _may_mend(self, changed: Iterable[Place]) -> bool:
-        """True when a value was edited, or is driven at a block with an error: driven values change in every frame."""
-        wrong = {owner(item.node) for item in self.found.blocks if item.node}
-        return any(node in wrong or not self.context.parameters.is_driven(node, name) for node, name in changed)
+    def _try_again_with(self, changed: Collection[Place]) -> None:
+        """Ask for a rebuild that was refused, when another value may mend what was wrong.
+
+        That is one that was edited, or is driven at a block with an error: driven values change in every frame.
+        """
+        if not changed or not self._rebuild:
+            return
+        wrong, is_driven = (
+            {owner(item.node) for item in self.found.blocks if item.node},
+            self.context.parameters.is_driven,
+        )
+        if any(node in wrong or not is_driven(node, name) for node, name in changed):
+            self.context.dirty.mark_structure("another value")
 
     def _set_parameters(self, values: Mapping[Place, object]) -> UpdateLevel:
         if not values or self.compiled is None:

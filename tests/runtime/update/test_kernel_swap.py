@@ -192,3 +192,18 @@ def test_saves_reach_a_watching_engine(patch: Patch, kernels: Kernels) -> None:
             level = engine.step().update_level
         assert level is CODE
         assert engine.read(OUT).tolist() == [-1, -2]
+
+
+def test_structure_comes_before_code(patch: Patch, kernels: Kernels) -> None:
+    """In one frame, whether a block came or a value mends what kept the graph from being built."""
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        for factor, edit in ((3.0, lambda: patch.add("test_run.count")), (1e39, None), (2.0, None)):
+            patch.set("scale", factor=factor)
+            if edit is not None:
+                edit()
+            if factor < 1e39:
+                engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", f"x[i] * factor + {factor:.0f}")))
+            levels = [record.level for record in engine.step().updates]
+            assert levels == ([COLD, CODE] if factor < 1e39 else [])
+        assert engine.read(OUT).tolist() == [4, 6]

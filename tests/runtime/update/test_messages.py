@@ -1,0 +1,213 @@
+"""The law of messages: whatever well-typed messages come, from however many threads, the engine runs on.
+
+What could not be followed is told, one event each; all else is followed in the order in which it came.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tests.runtime.small_blocks  # noqa: F401  # which defines block types
+from engine import Engine, Patch, ProfilingLevel
+from engine.diagnostics import Diagnostic
+from engine.patch.changes import (
+    BlockTypesChanged,
+    Connected,
+    Connection,
+    Disconnected,
+    Node,
+    NodeAdded,
+    NodeMoved,
+    NodeRegionChanged,
+    NodeRemoved,
+    NodeRenamed,
+    ParameterChanged,
+    PortRef,
+)
+from engine.protocol.messages import (
+    KernelFilesChanged,
+    Message,
+    Observe,
+    Reset,
+    SaveOutputs,
+    SetInput,
+    SetPacing,
+    SetProfiling,
+    SetRunning,
+    Undone,
+    Viewing,
+)
+from engine.protocol.pacing import Pacing
+from tests.fuzzing import many
+
+PATIENCE_S = 60.0
+TYPES = ("test_small.make", "math.scale_offset", "buffer.constant", "control.if", "control.for", "control.every")
+TYPES += (
+    "value.slider",
+    "value.expression",
+    "io.array",
+    "io.external",
+    "buffer.frame_delay",
+    "buffer.state",
+    "io.viewer",
+)
+TYPES += ("buffer.slice", "test_small.bump", "test_small.pour", "no.such")
+NUMBERS = (0, 1, -1, 2, True, 0.0, -0.0, 0.5, 1e30, -1e300, 5e-324, float("nan"), float("inf"))
+VALUES = (
+    *NUMBERS,
+    None,
+    "",
+    "3",
+    "f32",
+    "no",
+    [1],
+    {},
+    (),
+    object(),
+    np.ones(3, np.float32),
+    np.array(["a"]),
+    Path("x"),
+)
+
+ids = st.sampled_from(("a", "b", "c", "d", "e", "f"))
+ports = st.builds(
+    PortRef, ids, st.sampled_from(("x", "out", "value", "scale", "offset", "condition", "due", "count", "no"))
+)
+connections = st.builds(Connection, ports, ports)
+scopes = ids | st.sampled_from(("", "a.else", "b.no", "gone", "a.b.c"))
+names = st.sampled_from(
+    ("value", "scale", "offset", "count", "shape", "dtype", "size", "data", "array", "setting", "no")
+)
+values = st.sampled_from(VALUES)
+nodes = st.builds(
+    Node,
+    id=ids | st.sampled_from(("", "x/y", "x.y")),
+    type=st.sampled_from(TYPES),
+    region=scopes,
+    parameters=st.dictionaries(names, values, max_size=2),
+)
+positions = st.tuples(st.floats(), st.floats())
+changes = st.one_of(
+    *[st.builds(NodeAdded, nodes)] * 3,
+    st.builds(NodeRemoved, nodes),
+    *[st.builds(Connected, connections)] * 3,
+    st.builds(Disconnected, connections),
+    *[st.builds(ParameterChanged, ids, names, values, values)] * 3,
+    st.builds(NodeMoved, ids, positions, positions),
+    st.builds(NodeRenamed, ids, st.text(max_size=3), st.text(max_size=3)),
+    st.builds(NodeRegionChanged, ids, scopes, scopes),
+    st.builds(BlockTypesChanged, st.frozensets(st.sampled_from(TYPES), max_size=3)),
+)
+sizes = st.none() | st.tuples(st.integers(-2, 300), st.integers(-2, 300))
+rates = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+viewings = st.builds(Viewing, sizes, st.none() | rates, sizes)
+pacings = st.just(Pacing.free()) | rates.filter(lambda rate: rate > 100).map(Pacing.fixed)  # frames must come soon
+messages = st.one_of(
+    *[changes] * 6,
+    st.builds(Undone, changes),
+    st.builds(KernelFilesChanged, st.frozensets(st.sampled_from((Path("no.cu"), Path("/"), Path("buffers.cu"))))),
+    st.builds(Observe, st.dictionaries(ids, viewings, max_size=3)),
+    st.builds(SetRunning, st.booleans(), st.none() | st.integers(-3, 3)),
+    st.builds(SetPacing, pacings),
+    st.builds(SetProfiling, st.sampled_from(ProfilingLevel)),
+    st.just(Reset()),
+    st.builds(SaveOutputs, st.none() | ids),
+    st.builds(SetInput, st.text(max_size=3), st.floats()),
+)
+
+
+class Inbox(deque[Any]):
+    """An inbox that remembers what came, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.came: list[Message] = []
+        self._lock = threading.Lock()
+
+    def append(self, message: Any) -> None:
+        with self._lock:
+            self.came.append(message)
+            super().append(message)
+
+
+def followed(came: list[Message]) -> tuple[set[str], dict[PortRef, Connection], int]:
+    """Return what a patch of these messages is to hold, and how many of them could not be followed."""
+    there: set[str] = set()
+    wires: dict[PortRef, Connection] = {}
+    refused = 0
+    for message in came:
+        match message.change if isinstance(message, Undone) else message:
+            case NodeAdded(node) if node.id in there or {".", "/"} & set(node.id):
+                refused += 1
+            case NodeAdded(node):
+                there.add(node.id)
+            case NodeRemoved(node) if node.id in there:
+                there.discard(node.id)
+                wires = {t: c for t, c in wires.items() if node.id not in (c.source.node, t.node)}
+            case Connected(connection) if (
+                connection.target not in wires
+                and {
+                    connection.source.node,
+                    connection.target.node,
+                }
+                <= there
+            ):
+                wires[connection.target] = connection
+            case Disconnected(connection) if wires.get(connection.target) == connection:
+                del wires[connection.target]
+            case NodeRemoved() | Connected() | Disconnected():
+                refused += 1
+            case ParameterChanged(node=node_id) | NodeMoved(node=node_id):
+                refused += node_id not in there
+            case NodeRenamed(node=node_id) | NodeRegionChanged(node=node_id):
+                refused += node_id not in there
+    return there, wires, refused
+
+
+def run(posted: list[list[Message]]) -> None:
+    """Post lists of messages, each from a thread of its own, to an engine that runs something else."""
+    patch = Patch()
+    patch.add("test_small.make", node_id="untouched", value=3.0)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        engine.core.inbox = engine._local.engine.inbox = inbox = Inbox()
+        engine._transport.post = inbox.append  # type: ignore[method-assign]
+        engine.take_events()
+        engine.start(rate=None)
+        posters = [threading.Thread(target=lambda own=own: [engine.post(message) for message in own]) for own in posted]
+        for poster in posters:
+            poster.start()
+        for poster in posters:
+            poster.join()
+        engine.post(SetPacing(Pacing.free()))
+        until = time.monotonic() + PATIENCE_S
+        while inbox or engine.core.updates.pending:
+            report = engine.take_report()
+            assert report is None or not report.failed, report.diagnostics
+            assert time.monotonic() < until, "the engine must come to rest"
+            time.sleep(0.001)
+        engine.stop()
+        there, wires, refused = followed(inbox.came)
+        report = engine.step()
+        assert not report.failed
+        assert engine.core.context.registry.placed.keys() == there | {"untouched"}
+        assert engine.core.context._by_target == wires
+        told = [e for e in engine.take_events() if isinstance(e, Diagnostic) and e.remedy.startswith("it is left out")]
+        assert len(told) == refused
+        assert all(item.node is not None for item in told)
+        assert engine.read(PortRef("untouched", "out")).tolist() == [3.0] * 3
+
+
+@settings(max_examples=many(6), deadline=None)
+@given(st.lists(st.lists(messages, max_size=30), min_size=4, max_size=4))
+def test_the_engine_runs_on_whatever_four_threads_post(posted: list[list[Message]]) -> None:
+    """What is in the patch in the end is what the messages say that could be followed; the others are told."""
+    run(posted)
