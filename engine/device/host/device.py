@@ -38,7 +38,7 @@ from engine.diagnostics import DeviceError, KernelError
 #: The time limit of a kernel: long for a frame, short for a person who waits for a kernel that hangs.
 TIME_LIMIT_S = 10.0
 _CUBIN_MAGIC = b"\x7fELF"
-_USES_HEAP = re.compile(r"\bmalloc\s*,")
+_USES_HEAP = re.compile(r"\b(?:malloc|free)\b")
 
 
 class HostDevice:

@@ -72,11 +72,25 @@ def position(linear: int, size: Dim3) -> Dim3:
 def _failure(kind: int, size: int, address: int, shared_bytes: int, pairs: Any, assertion: str) -> str:
     if kind == abi.BAD_CALL:
         return f"called {address:#x}, which is no function of a fitting shape"
+    if kind == abi.BAD_FREE:
+        return (
+            f"freed the address {address & ((1 << 64) - 1):#x}, which is no block of the device heap, or freed already"
+        )
+    if kind == abi.BAD_BARRIER:
+        return f"used the barrier {address}, which must be 0 to {abi.LAST_BARRIER}"
+    if kind == abi.BAD_BARRIER_COUNT:
+        return f"named {address} threads for a barrier, which must be a multiple of 32"
     if kind in _PLAIN:
         return _PLAIN[kind] + (f" {assertion}" if kind == abi.ASSERT and assertion else "")
     if size and address % size:
-        place = {abi.BAD_SHARED: " of shared memory", abi.BAD_LOCAL: " of local memory"}.get(kind, "")
+        place = {
+            abi.BAD_SHARED: " of shared memory",
+            abi.BAD_LOCAL: " of local memory",
+            abi.BAD_PARAMETER: " of the parameters",
+        }.get(kind, "")
         return f"used the address {address:#x}{place} for {size} bytes, which is not a multiple of {size} (misaligned)"
+    if kind == abi.BAD_PARAMETER:
+        return f"used {size} bytes at byte {address} of the kernel's parameters, which is outside them"
     if kind == abi.BAD_SHARED:
         return f"used {size} bytes at byte {address} of shared memory, which has {shared_bytes} bytes"
     if kind == abi.BAD_LOCAL and address > abi.MAX_LOCAL_BYTES:  # in a device function, addresses are not offsets

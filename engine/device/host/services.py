@@ -1,7 +1,7 @@
 """Services of Python to kernels: `printf`, assertions, and `malloc` from the device heap.
 
-Kernels call `Services.address` with six numbers: the worker record's address, the service (`abi.PRINT`, ...), the
-thread block, the thread, and two operands. Such calls are rare, so they may take microseconds.
+Kernels call the function in the record at `Services.address` with six numbers: the worker record's address, the service
+(`abi.PRINT`, ...), the thread block, the thread, and two operands. Such calls are rare, so they may take microseconds.
 """
 
 from __future__ import annotations
@@ -32,16 +32,22 @@ _CALL = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * 6)
 
 
 class DeviceHeap:
-    """Memory for `malloc` in kernels; a block stays until it is freed, also from one kernel to the next."""
+    """Memory for `malloc` in kernels; a block stays until it is freed, also from one kernel to the next.
+
+    `map` says of every 16 bytes how many are in a block: kernels look there. At least 16 bytes lie between blocks.
+    """
 
     def __init__(self, table: AllocationTable) -> None:
         self._memory = allocate(table, HEAP_BYTES)
-        self._free = [(self._memory.pointer, HEAP_BYTES)]
+        self.first = self._memory.pointer
+        self.map = np.zeros(HEAP_BYTES // abi.HEAP_STEP + 2, np.uint8)
+        self._free = [(self.first, HEAP_BYTES)]
         self._used: dict[int, int] = {}
 
-    def take(self, size: int) -> int:
+    def take(self, wanted: int) -> int:
         """Return the address of a block, 0 when none is large enough."""
-        size = max(-(-size // 16) * 16, 16)
+        step = abi.HEAP_STEP
+        size = (max(-(-wanted // step), 0) + 1) * step
         for index, (start, length) in enumerate(self._free):
             if size <= length:
                 if size == length:
@@ -49,14 +55,27 @@ class DeviceHeap:
                 else:
                     self._free[index] = (start + size, length - size)
                 self._used[start] = size
+                at = (start - self.first) // step
+                self.map[at : at + wanted // step] = step
+                self.map[at + wanted // step] = wanted % step
                 return start
         return 0
 
-    def give(self, address: int) -> None:
-        """Free a block; an address that is not a block's is ignored, as 0 must be."""
+    def blocks(self) -> list[tuple[int, int]]:
+        """Return the address and size of each block."""
+        found = []
+        for start, size in self._used.items():
+            at = (start - self.first) // abi.HEAP_STEP
+            found.append((start, int(self.map[at : at + size // abi.HEAP_STEP].sum())))
+        return found
+
+    def give(self, address: int) -> bool:
+        """Free a block; return False when the address is neither a block's nor 0."""
         size = self._used.pop(address, 0)
         if not size:
-            return
+            return address == 0
+        at = (address - self.first) // abi.HEAP_STEP
+        self.map[at : at + size // abi.HEAP_STEP] = 0
         index = bisect.bisect_left(self._free, (address, 0))
         self._free.insert(index, (address, size))
         for left in (index, index - 1):  # merge it with its neighbours
@@ -64,6 +83,7 @@ class DeviceHeap:
                 (start, length), (following, more) = self._free[left : left + 2]
                 if start + length == following:
                     self._free[left : left + 2] = [(start, length + more)]
+        return True
 
 
 class Services:
@@ -73,6 +93,8 @@ class Services:
         self._lock = threading.Lock()
         self._call = _CALL(self._serve)
         self._heap: DeviceHeap | None = None
+        self._record = np.zeros(3, np.int64)
+        self._record[abi.SERVE] = ctypes.cast(self._call, ctypes.c_void_p).value or 0
         self._pairs: Any = np.zeros((0, 2), np.uint64)
         self._lines: list[tuple[int, bytes]] = []
         self._printed = 0
@@ -84,14 +106,22 @@ class Services:
 
     @property
     def address(self) -> int:
-        """Address of the function that kernels call."""
-        return int(ctypes.cast(self._call, ctypes.c_void_p).value or 0)
+        """Address of the services record."""
+        return int(self._record.ctypes.data)
 
     def open_heap(self, table: AllocationTable) -> None:
         """Make the device heap, which must exist before a kernel that uses it starts."""
         with self._lock:
             if self._heap is None:
                 self._heap = DeviceHeap(table)
+                self._record[abi.HEAP_MAP] = self._heap.map.ctypes.data
+                self._record[abi.HEAP_FIRST] = self._heap.first
+
+    def live(self, pairs: Any) -> list[tuple[int, int]]:
+        """Return (first address, size) of live allocations, with the blocks of the device heap in its place."""
+        heap = self._heap
+        found = [(int(first), int(size)) for first, size in pairs if heap is None or int(first) != heap.first]
+        return found + (heap.blocks() if heap is not None else [])
 
     def begin(self, pairs: Any) -> None:
         """Note the live allocations, an (n, 2) array of first address and size."""
@@ -127,9 +157,8 @@ class Services:
             return 0
         assert self._heap is not None
         if wanted == abi.MALLOC:
-            return self._heap.take(a)
-        self._heap.give(a)
-        return 0
+            return self._heap.take(a & ((1 << 64) - 1))
+        return int(self._heap.give(a))
 
     def _print(self, worker: int, block: int, template: int, arguments: int) -> int:
         if self._printed >= PRINT_BYTES:

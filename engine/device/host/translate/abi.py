@@ -13,7 +13,7 @@ ALLOCATIONS = 7  # address of sorted pairs: first byte, size
 ALLOCATION_COUNT = 8
 ARGUMENT_BYTES = 9
 STOP = 10  # address of a number that is not 0 when kernels must end
-SERVICES = 11  # address of the function that prints and gives memory
+SERVICES = 11  # address of a services record
 NEXT = 12  # the first thread block that no worker has taken
 LAUNCH_FIELDS = 13
 
@@ -33,6 +33,11 @@ ARGUMENTS = 11  # address of the argument block
 LOCAL_TOP = 12  # where the next device function's local memory begins
 WORKER_FIELDS = 13
 
+# The services record: the function that prints and gives memory, and the device heap, zeros while there is none.
+# `HEAP_MAP` is the address of one byte for every 16 of the heap: how many of them a kernel may access.
+SERVE, HEAP_FIRST, HEAP_MAP = 0, 1, 2
+HEAP_STEP = 16
+
 # Kinds of fault; an access adds its size in bytes, shifted by SIZE_SHIFT.
 BAD_ADDRESS = 1
 BAD_SHARED = 2
@@ -43,6 +48,10 @@ BAD_CALL = 6
 ASSERT = 7
 STOPPED = 8
 STACK_OVERFLOW = 9
+BAD_PARAMETER = 10
+BAD_BARRIER = 11
+BAD_BARRIER_COUNT = 12
+BAD_FREE = 13
 SIZE_SHIFT = 8
 
 # What kernels ask of `Services`.
@@ -59,6 +68,7 @@ ARRAY_BYTES = 4 * MAX_THREADS
 EXCHANGES, RESULTS = 36, 16
 NUMBER, COUNT, MEMBERS = 34, 35, 35
 BARRIERS = 17
+LAST_BARRIER = 15  # that PTX may name; one more is for clusters
 #: The number of a barrier for threads that wait elsewhere.
 NO_BARRIER = 1 << 30
 ARRIVED = ARRAY_BYTES * (1 + EXCHANGES + RESULTS)

@@ -17,12 +17,13 @@ from engine.device.host.translate.analysis.phase_values import PhaseValues
 from engine.device.host.translate.analysis.provenance import Provenance, Root
 from engine.device.host.translate.analysis.ranges import Range, Ranges
 from engine.device.host.translate.code import quoted
-from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate.errors import OperandError, unsupported
 from engine.device.host.translate.operands import Operands
 from engine.device.host.translate.special_registers import linear_thread
-from engine.ptx.tree import Address, Instruction, Operand, Register, Symbol
+from engine.ptx.tree import Address, Instruction, Integer, Operand, Register, Symbol
 
 SPACES = ("global", "shared", "local", "const", "param")
+_KINDS = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL, "param": abi.BAD_PARAMETER}
 SITE_BITS = 6
 LAST_SITE = (1 << SITE_BITS) - 1
 
@@ -101,14 +102,20 @@ class Accesses:
         space = space or space_of(instruction)
         if space == "generic":
             space = self._space_of_variable(operand)
+        address = pointer = ""
+        check: str | None = None
         if space == "param":
-            yield self._parameter(instruction, operand, size)
-            return
+            pointer = self._named_parameter(instruction, operand, size)
+            if pointer:
+                yield pointer
+                return
         address = self._body.address(operand)
         if self._is_hoisted(instruction, operand, size, space):
             yield self._hoisted_pointer(operand, address, size, space)
             return
-        if space == "shared" or (space == "local" and self._is_entry):
+        if space == "param":
+            check, address, pointer = self._parameter(instruction, address, size)
+        elif space == "shared" or (space == "local" and self._is_entry):
             check = self._check_offset(instruction, address, size, space)
             pointer = f"getelementptr i8, ptr %{space}, i64 {address}"
         else:
@@ -119,23 +126,43 @@ class Accesses:
             yield self._body.code.value(pointer)
             return
         code = self._body.code
-        after = code.name("after")
-        kind = {"shared": abi.BAD_SHARED, "local": abi.BAD_LOCAL}.get(space, abi.BAD_ADDRESS)
+        kind = _KINDS.get(space, abi.BAD_ADDRESS) | size << abi.SIZE_SHIFT
         if self.branch_free:
-            self._record(instruction, check, address, kind | size << abi.SIZE_SHIFT)
-            inside = code.name("inside")
+            self._record(instruction, check, address, kind)
+            inside, after = code.name("inside"), code.name("after")
             code.branch(check, inside, after)
             code.label(inside)
             yield code.value(pointer)
             code.label(after)
         else:
-            failed = code.name("fault")
-            code.branch(check, after, failed, ", !prof !2")
-            code.label(failed)
-            report(self._body, kind | size << abi.SIZE_SHIFT, instruction.line, address)
-            code.jump(self._body.exit_label)
-            code.label(after)
+            self._end_unless(instruction, check, address, kind)
             yield code.value(pointer)
+
+    def require(self, instruction: Instruction, check: str, value: str, kind: int) -> None:
+        """Write a check that is no access: where it fails, the thread ends with a fault about an i64 value."""
+        if self.branch_free:
+            self._record(instruction, check, value, kind)
+        else:
+            self._end_unless(instruction, check, value, kind)
+
+    def barrier(self, instruction: Instruction, place: int, operand: Operand) -> str:
+        """Return the number of a barrier, or of its threads, as i32; a bad one is a fault."""
+        code, value = self._body.code, self._body.read(operand, "b32")
+        if isinstance(operand, Integer):
+            return value
+        mask, kind = (31, abi.BAD_BARRIER_COUNT) if place == abi.COUNT else (~abi.LAST_BARRIER, abi.BAD_BARRIER)
+        fine = code.value(f"icmp eq i32 {code.value(f'and i32 {value}, {mask}')}, 0")
+        self.require(instruction, fine, code.value(f"zext i32 {value} to i64"), kind)
+        return code.value(f"and i32 {value}, {~mask}")
+
+    def _end_unless(self, instruction: Instruction, check: str, value: str, kind: int) -> None:
+        code = self._body.code
+        failed, after = code.name("fault"), code.name("after")
+        code.branch(check, after, failed, ", !prof !2")
+        code.label(failed)
+        report(self._body, kind, instruction.line, value)
+        code.jump(self._body.exit_label)
+        code.label(after)
 
     def _space_of_variable(self, operand: Operand) -> str:
         """Return the space of the variable that an address names, for an instruction that names no space."""
@@ -225,31 +252,42 @@ class Accesses:
 
     # -- spaces ----------------------------------------------------------------------------------------------------
 
-    def _parameter(self, instruction: Instruction, operand: Operand, size: int) -> str:
+    def _named_parameter(self, instruction: Instruction, operand: Operand, size: int) -> str:
+        """Return the pointer to bytes of the parameter that an address names; "" when it names none."""
         body = self._body
         if not isinstance(operand, Address):
             raise unsupported(instruction, "give an address in brackets")
-        if isinstance(operand.base, Symbol):
-            name, offset = operand.base.name, operand.base.offset + operand.offset
-            if name in body.layout.parameters:
-                return body.code.value(f"getelementptr i8, ptr %params, i64 {body.layout.parameters[name] + offset}")
-            if name in body.param_pointers:
-                return body.code.value(f"getelementptr i8, ptr {body.param_pointers[name]}, i64 {offset}")
-            if name in body.local:
-                return body.code.value(f"getelementptr i8, ptr %local, i64 {body.local[name] + offset}")
-        address = body.address(operand)
+        if not isinstance(operand.base, Symbol) or operand.base.name not in body.parameter_sizes:
+            return ""
+        name, offset = operand.base.name, operand.base.offset + operand.offset
+        length = body.parameter_sizes[name]
+        if not 0 <= offset <= length - size:
+            raise OperandError(
+                f"address must be in {name}, which has {length} bytes, got bytes {offset} to {offset + size - 1}"
+            )
+        if name in body.layout.parameters:
+            if instruction.opcode == "st":
+                raise unsupported(instruction, "copy a kernel's parameter to a register or to local memory")
+            return body.code.value(f"getelementptr i8, ptr %params, i64 {body.layout.parameters[name] + offset}")
+        if name in body.param_pointers:
+            return body.code.value(f"getelementptr i8, ptr {body.param_pointers[name]}, i64 {offset}")
+        return body.code.value(f"getelementptr i8, ptr %local, i64 {body.local[name] + offset}")
+
+    def _parameter(self, instruction: Instruction, address: str, size: int) -> tuple[str, str, str]:
+        """Return check, byte and pointer of an access to a computed address in parameter space."""
+        code = self._body.code
         if not self._is_entry:
             return self._parameter_of_caller(instruction, address, size)
+        length = self._body.layout.parameter_bytes
         if self._has_generic_parameters:  # NVRTC, after a compile with -G, writes `ld.param` of what cvta.param gives
-            distance = body.code.value(f"sub i64 {address}, {body.code.value('ptrtoint ptr %params to i64')}")
-            is_generic = body.code.value(f"icmp ult i64 {distance}, {body.layout.parameter_bytes}")
-            address = body.code.value(f"select i1 {is_generic}, i64 {distance}, i64 {address}")
-        last = max(body.layout.parameter_bytes - size, 0)
-        clamped = body.code.value(f"call i64 @llvm.umin.i64(i64 {address}, i64 {last})")
-        return body.code.value(f"getelementptr i8, ptr %params, i64 {clamped}")
+            distance = code.value(f"sub i64 {address}, {code.value('ptrtoint ptr %params to i64')}")
+            is_generic = code.value(f"icmp ult i64 {distance}, {length}")
+            address = code.value(f"select i1 {is_generic}, i64 {distance}, i64 {address}")
+        check = code.value(f"icmp ule i64 {address}, {length - size}") if size <= length else "false"
+        return check, address, f"getelementptr i8, ptr %params, i64 {address}"
 
-    def _parameter_of_caller(self, instruction: Instruction, address: str, size: int) -> str:
-        """Return the pointer for a computed address of a device function's parameter: it lies in a caller's frame."""
+    def _parameter_of_caller(self, instruction: Instruction, address: str, size: int) -> tuple[str, str, str]:
+        """Return the same for a computed address of a device function's parameter: it lies in a caller's frame."""
         code = self._body.code
         if instruction.opcode != "ld":
             raise unsupported(instruction, "store to a .param variable by its name")
@@ -259,8 +297,8 @@ class Accesses:
         extent = code.value(f"sub i64 {code.value(f'load i64, ptr {top_at}')}, {here}")
         rest = code.value(f"call i64 @llvm.usub.sat.i64(i64 {extent}, i64 {size})")
         distance = code.value(f"sub i64 {address}, {here}")
-        least = code.value(f"call i64 @llvm.umin.i64(i64 {distance}, i64 {rest})")
-        return code.value(f"getelementptr i8, ptr {frame}, i64 {least}")
+        check = code.value(f"icmp ule i64 {distance}, {rest}")
+        return check, address, f"getelementptr i8, ptr {frame}, i64 {distance}"
 
     def _check_offset(self, instruction: Instruction, address: str, size: int, space: str) -> str | None:
         code = self._body.code
@@ -351,12 +389,35 @@ class Accesses:
         code.label(miss)
         find = "allocation" if space in ("global", "const") else "find"
         pair = code.value(f"call {{i64, i64}} @wl.{find}(ptr %launch, ptr %worker, i64 {address})")
-        for index, place in ((0, base_at), (1, size_at)):
-            part = code.value(f"extractvalue {{i64, i64}} {pair}, {index}")
-            code.do(f"store i64 {part}, ptr {place}")
+        first, length = (code.value(f"extractvalue {{i64, i64}} {pair}, {index}") for index in range(2))
+        record_at = code.value(f"getelementptr i64, ptr %launch, i64 {abi.SERVICES}")
+        record = code.value(f"load ptr, ptr {record_at}")
+        heap = code.value(f"load i64, ptr {code.value(f'getelementptr i64, ptr {record}, i64 {abi.HEAP_FIRST}')}")
+        in_heap, elsewhere = code.name("heap"), code.name("elsewhere")
+        code.branch(code.value(f"icmp eq i64 {first}, {heap}"), in_heap, elsewhere, ", !prof !3")
+        code.label(in_heap)  # never remembered, because a block may be freed at any time
+        code.do(f"store i1 {self._in_block(address, size, heap, record)}, ptr {result}")
+        code.jump(done)
+        code.label(elsewhere)
+        code.do(f"store i64 {first}, ptr {base_at}")
+        code.do(f"store i64 {length}, ptr {size_at}")
         code.do(f"store i1 {self._inside(address, size, base_at, size_at)}, ptr {result}")
         code.label(done)
         return code.value(f"load i1, ptr {result}")
+
+    def _in_block(self, address: str, size: int, heap: str, record: str) -> str:
+        """Return whether aligned bytes of the device heap are in a block."""
+        code, step = self._body.code, abi.HEAP_STEP
+        chart = code.value(f"load ptr, ptr {code.value(f'getelementptr i64, ptr {record}, i64 {abi.HEAP_MAP}')}")
+        distance = code.value(f"sub i64 {address}, {heap}")
+        result = "true"
+        for end in range(min(size, step), size + 1, step):
+            last = code.value(f"add i64 {distance}, {end - 1}")
+            index = code.value(f"lshr i64 {last}, {step.bit_length() - 1}")
+            held = code.value(f"load volatile i8, ptr {code.value(f'getelementptr i8, ptr {chart}, i64 {index}')}")
+            rest = code.value(f"and i8 {code.value(f'trunc i64 {last} to i8')}, {step - 1}")
+            result = code.value(f"and i1 {result}, {code.value(f'icmp ult i8 {rest}, {held}')}")
+        return result
 
     def _inside(self, address: str, size: int, base_at: str, size_at: str) -> str:
         code = self._body.code

@@ -34,6 +34,12 @@ class Operands:
             if variable.space == "param":
                 size = max(variable.size_bytes, 8)
                 self.param_pointers[variable.name] = self.code.slot(f"[{size} x i8]", "param", 16)
+        #: The bytes of each variable in parameter space.
+        self.parameter_sizes = {
+            variable.name: variable.size_bytes
+            for variable in (*function.parameters, *function.results, *function.variables)
+            if variable.space != "shared"
+        }
         self.targets = function.targets
         self.exit_label = "thread.exit"
         self._registers: dict[str, tuple[str, str]] = {}

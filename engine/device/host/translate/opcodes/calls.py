@@ -40,30 +40,34 @@ def call_service(
     values = [_argument(body, operand, "u64") for operand in given]
     wanted = {"vprintf": abi.PRINT, "malloc": abi.MALLOC, "free": abi.FREE}[name]
     answer = _serve(body, wanted, values[0], values[1] if len(values) > 1 else "0")
+    if name == "free":
+        body.accesses.require(instruction, code.value(f"icmp ne i64 {answer}, 0"), values[0], abi.BAD_FREE)
     for operand in results:
         kind = "u64" if name == "malloc" else "u32"
         value = body.convert(answer, "i64", llvm_type(kind))
-        place = variable_pointer(body, operand)
+        place = variable_pointer(body, operand, bits(kind) // 8)
         if place:
             code.do(f"store {llvm_type(kind)} {value}, ptr {place}")
         else:
             body.write(operand, kind, value)
 
 
-def variable_pointer(body: Body, operand: Operand) -> str:
-    """Return the pointer to a `.param` variable that a call passes, "" for other operands.
+def variable_pointer(body: Body, operand: Operand, size: int) -> str:
+    """Return the pointer to a `.param` variable of at least `size` bytes that a call passes, "" for other operands.
 
     A variable that is also passed to an inlined function has become a local variable.
     """
     if not isinstance(operand, Symbol):
         return ""
+    if body.parameter_sizes.get(operand.name, size) < size:
+        raise OperandError(f"{operand.name} must have {size} bytes, got {body.parameter_sizes[operand.name]}")
     if operand.name in body.local:
         return body.code.value(f"getelementptr i8, ptr %local, i64 {body.local[operand.name]}")
     return body.param_pointers.get(operand.name, "")
 
 
 def _argument(body: Body, operand: Operand, kind: str) -> str:
-    place = variable_pointer(body, operand)
+    place = variable_pointer(body, operand, bits(kind) // 8)
     return body.code.value(f"load {llvm_type(kind)}, ptr {place}") if place else body.read(operand, kind)
 
 
@@ -75,7 +79,8 @@ def _serve(body: Body, wanted: int, a: str, b: str) -> str:
     block = code.value(f"zext i32 {code.value(f'add i32 {start}, %ctaid.x')} to i64")
     thread = code.value(f"zext i32 {linear_thread(body.code)} to i64")
     place = code.value(f"getelementptr i64, ptr %launch, i64 {abi.SERVICES}")
-    function = code.value(f"load ptr, ptr {place}")
+    record = code.value(f"load ptr, ptr {place}")
+    function = code.value(f"load ptr, ptr {record}")
     worker = code.value("ptrtoint ptr %worker to i64")
     return code.value(f"call i64 {function}(i64 {worker}, i64 {wanted}, i64 {block}, i64 {thread}, i64 {a}, i64 {b})")
 
@@ -123,23 +128,23 @@ def _pass(
     arguments: OperandList,
     result_variables: tuple[Variable, ...],
     parameters: tuple[Variable, ...],
-) -> tuple[list[str], list[tuple[Operand, str, str]]]:
+) -> tuple[list[str], list[tuple[Operand, Variable, str]]]:
     """Return the pointers to pass, results first, and the registers to load from result memory afterwards."""
     pointers: list[str] = []
-    after: list[tuple[Operand, str, str]] = []
+    after: list[tuple[Operand, Variable, str]] = []
     given, formal = (*results.elements, *arguments.elements), (*result_variables, *parameters)
     if len(given) != len(formal):
         raise OperandError(f"call must pass {len(formal)} values, got {len(given)}")
     for index, (operand, variable) in enumerate(zip(given, formal, strict=True)):
-        place = variable_pointer(body, operand)
+        place = variable_pointer(body, operand, variable.size_bytes)
         if place:
             pointers.append(place)
             continue
         slot = body.code.slot(f"[{max(variable.size_bytes, 8)} x i8]", "argument", 16)
         if index < len(results.elements):
-            after.append((operand, variable.ptx_type, slot))
+            after.append((operand, variable, slot))
         else:
-            for place, element in _places(body, slot, operand, variable.ptx_type):
+            for place, element in _places(body, slot, operand, variable):
                 value = body.read(element, variable.ptx_type)
                 body.code.do(f"store {llvm_type(variable.ptx_type)} {value}, ptr {place}")
         pointers.append(slot)
@@ -155,18 +160,20 @@ def _invoke(body: Body, name: str, pointers: list[str]) -> None:
     body.code.label(after)
 
 
-def _receive(body: Body, after: list[tuple[Operand, str, str]], instruction: Instruction) -> None:
-    for operand, ptx_type, slot in after:
-        for place, element in _places(body, slot, operand, ptx_type):
-            value = body.code.value(f"load {llvm_type(ptx_type)}, ptr {place}")
-            body.write(element, ptx_type, value)
+def _receive(body: Body, after: list[tuple[Operand, Variable, str]], instruction: Instruction) -> None:
+    for operand, variable, slot in after:
+        for place, element in _places(body, slot, operand, variable):
+            value = body.code.value(f"load {llvm_type(variable.ptx_type)}, ptr {place}")
+            body.write(element, variable.ptx_type, value)
 
 
-def _places(body: Body, slot: str, operand: Operand, ptx_type: str) -> list[tuple[str, Operand]]:
+def _places(body: Body, slot: str, operand: Operand, variable: Variable) -> list[tuple[str, Operand]]:
     """Return where in a slot a value lies, or each component of a vector register."""
     if not isinstance(operand, Vector):
         return [(slot, operand)]
-    size = bits(ptx_type) // 8
+    size = bits(variable.ptx_type) // 8
+    if len(operand.elements) * size > variable.size_bytes:
+        raise OperandError(f"vector must have {variable.size_bytes} bytes, got {len(operand.elements) * size}")
     return [
         (body.code.value(f"getelementptr i8, ptr {slot}, i64 {index * size}"), element)
         for index, element in enumerate(operand.elements)

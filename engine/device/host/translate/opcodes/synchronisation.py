@@ -88,8 +88,8 @@ def _arrive_at_barrier(body: Body, instruction: Instruction) -> None:
     if not any(is_suspension_point(item) for item in body.function.instructions):
         return  # nobody waits
     code = body.code
-    number, count = (body.read(operand, "b32") for operand in instruction.operands[:2])
-    index = code.value(f"and i32 {number}, 15")
+    places = zip((abi.NUMBER, abi.COUNT), instruction.operands[:2], strict=True)
+    index, count = (body.accesses.barrier(instruction, place, operand) for place, operand in places)
     counters = code.value(f"getelementptr i8, ptr %scratch, i64 {abi.ARRIVED}")
     place = code.value(f"getelementptr i32, ptr {counters}, i32 {index}")
     arrived = code.value(f"add i32 {code.value(f'load i32, ptr {place}')}, 1")

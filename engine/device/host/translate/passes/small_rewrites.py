@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from engine.device.host.translate.errors import unsupported
+from engine.device.host.translate import abi
+from engine.device.host.translate.errors import OperandError, unsupported
 from engine.device.host.translate.passes.lowering import Rewriter, lowers
 from engine.ptx import tree as ptx
 
 _CLUSTER_BARRIER = 16
 
 
-@lowers("barrier")
+@lowers("bar", "barrier")
 def _barrier(rewriter: Rewriter, instruction: ptx.Instruction) -> None:
     modifiers = instruction.modifiers
     if modifiers[0] != "cluster":
+        if "warp" not in modifiers:
+            _check_barrier(instruction)
         rewriter.done.append(instruction)
     elif "wait" in modifiers:
         # Every thread of the thread block has arrived when all wait.
         rewriter.emit("barrier.sync", _CLUSTER_BARRIER)
+
+
+def _check_barrier(instruction: ptx.Instruction) -> None:
+    """Raise OperandError for a barrier or a number of threads that there cannot be."""
+    operands = instruction.operands[1:-1] if "red" in instruction.modifiers else instruction.operands
+    numbers = [item.value if isinstance(item, ptx.Integer) else 0 for item in operands]
+    if numbers and not 0 <= numbers[0] <= abi.LAST_BARRIER:
+        raise OperandError(f"barrier must be 0 to {abi.LAST_BARRIER}, got {numbers[0]}")
+    if len(numbers) > 1 and (numbers[1] % 32 or numbers[1] < 0):
+        raise OperandError(f"threads of a barrier must be a multiple of 32, got {numbers[1]}")
 
 
 @lowers("mapa", "getctarank")

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 
 from engine.device.host.translate import abi, blocks
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined
-from engine.device.host.translate.analysis.suspension_points import SuspensionPoint, is_suspension_point
+from engine.device.host.translate.analysis.suspension_points import (
+    BARRIER,
+    SuspensionPoint,
+    is_suspension_point,
+)
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.phases.spills import Spills, element
 from engine.ptx.tree import Instruction
@@ -107,7 +111,7 @@ class PhaseEndWriter:
         body, code = self._body, self._body.code
         targets = self._ends.points(block)
         for target in targets:
-            self._give(self._points[target.index])
+            self._give(self._points[target.index], target.instructions[-1])
         for name in self._ends.spilled(block):
             if self._ends.is_single and self._spills.is_uniform(name):
                 self.after += self._spills.spill_once(body, name)
@@ -144,10 +148,13 @@ class PhaseEndWriter:
         first, second = (self._numbers[target.index] for target in self._ends.points(site))
         return f"  %common.now = select i1 {always}, i32 {first}, i32 {second}\n"
 
-    def _give(self, point: SuspensionPoint) -> None:
+    def _give(self, point: SuspensionPoint, instruction: Instruction) -> None:
         body, code, suffix = self._body, self._body.code, self._body.accesses.suffix
         for index, operand, kind in () if point.is_plain_barrier else point.given:
-            value = body.read(operand, kind)
+            if point.kind == BARRIER and index in (abi.NUMBER, abi.COUNT):
+                value = body.accesses.barrier(instruction, index, operand)
+            else:
+                value = body.read(operand, kind)
             if kind == "pred":
                 value = code.value(f"zext i1 {value} to i32")
             if kind == "b64":
