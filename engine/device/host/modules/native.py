@@ -17,6 +17,7 @@ import llvmlite.binding as llvm
 from engine.diagnostics import KernelError
 
 _QUICK, _BEST = 0, 2
+_MOST_VALUES = 1 << 20
 
 
 @cache
@@ -72,11 +73,18 @@ def quick_object(text: str, processor: tuple[str, str] | None = None) -> bytes:
     `processor` has the names of a CPU and its features, by default this one's.
     """
     module, machine = verified(text), _target_machine(_QUICK, processor)
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_sroa_pass()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
-    passes.run(module, builder)
+    if _is_promotable(text):
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
+        passes.run(module, builder)
     return _object(module, machine)
+
+
+def _is_promotable(text: str) -> bool:
+    """Whether stack slots can be promoted to values quickly: each may need a value of its own at every label."""
+    functions = text.split("\ndefine ")
+    return sum(part.count(" = alloca ") * part.count("\n  br ") for part in functions) < _MOST_VALUES
 
 
 def compile_object(text: str, processor: tuple[str, str] | None = None) -> bytes:

@@ -1,11 +1,15 @@
 """Whole kernels in both PTX dialects: atomics, device functions, switches, local arrays, structs, divergence."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
 
+from engine.device.host.modules import native
+from engine.device.host.translate.module import translate_module
 from engine.diagnostics import DeviceError, KernelError
+from engine.ptx import parse
 
 
 def test_histogram_with_atomics_in_shared_and_global_memory(run, dialect):
@@ -261,3 +265,39 @@ def test_a_launch_that_cannot_be_is_refused(run, grid, block, shared, message):
     """Launch limits are checked before anything runs."""
     with pytest.raises(DeviceError, match=message):
         run('extern "C" __global__ void k(int* x) { }', "k", grid, block, np.zeros(1, np.int32), shared_bytes=shared)
+
+
+def calls_to_translate(cases):
+    """Return how many Python functions are called to translate a loop around a switch of so many cases."""
+    labels = ", ".join(f"C{case}" for case in range(cases))
+    branches = "\n".join(f"C{case}: mad.lo.u32 %r3, %r3, {case + 3}, %r1; bra.uni NEXT;" for case in range(cases))
+    text = f""".version 8.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 n) {{
+.reg .b32 %r<9>; .reg .pred %p; .reg .b64 %a<4>;
+ld.param.u64 %a0, [out]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r3, 1;
+LOOP: rem.u32 %r4, %r3, {cases};
+T: .branchtargets {labels};
+brx.idx %r4, T;
+{branches}
+NEXT: add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, %r0; @%p bra LOOP;
+mul.wide.u32 %a1, %r1, 4; add.s64 %a2, %a0, %a1; st.global.u32 [%a2], %r3; ret; }}"""
+    count = 0
+
+    def note(_frame, event, _argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        translate_module(parse(text), native.triple(), *native.cpu())
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_the_time_to_translate_grows_with_the_size():
+    """Twice the cases of a switch in a loop take about twice the work."""
+    calls_to_translate(4)
+    assert calls_to_translate(160) < 2.5 * calls_to_translate(80)

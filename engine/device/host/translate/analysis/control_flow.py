@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
+from engine.device.host.translate.analysis.reachability import members
 from engine.device.host.translate.errors import error_at
 from engine.ptx import tree as ptx
 
@@ -75,7 +77,6 @@ class BasicBlock:
     instructions: list[ptx.Instruction] = field(default_factory=list)
     successors: list[int] = field(default_factory=list)
     suspends: bool = False
-    live_in: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,52 @@ class ControlFlow:
 
     blocks: list[BasicBlock]
     labels: dict[str, int]
+
+    def live_in(self, index: int) -> frozenset[str]:
+        """Return the registers that a block, or one after it, reads before they are written again."""
+        names, live = self._liveness
+        return frozenset(names[number] for number in members(live[index]))
+
+    @cached_property
+    def _liveness(self) -> tuple[list[str], list[int]]:
+        """All registers, and for each block the numbers of those that are live there, as the bits of one integer."""
+        numbers: dict[str, int] = {}
+        generated: list[int] = []
+        killed: list[int] = []
+
+        def bits(names: set[str]) -> int:
+            return sum(1 << numbers.setdefault(name, len(numbers)) for name in names)
+
+        for block in self.blocks:
+            reads = writes = 0
+            for instruction in block.instructions:
+                reads |= bits(used(instruction)) & ~writes
+                if instruction.guard is None:
+                    writes |= bits(defined(instruction))
+            generated.append(reads)
+            killed.append(writes)
+        live = [0] * len(self.blocks)
+        before = predecessors(self.blocks)
+        pending = dict.fromkeys(range(len(self.blocks)))  # the last block first
+        while pending:
+            index, _ = pending.popitem()
+            after = 0
+            for following in self.blocks[index].successors:
+                after |= live[following]
+            now = generated[index] | after & ~killed[index]
+            if now != live[index]:
+                live[index] = now
+                pending.update(dict.fromkeys(before[index]))
+        return list(numbers), live
+
+
+def predecessors(blocks: Sequence[BasicBlock]) -> list[list[int]]:
+    """Return the blocks from which each block is reached directly."""
+    found: list[list[int]] = [[] for _ in blocks]
+    for block in blocks:
+        for following in block.successors:
+            found[following].append(block.index)
+    return found
 
 
 def control_flow(
@@ -108,9 +155,7 @@ def control_flow(
             fresh = True
     for block in blocks:
         block.successors = _successors(block, labels, function, len(blocks))
-    flow = ControlFlow(blocks, labels)
-    _liveness(flow)
-    return flow
+    return ControlFlow(blocks, labels)
 
 
 def _successors(block: BasicBlock, labels: dict[str, int], function: ptx.Function, count: int) -> list[int]:
@@ -135,30 +180,6 @@ def _target(labels: dict[str, int], name: str, instruction: ptx.Instruction) -> 
     if name not in labels:
         raise error_at(instruction.line, f"branch must go to a label of its function, got {name}")
     return labels[name]
-
-
-def _liveness(flow: ControlFlow) -> None:
-    generated: list[set[str]] = []
-    killed: list[set[str]] = []
-    for block in flow.blocks:
-        reads: set[str] = set()
-        writes: set[str] = set()
-        for instruction in block.instructions:
-            reads |= used(instruction) - writes
-            if instruction.guard is None:
-                writes |= defined(instruction)
-        generated.append(reads)
-        killed.append(writes)
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(flow.blocks):
-            live_out: set[str] = set()
-            for successor in block.successors:
-                live_out |= flow.blocks[successor].live_in
-            live_in = frozenset(generated[block.index] | (live_out - killed[block.index]))
-            if live_in != block.live_in:
-                block.live_in, changed = live_in, True
 
 
 # -- facts about a function that are computed once and kept with it ----------------------------------------------------
@@ -215,10 +236,7 @@ class Loop:
 
 def loops(flow: ControlFlow) -> list[Loop]:
     """Return a loop for each branch that goes back in the text; every cycle has such a branch."""
-    before: dict[int, list[int]] = {}
-    for block in flow.blocks:
-        for following in block.successors:
-            before.setdefault(following, []).append(block.index)
+    before = predecessors(flow.blocks)
     return [
         Loop(following, block.index, _between(before, following, block.index))
         for block in flow.blocks
@@ -228,13 +246,13 @@ def loops(flow: ControlFlow) -> list[Loop]:
     ]
 
 
-def _between(before: dict[int, list[int]], header: int, latch: int) -> frozenset[int]:
+def _between(before: list[list[int]], header: int, latch: int) -> frozenset[int]:
     found, pending = {latch, header}, [latch]
     while pending:
         index = pending.pop()
         if index == header:
             continue
-        for item in before.get(index, ()):
+        for item in before[index]:
             if item not in found:
                 found.add(item)
                 pending.append(item)

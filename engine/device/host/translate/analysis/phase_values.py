@@ -50,7 +50,7 @@ def phase_values(
     known = rematerialisable(function)
     written = writes(function)
     derived: dict[str, Instruction] = {}
-    before = flow.blocks[start].live_in
+    before = flow.live_in(start)
     for index in pieces:
         for item in flow.blocks[index].instructions:
             target = item.operands[0] if item.operands else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 
 class Reachability:
@@ -10,20 +10,25 @@ class Reachability:
 
     def __init__(self, successors: Sequence[Sequence[int]]) -> None:
         self.successors = successors
+        self._following = [_set(items) for items in successors]
         self._reachable: dict[int, int] = {}
         self._postdominators: dict[int, dict[int, int]] = {}
+        self._reaching: dict[int, int] = {}
 
     def reachable(self, start: int) -> int:
         """Return the blocks that can be reached from a block, including itself."""
         if start not in self._reachable:
-            found, pending = 1 << start, [start]
-            while pending:
-                for successor in self.successors[pending.pop()]:
-                    if not found >> successor & 1:
-                        found |= 1 << successor
-                        pending.append(successor)
-            self._reachable[start] = found
+            self._reachable[start] = self._spread(1 << start, -1)
         return self._reachable[start]
+
+    def _spread(self, start: int, within: int) -> int:
+        """Return the blocks of `within` that paths inside it reach from some blocks, including these."""
+        found, pending = 0, start & within
+        while pending:
+            low = pending & -pending
+            found |= low
+            pending = (pending | self._following[low.bit_length() - 1]) & within & ~found
+        return found
 
     def postdominators(self, end: int) -> dict[int, int]:
         """Return, for each block from which `end` can be reached, the blocks on every path from it to `end`."""
@@ -31,7 +36,7 @@ class Reachability:
         if known is not None:
             return known
         blocks = [index for index in range(len(self.successors)) if self.reachable(index) >> end & 1]
-        everything = sum(1 << index for index in blocks)
+        everything = _set(blocks)
         found = dict.fromkeys(blocks, everything)
         found[end] = 1 << end
         changed = True
@@ -48,6 +53,7 @@ class Reachability:
                 if now != found[index]:
                     found[index], changed = now, True
         self._postdominators[end] = found
+        self._reaching[end] = everything
         return found
 
     def divergent(self, branch: int, end: int) -> int:
@@ -56,13 +62,14 @@ class Reachability:
         if branch not in postdominators:
             return 0
         meeting = postdominators[branch] & ~(1 << branch)
-        found, pending = 0, [item for item in self.successors[branch] if item in postdominators]
-        while pending:
-            index = pending.pop()
-            if not (found | meeting) >> index & 1:
-                found |= 1 << index
-                pending += [item for item in self.successors[index] if item in postdominators]
-        return found
+        return self._spread(self._following[branch], self._reaching[end] & ~meeting)
+
+
+def _set(blocks: Iterable[int]) -> int:
+    found = 0
+    for block in blocks:
+        found |= 1 << block
+    return found
 
 
 def members(bits: int) -> Iterator[int]:

@@ -161,14 +161,13 @@ def _skipped(flow: ControlFlow, reachability: Reachability, parting: set[int]) -
     Threads diverge at the branches of the blocks `parting`. Only paths between points count: a thread that waits
     elsewhere is not together with the others.
     """
-    found = 0
+    found, points = 0, sum(1 << block.index for block in flow.blocks if block.suspends)
     for source in parting:
-        reached = [reachability.reachable(following) for following in reachability.successors[source]]
-        shared = 0
-        for index, way in enumerate(reached):
-            for other in reached[index + 1 :]:
-                shared |= way & other
-        for point in members(shared):
-            if flow.blocks[point].suspends:
-                found |= reachability.divergent(source, point)
+        reached = shared = 0
+        for following in reachability.successors[source]:
+            way = reachability.reachable(following)
+            shared |= reached & way
+            reached |= way
+        for point in members(shared & points):
+            found |= reachability.divergent(source, point)
     return set(members(found))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined, writes
+from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined, used, writes
+from engine.device.host.translate.analysis.reachability import members
 from engine.device.host.translate.analysis.uniformity import PURE
 from engine.device.host.translate.types import TYPES
 from engine.ptx.tree import Address, Function, Guard, Instruction, Integer, Negated, Operand, Register, Statement
@@ -27,16 +28,15 @@ def split_webs(function: Function, flow: ControlFlow) -> Function:
     registers |= {name: function.registers[item.operands[0].name] for item, name in fresh.values()}  # type: ignore[union-attr]
     written: dict[int, list[Instruction]] = {}
     for block in flow.blocks:
-        last = reaching.at_start(block)
+        state = reaching.at_start(block)
         for item in block.instructions:
             names: dict[str, str] = {}
-            for name, definitions in last.items():
-                if len(definitions) == 1:
-                    (only,) = definitions
-                    if only in fresh:
-                        names[name] = fresh[only][1]
+            for name in used(item):
+                found = reaching.writes(state, name)
+                if len(found) == 1 and id(found[0]) in fresh:
+                    names[name] = fresh[id(found[0])][1]
             written[id(item)] = _instruction(item, names, fresh.get(id(item)), registers)
-            reaching.step(last, item)
+            state = reaching.step(state, item)
     body: list[Statement] = []
     for statement in function.body:
         body += written.get(id(statement), [statement])
@@ -51,30 +51,31 @@ def without_redundant_moves(function: Function, flow: ControlFlow) -> Function:
     """
     assert function.body is not None
     written = writes(function)
-    moves = {id(item): item for items in written.values() if len(items) > 1 for item in items if item.opcode == "mov"}
     reaching = _Reaching(flow, {name for name, items in written.items() if len(items) > 1})
     repeated: set[int] = set()
     for block in flow.blocks:
-        last = reaching.at_start(block)
+        state = reaching.at_start(block)
         for item in block.instructions:
             target = item.operands[0] if item.operands else None
-            if id(item) in moves and isinstance(target, Register) and item.guard is None:
-                before = last.get(target.name, frozenset())
+            if item.opcode == "mov" and isinstance(target, Register) and item.guard is None:
+                before = reaching.writes(state, target.name)
                 source = item.operands[1]
                 is_constant = isinstance(source, Integer) or (
                     isinstance(source, Register) and len(written.get(source.name, ())) == 1
                 )
-                if is_constant and before and all(_is_same(moves.get(definition), item) for definition in before):
+                if is_constant and before and all(_is_same(write, item) for write in before):
                     repeated.add(id(item))
                     continue
-            reaching.step(last, item)
+            state = reaching.step(state, item)
     if not repeated:
         return function
     return replace(function, body=tuple(item for item in function.body if id(item) not in repeated))
 
 
 def _is_same(before: Instruction | None, item: Instruction) -> bool:
-    return before is not None and before.guard is None and before.operands == item.operands
+    if before is None or before.opcode != "mov" or before.guard is not None:
+        return False
+    return before.operands == item.operands
 
 
 def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instruction, str]]:
@@ -92,33 +93,58 @@ def _fresh_names(function: Function, several: set[str]) -> dict[int, tuple[Instr
 
 
 class _Reaching:
-    """Reaching definitions: which writes of some registers may be the last ones before a place; 0 stands for none."""
+    """Reaching definitions: which writes of some registers may be the last ones before a place.
+
+    A state is a set of writes, the bits of one integer. Each register also has a bit for its not being written yet.
+    """
 
     def __init__(self, flow: ControlFlow, names: set[str]) -> None:
-        self._names = names
-        self._starts: dict[int, dict[str, frozenset[int]]] = {0: dict.fromkeys(names, frozenset((0,)))}
-        pending = [0]
+        #: The instruction behind each bit; None for a register that is not written yet.
+        self._writes: list[Instruction | None] = []
+        self._of = {name: self._bit(None) for name in sorted(names)}
+        start = (1 << len(self._of)) - 1
+        #: What an instruction removes from a state, and what it adds.
+        self._steps: dict[int, tuple[int, int]] = {}
+        writing = [(item, defined(item) & names) for block in flow.blocks for item in block.instructions]
+        added = {id(item): {name: self._bit(item) for name in written} for item, written in writing if written}
+        for bits in added.values():
+            for name, bit in bits.items():
+                self._of[name] |= bit
+        for item, written in writing:
+            if written:
+                removed = 0 if item.guard is not None else sum(self._of[name] for name in written)
+                self._steps[id(item)] = removed, sum(added[id(item)].values())
+        #: The state at the start of each block; 0 where no path from the entry leads.
+        self._starts = [0] * len(flow.blocks)
+        self._starts[0] = start
+        pending = {0: None}
         while pending:
-            index = pending.pop()
-            last = dict(self._starts[index])
+            index = next(iter(pending))
+            del pending[index]
+            state = self._starts[index]
             for item in flow.blocks[index].instructions:
-                self.step(last, item)
+                state = self.step(state, item)
             for following in flow.blocks[index].successors:
-                before = self._starts.get(following)
-                after = last if before is None else {name: before[name] | last[name] for name in names}
-                if before != after:
-                    self._starts[following] = dict(after)
-                    pending.append(following)
+                if state & ~self._starts[following]:
+                    self._starts[following] |= state
+                    pending[following] = None
 
-    def at_start(self, block: BasicBlock) -> dict[str, frozenset[int]]:
-        """Return the writes that reach a block, by register."""
-        return dict(self._starts.get(block.index, {}))
+    def _bit(self, item: Instruction | None) -> int:
+        self._writes.append(item)
+        return 1 << (len(self._writes) - 1)
 
-    def step(self, last: dict[str, frozenset[int]], item: Instruction) -> None:
-        """Update `last` with what an instruction writes."""
-        for name in defined(item) & self._names:
-            kept = frozenset[int]() if item.guard is None else last.get(name, frozenset())
-            last[name] = kept | {id(item)}
+    def at_start(self, block: BasicBlock) -> int:
+        """Return the state at the start of a block."""
+        return self._starts[block.index]
+
+    def step(self, state: int, item: Instruction) -> int:
+        """Return the state after an instruction."""
+        removed, added = self._steps.get(id(item), (0, 0))
+        return state & ~removed | added
+
+    def writes(self, state: int, name: str) -> list[Instruction | None]:
+        """Return the writes of a register in a state; None stands for no write."""
+        return [self._writes[number] for number in members(state & self._of.get(name, 0))]
 
 
 def _instruction(

@@ -46,7 +46,7 @@ class Phase:
         if number:
             waited = shared.waiting[number - 1].index
             self._start, self._point = waited + 1, shared.points[waited]
-            self._restored = shared.flow.blocks[waited + 1].live_in - self._point.registers
+            self._restored = shared.flow.live_in(waited + 1) - self._point.registers
         self._ends = PhaseEnds(shared.flow, shared.points, shared.spills, self._start, self._restored)
 
     def plan(self) -> PhasePlan:

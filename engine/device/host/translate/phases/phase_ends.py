@@ -80,7 +80,7 @@ class PhaseEnds:
         """Return the registers that are spilled at a site."""
         live: set[str] = set()
         for block in self.points(site):
-            live |= self._flow.blocks[block.index + 1].live_in - self._points[block.index].registers
+            live |= self._flow.live_in(block.index + 1) - self._points[block.index].registers
         return [name for name in self._spills.kept(live) if name not in self._unchanged]
 
     def shared(self) -> list[str]:
