@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from engine.diagnostics import KernelError
+from engine.diagnostics import Diagnostic, KernelError, error
 from engine.kernel_sources.element_names import (
     VECTOR_NAMES,
     NamedElements,
@@ -53,6 +52,7 @@ template <class... P> struct parameters<void (*)(P...)> {
 """
 _IS_VECTOR = "template <> struct is_vector<{}> {{ static constexpr bool value = true; }};"
 _VECTORS = "\n".join(map(_IS_VECTOR.format, VECTOR_NAMES))
+_REMEDY = "give the struct the same fields in the block and in the kernel (`declaration` writes the kernel's)"
 _TARGET = re.compile(r"^\.target\s+sm_(\w+)", re.MULTILINE)
 _NAME = "warploom_elements_of_"
 _VARIABLE = re.compile(rf"\.b8 {_NAME}(\w+)\[(\d+)\](?: = \{{([\d, ]*)\}})?;")
@@ -97,20 +97,6 @@ def _elements(values: list[int], size_bytes: int) -> Sized:
     return tuple((code // 2, bool(code % 2)) if code else None for code in codes)
 
 
-@dataclass(frozen=True)
-class ElementMismatch:
-    """A buffer whose elements differ in size from the struct that the kernel expects.
-
-    `expected` and `found` are layouts as text; `message` and `remedy` are for the diagnostic at `port`.
-    """
-
-    port: str
-    expected: str
-    found: str
-    message: str
-    remedy: str
-
-
 def pointer_elements(
     image: KernelImage, entry: str, cache: CompileCache | None = None
 ) -> tuple[PointerElement | None, ...]:
@@ -126,12 +112,12 @@ def pointer_elements(
 
 def check_elements(
     arguments: Sequence[tuple[str, DType] | None], elements: Sequence[PointerElement | None], kernel: str
-) -> list[ElementMismatch]:
-    """Return the buffers whose elements differ in size from the struct that the kernel expects.
+) -> list[Diagnostic]:
+    """Return an error for each buffer whose elements differ in size from the struct that the kernel expects.
 
-    `arguments` gives for each argument of a launch its port and element type, None when it is no buffer; `elements` is
-    what `pointer_elements` found for `kernel`, whose name is for the message. A kernel may read scalars as structs
-    whose size is a multiple of theirs, and structs as numbers.
+    The errors name no node. `arguments` gives for each argument of a launch its port and element type, None when it is
+    no buffer; `elements` is what `pointer_elements` found for `kernel`, whose name is for the message. A kernel may
+    read scalars as structs whose size is a multiple of theirs, and structs as numbers.
     """
     mismatches = []
     for argument, element in zip(arguments, elements, strict=False):
@@ -146,12 +132,12 @@ def check_elements(
         expected = f"{element.name}: {element.size_bytes} bytes"
         found = layout_text(dtype)
         mismatches.append(
-            ElementMismatch(
-                port,
-                expected,
-                found,
+            error(
                 f"elements of {port} must be of the size that kernel {kernel} gives {expected}, got {found}",
-                "give the struct the same fields in the block and in the kernel (`declaration` writes the kernel's)",
+                port=port,
+                expected=expected,
+                found=found,
+                remedy=_REMEDY,
             )
         )
     return mismatches

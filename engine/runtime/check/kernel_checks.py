@@ -30,7 +30,14 @@ def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None
     With `only`, check these operations, by index.
     """
     by_id, layouts = plan.description.by_id, plan.layouts
-    mismatches = cache(lambda kernel, folders, types: _mismatches(image_of(kernel, folders), kernel, types))
+
+    @cache
+    def mismatches(
+        kernel: Kernel, folders: tuple[str, ...], types: tuple[tuple[str, DType] | None, ...]
+    ) -> list[Diagnostic]:
+        elements = pointer_elements(image_of(kernel, folders), kernel.entry)
+        return check_elements(types, elements, f"{kernel.file}:{kernel.entry}")
+
     problems: list[Diagnostic] = []
     for operation in plan.operations if only is None else [plan.operations[index] for index in sorted(only)]:
         entry = operation.entry
@@ -46,12 +53,6 @@ def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None
         folders = by_id[operation.node].description.kernel_folders
         problems += [msgspec.structs.replace(m, node=operation.node) for m in mismatches(entry.kernel, folders, types)]
     return problems
-
-
-def _mismatches(image: KernelImage, kernel: Kernel, types: tuple[tuple[str, DType] | None, ...]) -> list[Diagnostic]:
-    """Return what is wrong with a kernel's buffers, without a node."""
-    found = check_elements(types, pointer_elements(image, kernel.entry), f"{kernel.file}:{kernel.entry}")
-    return [error(m.message, port=m.port, expected=m.expected, found=m.found, remedy=m.remedy) for m in found]
 
 
 #: Launches with a lower occupancy than this get a warning.
