@@ -1,7 +1,5 @@
 """Results kept on disk, so that opening a patch again compiles nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """Numbers as text for people: rounded to three digits, with the unit that fits."""
 
-from __future__ import annotations
-
 
 def three_digits(value: float) -> str:
     """Return a number of 0 to 1000 with three digits: "1.05", "16.6", "708"."""

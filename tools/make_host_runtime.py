@@ -4,8 +4,6 @@ Writes engine/device/host/translate/runtime/runtime.ll, which is committed and s
 text says nothing of the machine that it was made on, since it becomes part of modules for any processor.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

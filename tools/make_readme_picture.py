@@ -3,8 +3,6 @@
 QT_QPA_PLATFORM=offscreen .venv/bin/python tools/make_readme_picture.py
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

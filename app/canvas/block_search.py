@@ -1,7 +1,5 @@
 """Finding a block type and placing it: alone, at the end of a connection, or in the middle of one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import (

@@ -1,7 +1,5 @@
 """`Canvas`: the widget on which a person edits a patch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QPointF, Qt, Signal

@@ -1,7 +1,5 @@
 """The view of the scene: selection, tooltips, and gestures, which ask for edits but make none."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Keeps the scene equal to the patch: shows every change once, whoever made it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 

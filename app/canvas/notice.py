@@ -1,7 +1,5 @@
 """A short message near the pointer that disappears by itself."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtWidgets import QLabel, QWidget
 

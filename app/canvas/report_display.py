@@ -1,7 +1,5 @@
 """Shows the engine's reports on the nodes: states at once, times and values a few times a second, to be read."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QObject
 
 from app.canvas.drawing.node_painter import NEAR

@@ -1,7 +1,5 @@
 """What the edit commands do with the selection of the canvas."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial

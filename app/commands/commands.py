@@ -1,7 +1,5 @@
 """Every command of the editor, and its place in the menus and the toolbar: the one table to add to."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """What the Help menu shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from importlib.metadata import version
 

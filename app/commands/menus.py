@@ -1,7 +1,5 @@
 """What depends on the moment: which commands can be used, and the entries of menus such as recent files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The help dock: what the selected block does, its ports and its parameters."""
 
-from __future__ import annotations
-
 from PySide6.QtWidgets import QTextBrowser
 
 from app.theme import colours

@@ -1,7 +1,5 @@
 """The log of saved files and messages."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The problem list: what keeps the patch from running, and where to fix it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The updates list, "why did it rebuild?": every update above HOT with its cause, its author and its cost."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterable

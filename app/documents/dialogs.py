@@ -1,7 +1,5 @@
 """The questions and messages that stop the person: few, and each with one clear text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path

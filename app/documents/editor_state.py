@@ -1,7 +1,5 @@
 """What the editor remembers between two runs: recent files, theme and window geometry."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -4,8 +4,6 @@ Every running editor owns one slot: a lock file, and beside it the copy while th
 crashed editor's slot from that of an editor which still runs.
 """
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 from pathlib import Path

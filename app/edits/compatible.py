@@ -1,7 +1,5 @@
 """What a dragged connection would connect, and which end of a block type suits it best; the rules are the patch's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from engine.blocktypes.block import Block

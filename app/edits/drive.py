@@ -1,7 +1,5 @@
 """Edits that let values drive parameters, and stop them; each is one undo step of the patch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from app.edits.compatible import best_end, spanning

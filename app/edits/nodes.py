@@ -1,7 +1,5 @@
 """Edits of nodes and connections, and nodes as text for the clipboard; each edit is one undo step of the patch."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

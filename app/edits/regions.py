@@ -1,7 +1,5 @@
 """Edits that put blocks into regions and take them out; each is one undo step of the patch."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass

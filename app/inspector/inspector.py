@@ -1,7 +1,5 @@
 """The inspector: the selected block's parameters, made from their declarations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

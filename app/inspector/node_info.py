@@ -1,7 +1,5 @@
 """The top and bottom of the inspector: title and summary above, problems, values and times below."""
 
-from __future__ import annotations
-
 import inspect
 import time
 from collections.abc import Sequence

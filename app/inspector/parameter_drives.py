@@ -1,7 +1,5 @@
 """What drives the parameters in the inspector's rows: shown, followed, and edited through a menu."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

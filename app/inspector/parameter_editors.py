@@ -1,7 +1,5 @@
 """One editor widget for each kind of parameter, chosen by its declaration."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path

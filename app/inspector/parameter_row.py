@@ -1,7 +1,5 @@
 """One parameter in the inspector: its label, its editor or what drives it, and buttons that drive and reset it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from PySide6.QtCore import QMargins, Qt, Signal

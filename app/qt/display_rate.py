@@ -1,7 +1,5 @@
 """The refresh rate of the screen that a window is on."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QWidget

@@ -1,7 +1,5 @@
 """Python's garbage collection in the editor: in the UI's thread only, and between the engine's frames."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QObject, QTimer
 
 from engine.runtime.frame.gc_scheduler import COLLECTOR

@@ -1,7 +1,5 @@
 """Qt needs libraries of the system; a missing one becomes one message with its remedy."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import os

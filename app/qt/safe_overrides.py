@@ -1,7 +1,5 @@
 """Keeps an error in a method that Qt calls from ending the program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Calls a function at most once in an interval, and once more for what was asked meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer

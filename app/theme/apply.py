@@ -1,7 +1,5 @@
 """`apply_theme` sets palette, font and stylesheet of the application. Spacing is 8 px outside controls, 4 px inside."""
 
-from __future__ import annotations
-
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 

@@ -4,8 +4,6 @@ Chrome is neutral grey in three steps (canvas, dock, control). One accent stands
 orange and red for warnings and errors only; green for nothing but "running".
 """
 
-from __future__ import annotations
-
 import colorsys
 from dataclasses import dataclass
 from functools import cache

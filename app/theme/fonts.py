@@ -1,7 +1,5 @@
 """Fonts: one for the UI in two sizes and two weights, one monospace for code. Warploom ships none."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from PySide6.QtGui import QFont, QFontDatabase

@@ -1,7 +1,5 @@
 """Icons by what they stand for; the drawings are Material Design Icons, from qtawesome."""
 
-from __future__ import annotations
-
 import qtawesome
 from PySide6.QtGui import QIcon
 

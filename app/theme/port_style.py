@@ -3,8 +3,6 @@
 The shape says the same as the colour, for people who don't tell the colours apart.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """A block type's help as HTML, and the kernel files that it declares."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterable

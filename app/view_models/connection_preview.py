@@ -1,7 +1,5 @@
 """The text at a dragged connection: what a drop would do and cost the running engine, or why it is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from app.edits.compatible import ends, refusal

@@ -1,7 +1,5 @@
 """What can be driven: a node's parameters while a value is dragged over it, and the values that fit a parameter."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from app.edits.compatible import refusal

@@ -1,7 +1,5 @@
 """The numbers of value outputs and driven parameters, as the canvas and the inspector write them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

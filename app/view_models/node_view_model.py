@@ -1,7 +1,5 @@
 """What the canvas shows of nodes and regions, as plain data made from the patch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

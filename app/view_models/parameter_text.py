@@ -1,7 +1,5 @@
 """A parameter's declaration as text: its range, unit and default."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from engine.blocktypes.parameters import ParameterSpec

@@ -1,7 +1,5 @@
 """What the canvas says when the pointer rests on a node, a port or a connection."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A picture that can be fitted, zoomed, panned and probed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A viewer: the picture of one viewer node with a footer, and saving it in full size."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The viewer docks: one for each viewer node of the patch, made and removed as the patch changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """A page that shows its content, or says what to do while there is none."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 

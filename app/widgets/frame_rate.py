@@ -1,7 +1,5 @@
 """How often something happens a second, counted over the last second."""
 
-from __future__ import annotations
-
 from collections import deque
 
 _WINDOW_S = 1.0

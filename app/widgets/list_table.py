@@ -1,7 +1,5 @@
 """The tables of the log and of the updates list."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from PySide6.QtCore import QAbstractItemModel

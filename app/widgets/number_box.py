@@ -1,7 +1,5 @@
 """A spin box for numbers of any size: it shows six digits and takes whatever is typed."""
 
-from __future__ import annotations
-
 import math
 
 from PySide6.QtCore import QLocale, Qt

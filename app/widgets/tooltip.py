@@ -1,7 +1,5 @@
 """Texts as Qt's tooltips show them."""
 
-from __future__ import annotations
-
 from html import escape
 
 from app.theme.fonts import code_font

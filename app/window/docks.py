@@ -1,7 +1,5 @@
 """The window's docks: their first places, the person's own arrangement, and when they are shown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The engine's badge: device, launched frames per second and frame time; more in its tooltip."""
 
-from __future__ import annotations
-
 import time
 
 from PySide6.QtCore import QMargins, QPointF, QTimer

@@ -1,7 +1,5 @@
 """Who gets a key that is a command of the window and also means something to the focused control."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget

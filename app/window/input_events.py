@@ -1,7 +1,5 @@
 """Keys and the mouse as inputs of the patch: sent to the engine while a block listens, and never held back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPointF, Qt

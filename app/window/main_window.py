@@ -1,7 +1,5 @@
 """`MainWindow`: puts canvas, docks, commands and session together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, QUrl

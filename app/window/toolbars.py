@@ -1,7 +1,5 @@
 """What frames the canvas: menus, toolbar, the problem count of the status bar, and the banners on top."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QMargins
 from PySide6.QtWidgets import QMainWindow, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 

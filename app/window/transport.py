@@ -1,7 +1,5 @@
 """Play, pause, step and reset, frame pacing, and the figures of time and frame beside them."""
 
-from __future__ import annotations
-
 import time
 
 from PySide6.QtCore import QMargins, QObject, Qt

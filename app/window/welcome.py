@@ -1,7 +1,5 @@
 """The welcome page: examples, a new patch, recent files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

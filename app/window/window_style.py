@@ -1,7 +1,5 @@
 """The styles of the window's own parts, by object name; the theme holds what all widgets share."""
 
-from __future__ import annotations
-
 from app.theme.colours import Colours
 from app.theme.fonts import SMALL
 from app.theme.port_style import PORT_STYLES, PortKind

@@ -1,7 +1,5 @@
 """How blocks describe regions: which kernels set a region's condition, and when."""
 
-from __future__ import annotations
-
 from engine.blocktypes.builder import BlockBuilder
 from engine.blocktypes.entries import (
     Argument,

@@ -1,7 +1,5 @@
 """The rules of one block's description, parsed into the form in which the compiler evaluates them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 

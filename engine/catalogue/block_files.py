@@ -1,7 +1,5 @@
 """Block files as text: the files of a folder, the names of their modules, the ids and imports in them."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import os

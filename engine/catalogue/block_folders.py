@@ -1,7 +1,5 @@
 """Folders of block files: loaded as a whole, and file by file when something in them is saved."""
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

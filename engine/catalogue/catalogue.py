@@ -1,7 +1,5 @@
 """The catalogue: every block type that can be placed, by id and by search, and the packages they come from."""
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import pkgutil

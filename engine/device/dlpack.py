@@ -3,8 +3,6 @@
 numpy's own reader understands arrays on the CPU only.
 """
 
-from __future__ import annotations
-
 import ctypes
 import weakref
 from collections.abc import Callable

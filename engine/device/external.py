@@ -4,8 +4,6 @@ An array may be numpy's or have `__array_interface__` (on the CPU), `__cuda_arra
 `__dlpack__` (either).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

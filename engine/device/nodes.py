@@ -1,7 +1,5 @@
 """What the nodes of a graph do, as plain data, and an order in which they can run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter

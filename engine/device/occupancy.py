@@ -5,8 +5,6 @@ warps, registers and shared memory for one more. Named barriers are left out: on
 run out of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache

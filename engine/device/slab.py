@@ -4,8 +4,6 @@ Making a numpy array and asking for its address takes longer than adding a kerne
 from larger arrays.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`CompositeBuilder` turns the calls of a composite's `compose` into a `Composition`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any

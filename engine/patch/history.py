@@ -1,7 +1,5 @@
 """The undo history: one entry for each thing a person did."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from engine.patch.changes import Change, merge

@@ -5,8 +5,6 @@ region that has two. A connection from inside a region to a block outside it ord
 both ends are lifted to the scope that they have in common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 

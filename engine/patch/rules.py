@@ -1,7 +1,5 @@
 """The rules of connecting: one exception type for each reason a connection is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from engine.blocktypes.block import Block

@@ -4,8 +4,6 @@ A patch that isn't trusted (`Patch.trusted`) writes files in its own folder or i
 listens to this machine only. Block files beside it are another question: `catalogue.trust_blocks`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass

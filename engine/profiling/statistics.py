@@ -1,7 +1,5 @@
 """Running statistics of the times that are measured every frame."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 

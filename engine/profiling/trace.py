@@ -1,7 +1,5 @@
 """Traces: slices of time on tracks, in the format that Perfetto and chrome://tracing open."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

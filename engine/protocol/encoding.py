@@ -3,8 +3,6 @@
 Extensions say their type themselves, so a parameter's value, which may be anything, comes back as what it was.
 """
 
-from __future__ import annotations
-
 import os
 from ast import literal_eval
 from pathlib import Path

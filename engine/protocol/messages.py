@@ -3,8 +3,6 @@
 A message to the engine has no answer; what has one is in `questions`.
 """
 
-from __future__ import annotations
-
 import math
 from enum import IntEnum, StrEnum
 from pathlib import Path

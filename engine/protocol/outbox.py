@@ -1,7 +1,5 @@
 """The outbox: the newest report and pictures, and what happened. A late reader misses reports; nobody waits."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 

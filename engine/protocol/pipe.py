@@ -1,7 +1,5 @@
 """The transport to an engine in another process: frames of msgpack, each after its length, on its standard streams."""
 
-from __future__ import annotations
-
 import logging
 import signal
 import subprocess

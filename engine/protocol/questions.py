@@ -1,7 +1,5 @@
 """Questions to the engine. Unlike messages they are answered; each names the type of its answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 

@@ -1,7 +1,5 @@
 """Parsing of function bodies: statements, nested scopes, source locations and branch tables."""
 
-from __future__ import annotations
-
 import re
 from collections import ChainMap
 from collections.abc import Mapping

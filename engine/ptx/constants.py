@@ -1,7 +1,5 @@
 """Constant expressions, as the PTX manual's chapter on them defines: 64-bit integers, f64 values, C's operators."""
 
-from __future__ import annotations
-
 import operator
 import struct
 from dataclasses import dataclass

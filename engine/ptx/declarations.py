@@ -1,7 +1,5 @@
 """Parsing of variable declarations: spaces, types, alignments, array sizes and initial values."""
 
-from __future__ import annotations
-
 import math
 
 from engine.ptx.constants import immediate, integer, offset

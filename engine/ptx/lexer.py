@@ -1,7 +1,5 @@
 """PTX text to tokens, and a cursor over them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Parsing of instruction operands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Parsing of whole PTX files."""
 
-from __future__ import annotations
-
 import re
 from collections import ChainMap
 from dataclasses import replace

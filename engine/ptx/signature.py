@@ -1,7 +1,5 @@
 """Reads kernel signatures off the tree: parameter offsets, thread limits and shared memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from engine.ptx import tree as ptx

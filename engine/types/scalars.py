@@ -1,7 +1,5 @@
 """Scalars: integers, floats, booleans and complex numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from engine.types.dtype import DType

@@ -1,7 +1,5 @@
 """Named structs with the layout of CUDA C++, and the CUDA C++ that declares them."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Iterator

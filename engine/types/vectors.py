@@ -3,8 +3,6 @@
 Their sizes and alignments are those of the CUDA C++ Programming Guide, "Built-in Vector Types".
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from engine.types.dtype import DType

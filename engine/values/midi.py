@@ -1,7 +1,5 @@
 """MIDI: controllers, notes and pitch bend of one device, each under a name of its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from engine.values.listening import RETRY_S, Listener, Unavailable

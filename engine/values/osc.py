@@ -1,7 +1,5 @@
 """OSC: messages over UDP, each argument under the name of its address."""
 
-from __future__ import annotations
-
 import select
 import socket
 from typing import Any

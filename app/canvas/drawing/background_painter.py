@@ -1,7 +1,5 @@
 """Paints the background with its dots, the line of a cut, and the hint on an empty canvas."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
 

@@ -1,7 +1,5 @@
 """Where everything is in a node: sizes and port positions in scene units (pixels at 100 %)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Paints a node. What is shown depends on the zoom: everything, a large title, or a block of its category's colour."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Where a region's box is: around its region block and the blocks in it, in scene units (pixels at 100 %)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

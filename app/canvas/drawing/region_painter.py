@@ -1,7 +1,5 @@
 """Paints a region's box: a tinted ground with a title strip, its branches, and where to drop the first block."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, Qt

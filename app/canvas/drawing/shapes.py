@@ -1,7 +1,5 @@
 """What every painter of the canvas needs: QColors, port outlines, text, and the curve of a connection."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt

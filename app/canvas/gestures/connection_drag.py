@@ -1,7 +1,5 @@
 """Dragging a connection: what the mouse does to ports and connections, and one drag from press to release."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from PySide6.QtCore import QPointF, QRectF

@@ -1,7 +1,5 @@
 """What becomes of a dragged connection: what is said while it is dragged, and the edit when it is dropped."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QPoint, QPointF, Signal

@@ -1,7 +1,5 @@
 """Mouse events made or changed for the view."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QGraphicsView

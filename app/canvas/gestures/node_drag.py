@@ -1,7 +1,5 @@
 """Dragging nodes: they move on the screen at once, into regions too; the patch changes when they are dropped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPointF

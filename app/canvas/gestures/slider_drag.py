@@ -1,7 +1,5 @@
 """Dragging the slider on a node: a number that a person sets without going to the inspector."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF

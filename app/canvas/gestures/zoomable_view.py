@@ -1,7 +1,5 @@
 """A view of a scene that can be zoomed and moved freely, and that scrolls when a drag is held at its edge."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsScene, QGraphicsView, QWidget

@@ -1,7 +1,5 @@
 """The tray that unfolds at a node while a value is dragged over it: one row for each parameter, to drop onto."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt

@@ -1,7 +1,5 @@
 """The regions' boxes on the canvas: one item each, laid out again where something moved."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The canvas scene: nodes, connections and boxes by the patch's ids, and what is under a point."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal

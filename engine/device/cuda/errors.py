@@ -1,7 +1,5 @@
 """CUDA's error codes as exceptions that say what to do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from cuda.bindings import driver

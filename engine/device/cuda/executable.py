@@ -1,7 +1,5 @@
 """Instantiated graphs, and updates of their kernel nodes in place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Kernel launches as the driver reads them, and the checks before them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from cuda.bindings import driver

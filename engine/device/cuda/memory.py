@@ -1,7 +1,5 @@
 """Device memory and page-locked host memory."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Modules and their kernels: PTX text through the driver's compiler, or CUBIN as it is."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

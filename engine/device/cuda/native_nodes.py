@@ -1,7 +1,5 @@
 """The driver's nodes for fills, copies, events, child graphs and conditional nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

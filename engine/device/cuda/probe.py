@@ -1,7 +1,5 @@
 """The CUDA devices of this machine, asked of the driver without making anything on a GPU."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

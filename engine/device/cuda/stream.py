@@ -1,7 +1,5 @@
 """Streams and events."""
 
-from __future__ import annotations
-
 from cuda.bindings import driver
 
 from engine.device.cuda.errors import check

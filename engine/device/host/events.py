@@ -1,7 +1,5 @@
 """Events and streams of the host device."""
 
-from __future__ import annotations
-
 import time
 
 from engine.device.host.memory import bytes_of, copy

@@ -1,7 +1,5 @@
 """The worker threads that run thread blocks."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Stopping kernels: a flag that translated code reads at every turn of a loop, and the thread that sets it."""
 
-from __future__ import annotations
-
 import threading
 import time
 

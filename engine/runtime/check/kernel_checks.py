@@ -1,7 +1,5 @@
 """Kernel checks: whether kernels suit a plan, and advice on launches that leave a GPU idle."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cache

@@ -1,7 +1,5 @@
 """The engine's clock: what time it is in a patch, by the wall or in fixed steps."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -11,8 +11,6 @@ takes 0.04 ms at first. Objects that survive a full collection are frozen too; w
 thawed and collected. See `design/garbage_collection.md`.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 import threading

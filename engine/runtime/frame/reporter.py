@@ -1,7 +1,5 @@
 """The reporter: makes the report of each frame, and renews its expensive parts only where something changed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 

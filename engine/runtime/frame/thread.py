@@ -1,7 +1,5 @@
 """The engine's thread: frames as its pacing says, playing or paused."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import threading

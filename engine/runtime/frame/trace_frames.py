@@ -1,7 +1,5 @@
 """Tracing: frames on the engine's track, and every kernel, fill and copy on the device's."""
 
-from __future__ import annotations
-
 import time
 
 from engine.blocktypes.entries import KernelEntry

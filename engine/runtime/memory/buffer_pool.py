@@ -1,7 +1,5 @@
 """The buffer pool: device memory in power-of-two buckets, which goes back to the pool instead of the driver."""
 
-from __future__ import annotations
-
 import threading
 
 from engine.device.device import Device

@@ -1,7 +1,5 @@
 """Outputs: reading buffers back, and saving those of viewers, save blocks and unconnected outputs."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Picture slots: where a viewer's picture is found in the graph's memory, and where it waits for its reader."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass

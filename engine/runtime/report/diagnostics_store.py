@@ -1,7 +1,5 @@
 """The diagnostics store: everything that is wrong with the patch and its kernels now, by where it was found."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What a report says of each node: its state, its buffers, and how full its append buffers are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 

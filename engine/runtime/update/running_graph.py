@@ -3,8 +3,6 @@
 All of this holds up a frame. So everything else is prepared before, and the worker releases what was replaced.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

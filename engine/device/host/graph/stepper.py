@@ -5,8 +5,6 @@ The state is an array with one number for each name below. The code returns at a
 to know of; `AT` holds its index.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import cast

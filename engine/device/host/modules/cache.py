@@ -3,8 +3,6 @@
 A file's name is a digest of everything that its contents depend on.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Translation of basic blocks: guards, branches and the opcodes in between."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

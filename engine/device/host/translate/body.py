@@ -1,7 +1,5 @@
 """One PTX function that is being translated: what the emitters of `opcodes` work with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from engine.device.host.translate.accesses import Accesses

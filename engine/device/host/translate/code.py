@@ -1,7 +1,5 @@
 """Text of one LLVM function while it is being written."""
 
-from __future__ import annotations
-
 
 class Code:
     """Collects the instructions of one LLVM function; values are named by a counter.

@@ -3,8 +3,6 @@
 What else is raised while PTX is translated, an AssertionError for example, is a bug of the translator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

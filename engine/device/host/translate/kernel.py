@@ -1,7 +1,5 @@
 """Translation of one kernel, with the device functions it uses, to LLVM text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

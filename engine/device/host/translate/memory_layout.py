@@ -1,7 +1,5 @@
 """Where the variables of a kernel lie in each memory space."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from engine.ptx.tree import Variable

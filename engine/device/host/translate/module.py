@@ -1,7 +1,5 @@
 """Translation of a whole PTX module to one LLVM module."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A branch-free piece cannot leave its loop over threads when an access fails. Eac
 one number, the loop folds those of all threads, and after it the smallest says who failed first, where and how.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Special registers: tables of name -> emitter of its value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from engine.device.host.translate import abi

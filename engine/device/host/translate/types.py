@@ -1,7 +1,5 @@
 """PTX types as LLVM types."""
 
-from __future__ import annotations
-
 from engine.ptx.tree import Instruction
 
 #: f16 and bf16 are kept as their bits: their arithmetic is done in wider types (`opcodes/half.py`).

@@ -1,7 +1,5 @@
 """Calls: the function that one names, or those that a call through a pointer may reach."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from engine.ptx.tree import Function, Instruction, Prototype, Register, Symbol, Variable

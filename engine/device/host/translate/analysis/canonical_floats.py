@@ -11,8 +11,6 @@ then treats subnormal operands and results as zeros from a kernel's first instru
 flushes what is below the least normal number after rounding to 24 bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from engine.device.host.translate.analysis.control_flow import defined, fact, registers

@@ -3,8 +3,6 @@
 `if (i < n)` keeps threads away from accesses outside a buffer, so the range of `i` inside it ends below `n`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, fact, writes

@@ -5,8 +5,6 @@ warp's place in the first exchange array. Arrays follow each other in steps of `
 Formulas for mma are those of the PTX manual; those of wmma are this device's own, since the manual leaves them open.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

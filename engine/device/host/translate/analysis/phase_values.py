@@ -4,8 +4,6 @@ A phase starts by reloading spilled registers, some of which are uniform or drif
 again, they are as good as parameters, and so is what the phase computes from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ A register has a root when it is computed from exactly one pointer: a kernel par
 of that allocation are looked up once per launch, and accesses are checked against them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Registers that are cheaper to compute again after a wait than to spill: thread numbers, parameters, addresses."""
 
-from __future__ import annotations
-
 from engine.device.host.translate.analysis.control_flow import fact, used, writes
 from engine.device.host.translate.special_registers import SPECIAL
 from engine.ptx.tree import Address, Function, Instruction, Register, Symbol

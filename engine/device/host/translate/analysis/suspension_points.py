@@ -4,8 +4,6 @@ A thread that arrives writes its operands to its places in the exchange arrays. 
 the point's collective fills the result arrays, and each thread reads its results as it goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

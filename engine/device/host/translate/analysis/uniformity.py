@@ -9,8 +9,6 @@ Threads that diverge at a point, or leave a loop at different times, are no long
 their spilled values before it runs several of them as one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from engine.device.host.translate.analysis.control_flow import ControlFlow, defined, registers, used

@@ -3,8 +3,6 @@
 Shared memory belongs to one thread block, whose threads take turns, so there a plain load and store will do.
 """
 
-from __future__ import annotations
-
 from engine.device.host.translate.accesses import space_of
 from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.body import Body

@@ -1,7 +1,5 @@
 """Logic, shifts, bit counts, bit fields, masks and byte permutations."""
 
-from __future__ import annotations
-
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.table import opcode

@@ -1,7 +1,5 @@
 """setp, set, selp and slct."""
 
-from __future__ import annotations
-
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.elementwise import sources, wide

@@ -1,7 +1,5 @@
 """cvt: between scalar types, to packed halves, and to and from tf32 and the floats of 4, 6 and 8 bits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from engine.device.host.translate.analysis.canonical_floats import is_arithmetic

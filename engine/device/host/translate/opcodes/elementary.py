@@ -1,7 +1,5 @@
 """sqrt, rcp, rsqrt, copysign and testp, and the approximations ex2, lg2, sin, cos and tanh."""
 
-from __future__ import annotations
-
 import struct
 
 from engine.device.host.translate.body import Body

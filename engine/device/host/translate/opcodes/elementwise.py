@@ -1,7 +1,5 @@
 """Floating-point instructions element by element: sources read, results flushed, saturated, rounded and written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from engine.device.host.translate.analysis.canonical_floats import canonicalised

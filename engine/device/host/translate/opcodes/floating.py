@@ -1,7 +1,5 @@
 """Floating-point arithmetic for f16, bf16, f32 and f64 and for registers that hold two of them."""
 
-from __future__ import annotations
-
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes import integers
 from engine.device.host.translate.opcodes.elementwise import Compute, elementwise, wide

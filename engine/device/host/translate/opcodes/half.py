@@ -1,7 +1,5 @@
 """f16 and bf16 as bits: widening, narrowing in every rounding mode, and registers that hold several elements."""
 
-from __future__ import annotations
-
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.opcodes.rounding import QUIET_NAN, double_constant, stepped
 from engine.device.host.translate.operands import width

@@ -1,7 +1,5 @@
 """Integer arithmetic. Everything wraps and nothing traps: x/0 is all ones and x%0 is x, as the hardware gives."""
 
-from __future__ import annotations
-
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.elementwise import sources

@@ -1,7 +1,5 @@
 """ld and st in every space, cvta and isspacep, mov."""
 
-from __future__ import annotations
-
 from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import space_of
 from engine.device.host.translate.analysis.control_flow import elements_of

@@ -4,8 +4,6 @@ f32 goes through f64, where the error of an operation is at hand, so loops stay 
 `rounded64` calls small functions that set the processor's rounding mode for one operation.
 """
 
-from __future__ import annotations
-
 import struct
 
 from engine.device.host.translate.body import Body

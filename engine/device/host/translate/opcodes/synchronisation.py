@@ -4,8 +4,6 @@ An mbarrier has 64 bits: arrivals still pending (20), arrivals expected (20), by
 phase in the top bit. The threads of a thread block take turns, so plain loads and stores will do.
 """
 
-from __future__ import annotations
-
 from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import report
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point

@@ -1,7 +1,5 @@
 """The table of opcodes: which function writes which instruction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from engine.device.host.translate.body import Body

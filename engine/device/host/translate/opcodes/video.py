@@ -3,8 +3,6 @@
 The result may be limited (.sat), combined with a third operand (.add, .min, .max) or put into a part of it.
 """
 
-from __future__ import annotations
-
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.errors import unsupported
 from engine.device.host.translate.opcodes.compare import compare

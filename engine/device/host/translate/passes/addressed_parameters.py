@@ -1,7 +1,5 @@
 """Parameters of device functions whose addresses are taken: each is copied to local memory first."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from engine.device.host.translate import abi

@@ -1,7 +1,5 @@
 """cp.async, st.async, red.async and their bulk forms: done at once, an order that the manual allows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from engine.device.host.translate.errors import unsupported

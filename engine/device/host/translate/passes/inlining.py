@@ -1,7 +1,5 @@
 """Inlining of the device functions that wait for other threads: only a kernel's own body can be suspended."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -9,8 +9,6 @@ That pays when the threads stay together. It does not for loops that end when th
 enter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

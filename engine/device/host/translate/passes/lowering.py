@@ -1,7 +1,5 @@
 """Lowering: instructions that are rewritten as simpler ones, by a table of opcode -> rewrite."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 

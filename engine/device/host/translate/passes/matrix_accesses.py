@@ -1,7 +1,5 @@
 """ldmatrix, stmatrix, movmatrix, and loads and stores of wmma: each thread's accesses, and an exchange in the warp."""
 
-from __future__ import annotations
-
 from engine.device.host.translate.analysis.control_flow import elements_of
 from engine.device.host.translate.analysis.matrix_fragments import ELEMENT_BITS, lines
 from engine.device.host.translate.errors import unsupported

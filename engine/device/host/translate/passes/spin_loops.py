@@ -10,8 +10,6 @@ loop, because it fails only when another thread has succeeded; and a counting lo
 values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from dataclasses import replace
 

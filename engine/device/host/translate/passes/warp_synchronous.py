@@ -5,8 +5,6 @@ accesses are volatile; otherwise the compiler would keep values in registers. A 
 there goes between two volatile accesses of which one is a store, unless both are to the same address.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

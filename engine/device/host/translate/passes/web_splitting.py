@@ -5,8 +5,6 @@ instead. So most registers are written once, and one instruction tells what they
 index, or a pointer before the loop advances it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow, defined, used, writes

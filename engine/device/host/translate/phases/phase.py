@@ -6,8 +6,6 @@ reached, -1 when all have ended, or 0 when each thread's state says where it is.
 repeats until the threads leave the loop.
 """
 
-from __future__ import annotations
-
 from engine.device.host.translate import abi, blocks, parallel
 from engine.device.host.translate.analysis.control_flow import ControlFlow
 from engine.device.host.translate.analysis.guards import Guards

@@ -1,7 +1,5 @@
 """Where the threads of a phase stop, and what they write there: operands, spills and their state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from engine.device.host.translate import abi, blocks

@@ -5,8 +5,6 @@ is, and threads that go on together read it from the first of them, so that it i
 threads reach one end of a phase, only the first one's element is written; the scheduler copies it when they diverge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from engine.device.host.translate import abi

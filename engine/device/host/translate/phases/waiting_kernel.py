@@ -1,7 +1,5 @@
 """What the phases of one kernel share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from engine.device.host.translate.analysis.control_flow import ControlFlow

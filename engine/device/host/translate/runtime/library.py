@@ -4,8 +4,6 @@ They are written in C; `make host-runtime` compiles them to `runtime.ll`. There 
 in PTX can be. A kernel's module gets those that it needs.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """LLVM text of the collectives for matrices, which are calls of matrices.c with one instruction's tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from engine.device.host.translate.abi import ARRAY_BYTES

@@ -1,7 +1,5 @@
 """What the scheduler (scheduler.c) must know of a kernel: constant tables, and the kernel's entry."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

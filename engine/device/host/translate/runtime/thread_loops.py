@@ -1,7 +1,5 @@
 """LLVM text around a kernel's body: the loops over thread blocks and over the threads of one."""
 
-from __future__ import annotations
-
 from engine.device.host.translate import abi
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
