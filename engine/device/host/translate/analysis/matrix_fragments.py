@@ -8,7 +8,7 @@ Formulas for mma are those of the PTX manual; those of wmma are this device's ow
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from functools import partial
 
 from engine.device.host.translate.abi import ARRAY_BYTES
 from engine.device.host.translate.analysis.control_flow import elements_of
@@ -31,15 +31,15 @@ ELEMENT_BITS = {
     "e4m3": 8,
     "e5m2": 8,
 }
-#: One place of a fragment: (thread, register, element of the register) -> (row, column).
-Place = Callable[[int, int, int], tuple[int, int]]
+#: One place of a fragment: (thread, register, element of the register, elements per register) -> (row, column).
+Place = Callable[[int, int, int, int], tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix as a warp holds it: element type, rows, columns, and the nibble offset of each element.
+    """A matrix as a warp holds it: element type, rows, columns, registers of a thread, and where each element is.
 
-    `count` is the number of registers and `size_bytes` of a register; the offsets count half bytes.
+    The offsets count half bytes.
     """
 
     kind: str
@@ -74,90 +74,69 @@ class Product:
 
 def matrix(kind: str, rows: int, columns: int, registers: int, place: Place, threads: int = 32) -> Matrix:
     """Return a matrix whose elements lie where `place` says; single bits count as 32-bit words of a row."""
-    bits = 32 if kind == "b1" else ELEMENT_BITS[kind]
-    per_register = max(32 // bits, 1)
+    bits, per_register = 32 if kind == "b1" else ELEMENT_BITS[kind], _per(kind)
     words = 2 if bits == 64 else 1
     table = [-1] * (rows * columns)
     for thread in range(threads):
         for register in range(registers):
             for element in range(per_register):
-                row, column = place(thread, register, element)
+                row, column = place(thread, register, element, per_register)
                 nibbles = 2 * (register * words * ARRAY_BYTES + 4 * thread) + element * bits // 4
                 table[row * columns + column] = nibbles
     assert min(table) >= 0, (kind, rows, columns, registers)
     return Matrix(kind, rows, columns, registers, tuple(table))
 
 
-def _group(thread: int) -> tuple[int, int]:
-    return thread >> 2, thread & 3
-
-
-def _multiplicand_a(per: int) -> Place:
-    def place(thread: int, register: int, element: int) -> tuple[int, int]:
-        group, index = _group(thread)
-        return group + 8 * (register & 1), index * per + element + 4 * per * (register >> 1)
-
-    return place
-
-
-def _multiplicand_a8(per: int) -> Place:
-    def place(thread: int, register: int, element: int) -> tuple[int, int]:
-        group, index = _group(thread)
-        return group, index * per + element + 4 * per * register
-
-    return place
-
-
-def _multiplicand_b(per: int) -> Place:
-    def place(thread: int, register: int, element: int) -> tuple[int, int]:
-        group, index = _group(thread)
-        return index * per + element + 4 * per * register, group
-
-    return place
-
-
-def _accumulator(per: int) -> Place:
-    def place(thread: int, register: int, element: int) -> tuple[int, int]:
-        group, index = _group(thread)
-        number = register * per + element
-        return group + 8 * (number >> 1), index * 2 + (number & 1)
-
-    return place
-
-
-def _quad_a(layout: str) -> Place:
-    def place(thread: int, register: int, element: int) -> tuple[int, int]:
-        half, pair, number = thread >> 4, (thread & 15) >> 2, 2 * register + element
-        if layout == "row":
-            return 8 * pair + thread % 4 + 4 * half, number
-        return 8 * pair + number + 4 * half, thread % 4
-
-    return place
-
-
-def _quad_b(layout: str) -> Place:
-    def place(thread: int, register: int, element: int) -> tuple[int, int]:
-        half, pair, number = thread >> 4, (thread & 15) >> 2, 2 * register + element
-        if layout == "row":
-            return 4 * pair + thread % 4, number + 4 * half
-        return 4 * pair + number, thread % 4 + 4 * half
-
-    return place
-
-
-def _quad_c(kind: str) -> Place:
-    def place(thread: int, register: int, element: int) -> tuple[int, int]:
-        half, pair = thread >> 4, (thread & 15) >> 2
-        if kind == "f16":
-            return 8 * pair + thread % 4 + 4 * half, 2 * register + element
-        row = (thread & 1) + (register & 2) + 4 * half
-        return 8 * pair + row, (register & 4) + (thread & 2) + (register & 1)
-
-    return place
-
-
 def _per(kind: str) -> int:
+    """Return how many elements a 32-bit register holds."""
     return 1 if kind == "b1" else max(32 // ELEMENT_BITS[kind], 1)
+
+
+def _multiplicand_a(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
+    """The A of mma with 16 rows."""
+    group, index = divmod(thread, 4)
+    return group + 8 * (register & 1), (index + 4 * (register >> 1)) * per + element
+
+
+def _multiplicand_a8(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
+    """The A of mma with 8 rows."""
+    group, index = divmod(thread, 4)
+    return group, (index + 4 * register) * per + element
+
+
+def _multiplicand_b(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
+    column, row = _multiplicand_a8(thread, register, element, per)
+    return row, column
+
+
+def _accumulator(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
+    """The C and D of mma."""
+    group, index = divmod(thread, 4)
+    number = register * per + element
+    return group + 8 * (number >> 1), index * 2 + (number & 1)
+
+
+# mma.m8n8k4 of f16 is four products, each of which two groups of four threads hold.
+
+
+def _quad_a(layout: str, thread: int, register: int, element: int, _: int) -> tuple[int, int]:
+    half, pair, number = thread >> 4, (thread & 15) >> 2, 2 * register + element
+    line, place = (thread % 4, number) if layout == "row" else (number, thread % 4)
+    return 8 * pair + 4 * half + line, place
+
+
+def _quad_b(layout: str, thread: int, register: int, element: int, _: int) -> tuple[int, int]:
+    half, pair, number = thread >> 4, (thread & 15) >> 2, 2 * register + element
+    line, place = (thread % 4, number) if layout == "row" else (number, thread % 4)
+    return 4 * pair + line, place + 4 * half
+
+
+def _quad_c(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
+    half, pair = thread >> 4, (thread & 15) >> 2
+    if per == 2:  # f16
+        return 8 * pair + thread % 4 + 4 * half, 2 * register + element
+    row = (thread & 1) + (register & 2) + 4 * half
+    return 8 * pair + row, (register & 4) + (thread & 2) + (register & 1)
 
 
 _DENSE = "use dense mma.sync of f16, bf16, tf32, f64, 8-bit or 4-bit integers, e4m3, e5m2 or single bits"
@@ -175,20 +154,18 @@ def _kinds(instruction: Instruction) -> list[str]:
     return [item for item in instruction.modifiers if item in ELEMENT_BITS]
 
 
-class _Options(TypedDict):
-    operation: str
-    saturates: bool
-    rounding: str
-
-
-def _options(instruction: Instruction) -> _Options:
-    """Return how products are made of bits, and how sums are limited and rounded."""
+def _product(instruction: Instruction, a: Matrix, b: Matrix, c: Matrix, d: Matrix) -> Product:
+    """Return a product, with how bits are multiplied and sums are limited and rounded."""
     modifiers = instruction.modifiers
-    return {
-        "operation": next((item for item in ("xor", "and") if item in modifiers), ""),
-        "saturates": "satfinite" in modifiers,
-        "rounding": next((item for item in ("rz", "rm", "rp") if item in modifiers), ""),
-    }
+    return Product(
+        a,
+        b,
+        c,
+        d,
+        operation=next((item for item in ("xor", "and") if item in modifiers), ""),
+        saturates="satfinite" in modifiers,
+        rounding=next((item for item in ("rz", "rm", "rp") if item in modifiers), ""),
+    )
 
 
 def mma(instruction: Instruction) -> Product:
@@ -203,20 +180,19 @@ def mma(instruction: Instruction) -> Product:
         if (rows, columns, depth, a) == (8, 8, 4, "f16"):
             layouts = [item for item in modifiers if item in ("row", "col")]
             return Product(
-                matrix(a, 32, 4, counts[1], _quad_a(layouts[0])),
-                matrix(b, 16, 8, counts[2], _quad_b(layouts[1])),
-                matrix(c, 32, 8, counts[3], _quad_c(c)),
-                matrix(d, 32, 8, counts[0], _quad_c(d)),
+                matrix(a, 32, 4, counts[1], partial(_quad_a, layouts[0])),
+                matrix(b, 16, 8, counts[2], partial(_quad_b, layouts[1])),
+                matrix(c, 32, 8, counts[3], _quad_c),
+                matrix(d, 32, 8, counts[0], _quad_c),
                 batch=4,
             )
         words = depth // 32 if a == "b1" else depth
-        place_a = _multiplicand_a if rows == 16 else _multiplicand_a8
-        return Product(
-            matrix(a, rows, words, counts[1], place_a(_per(a))),
-            matrix(b, words, columns, counts[2], _multiplicand_b(_per(b))),
-            matrix(c, rows, columns, counts[3], _accumulator(_per(c))),
-            matrix(d, rows, columns, counts[0], _accumulator(_per(d))),
-            **_options(instruction),
+        return _product(
+            instruction,
+            matrix(a, rows, words, counts[1], _multiplicand_a if rows == 16 else _multiplicand_a8),
+            matrix(b, words, columns, counts[2], _multiplicand_b),
+            matrix(c, rows, columns, counts[3], _accumulator),
+            matrix(d, rows, columns, counts[0], _accumulator),
         )
     except (AssertionError, IndexError) as reason:
         raise unsupported(instruction, _DENSE) from reason
@@ -258,9 +234,9 @@ def lines(instruction: Instruction, role: str, kind: str, registers: int) -> Lin
 
 
 def _in_lines(kind: str, found: Lines, registers: int, *, transposed: bool) -> Matrix:
-    def place(thread: int, register: int, element: int) -> tuple[int, int]:
+    def place(thread: int, register: int, element: int, per: int) -> tuple[int, int]:
         line, start = found.start(thread)
-        at = start + register * _per(kind) + element
+        at = start + register * per + element
         return (at, line) if transposed else (line, at)
 
     rows, columns = (found.length, found.lines) if transposed else (found.lines, found.length)
@@ -285,13 +261,7 @@ def wmma(instruction: Instruction) -> Product:
     for role, kind, held in zip("dabc", kinds, operands, strict=True):
         found = lines(instruction, role, kind, len(held))
         made[role] = _in_lines(kind, found, len(held), transposed=role == "b")
-    return Product(
-        made["a"],
-        made["b"],
-        made["c"],
-        made["d"],
-        **_options(instruction),
-    )
+    return _product(instruction, made["a"], made["b"], made["c"], made["d"])
 
 
 # -- eight by eight matrices of 16 bits -------------------------------------------------------------------------------
@@ -300,41 +270,21 @@ def wmma(instruction: Instruction) -> Product:
 def permutation(mode: str, count: int, *, transposed: bool) -> Permutation:
     """Return, for each result word and thread, the byte offsets of its low and its high half.
 
-    `mode` is "load" (rows handed over by threads 8j to 8j+7 become fragments), "store" (the reverse) or "move".
+    `mode` is "load" (rows handed over by threads 8j to 8j+7 become fragments), "store" (the reverse) or "move" (the
+    transpose of a fragment).
     """
 
-    def half(array: int, thread: int, part: int) -> int:
-        return array * ARRAY_BYTES + 4 * thread + 2 * part
-
-    def held(which: int, row: int, column: int) -> int:
-        """Return where element (row, column) of matrix `which` is in a fragment."""
-        if transposed:
+    def source(word: int, thread: int, part: int) -> int:
+        if mode == "store":
+            which, row, column = thread >> 3, thread & 7, 2 * word + part
+        else:
+            which, row, column = word, thread >> 2, 2 * (thread & 3) + part
+        if which >= count:
+            return 0
+        if transposed or mode == "move":
             row, column = column, row
-        return half(which, 4 * row + column // 2, column & 1)
+        array, holder = (column // 2, 8 * which + row) if mode == "load" else (which, 4 * row + column // 2)
+        return array * ARRAY_BYTES + 4 * holder + 2 * (column & 1)
 
-    if mode == "store":
-        return [
-            [
-                (held(thread >> 3, thread & 7, 2 * word), held(thread >> 3, thread & 7, 2 * word + 1))
-                if thread >> 3 < count
-                else (0, 0)
-                for thread in range(32)
-            ]
-            for word in range(4)
-        ]
-    found = []
-    for which in range(count):
-        row: list[tuple[int, int]] = []
-        for thread in range(32):
-            pair = []
-            for part in (0, 1):
-                r, c = thread >> 2, 2 * (thread & 3) + part
-                if mode == "move":
-                    pair.append(half(which, 4 * c + r // 2, r & 1))
-                    continue
-                if transposed:
-                    r, c = c, r
-                pair.append(half(c // 2, 8 * which + r, c & 1))
-            row.append((pair[0], pair[1]))
-        found.append(row)
-    return found
+    words = 4 if mode == "store" else count
+    return [[(source(word, thread, 0), source(word, thread, 1)) for thread in range(32)] for word in range(words)]
