@@ -60,6 +60,7 @@ class Block:
     #: The scopes that a region block opens: ("",) for one body, ("", "else") for two branches, () for other blocks.
     regions: ClassVar[tuple[str, ...]] = ()
     _file: ClassVar[Path | None] = None
+    _folder: ClassVar[Path | None] = None
 
     def __init_subclass__(
         cls,
@@ -86,6 +87,7 @@ class Block:
         cls.summary = inspect.cleandoc(cls.__doc__ or "").splitlines()[0]
         cls.regions = regions
         cls._file = _defining_file(cls)
+        cls._folder = cls._file and cls._file.parent
         cls.declare()
         block_types.define(cls)
 
@@ -137,7 +139,7 @@ class Block:
     @classmethod
     def source_folder(cls) -> Path | None:
         """The folder of the file that defines the type, which is searched for its kernels; None when it has no file."""
-        return cls._file.parent if cls._file is not None else None
+        return cls._folder
 
     @classmethod
     def inputs(cls) -> list[PortSpec]:
