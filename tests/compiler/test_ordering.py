@@ -21,7 +21,7 @@ IN_PLACE = (i(), o(inplace="x"))
 
 
 def ordered(patch: GraphDescription) -> tuple[Order, list[Diagnostic]]:
-    """Return the blocks by scope in their order, and what allows none."""
+    """Return the blocks by scope in their order, and the problems that allow no order."""
     checked = check(patch)
     assert not checked.errors
     return order_blocks(checked, plan_buffers(checked), Nesting(patch))
@@ -79,7 +79,7 @@ def test_a_reader_that_needs_the_writers_result_is_refused() -> None:
 
 
 def test_a_cycle_of_in_place_blocks_is_refused() -> None:
-    """Two writers that each read what the other changes have no order, though no connection closes a cycle."""
+    """Two writers that each read what the other changes cannot be ordered, although no connections form a cycle."""
     patch = graph(
         source("s", 4),
         source("t", 4),

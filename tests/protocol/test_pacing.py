@@ -139,7 +139,7 @@ def test_a_frame_can_be_wanted_earlier_but_not_later(clock: FakeTime) -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 60.0, None])
 def test_a_wait_ends_when_woken(clock: FakeTime, rate: float | None) -> None:
-    """Whoever stops the engine does not wait for the deadline."""
+    """Stopping the engine does not wait for the deadline."""
     pacer = Pacer(Pacing.free() if rate is None else Pacing.fixed(rate), now_ns=clock)
     pacer.advance()
     clock.woken = True

@@ -197,7 +197,7 @@ def test_a_child_that_dies_is_told_in_one_message() -> None:
 
 
 def test_a_question_that_waits_is_refused_when_the_child_dies() -> None:
-    """Nobody waits for an answer that never comes."""
+    """Waiting for its answer ends in an error."""
     with in_a_child(saxpy_patch()) as client:
         pid = the_child()
         os.kill(pid, signal.SIGSTOP)
@@ -313,7 +313,7 @@ def test_values_of_wrong_types_are_refused_and_the_engine_goes_on() -> None:
 
 
 def test_an_answer_to_no_question_ends_the_connection() -> None:
-    """A program that answers what nobody asked is no engine; nobody waits for it."""
+    """The program is no engine, so connecting to it fails instead of waiting for ever."""
     program = """
 import sys
 from engine.protocol.encoding import Refused, encode

@@ -146,7 +146,7 @@ def test_a_function_used_as_a_number_is_refused() -> None:
 
 
 def test_every_function_is_told_in_the_help() -> None:
-    """Nobody has to guess what there is."""
+    """The block's help names each of them."""
     assert all(name in (Expression.__doc__ or "") for name in FUNCTIONS)
 
 

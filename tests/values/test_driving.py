@@ -1,4 +1,4 @@
-"""Driving: how values become a parameter's, what is told, and what returns when a connection goes."""
+"""Driving: how values are converted, what is reported, and which value returns after disconnecting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBERS = st.one_of(
 
 @given(st.lists(NUMBERS, min_size=1, max_size=10))
 def test_a_driven_parameter_takes_the_nearest_value_that_it_may_have(values: list[float]) -> None:
-    """Whole numbers are rounded, booleans are whether it is not 0, and bounds hold; what is off is told."""
+    """Integers are rounded, booleans are true unless 0; values are limited to the bounds, with a diagnostic."""
     for kind, low, high in (("float", -1.0, 1.0), ("int", -5, 5), ("bool", None, None), ("float", None, None)):
         spec = ParameterSpec("p", kind, 0, "doc", low, high)
         told: list[Any] = []

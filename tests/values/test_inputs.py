@@ -12,7 +12,7 @@ from tests.values.running import moments, place
 
 
 def test_the_table_holds_finite_numbers_and_is_bounded() -> None:
-    """What no parameter could take is left out, and so is what comes under ever new names."""
+    """Values that no parameter could take are ignored, and so are names beyond the limit."""
     inputs = Inputs()
     for value in (1, True, 2.5, float("nan"), float("inf")):
         inputs.set("a", value)

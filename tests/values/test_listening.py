@@ -102,7 +102,7 @@ def test_osc_arguments_get_names(osc: tuple[Inputs, SimpleUDPClient]) -> None:
 
 
 def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, SimpleUDPClient], port: int) -> None:
-    """A bundle for next year does not hold up what comes after it; what is no OSC does no harm."""
+    """A bundle for next year does not delay later messages; bytes that are not OSC do no harm."""
     inputs, client = osc
     bundle = OscBundleBuilder(time.time() + 3e7)
     message = OscMessageBuilder("/later")
@@ -270,7 +270,7 @@ def test_midi_drives_a_patch(device: str) -> None:
 
 
 def test_midi_devices_come_and_go(device: str) -> None:
-    """A device that is missing, busy or pulled out is told, and found again by itself."""
+    """A device that is missing, busy or unplugged is reported, and found again without help."""
     patch = Patch()
     patch.add("value.midi_in", device="keys")
     fake_midi.devices.clear()

@@ -1,4 +1,4 @@
-"""Values in an engine: what they cost, that a driven parameter equals one set by hand, and what is told."""
+"""Values in an engine: their cost, their reports, and that a driven parameter equals one set by hand."""
 
 from __future__ import annotations
 

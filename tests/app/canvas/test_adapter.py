@@ -27,7 +27,7 @@ def test_it_imports_without_warnings_and_leaves_no_trace() -> None:
 
 
 def test_one_file_imports_nodegraphqt() -> None:
-    """Whoever replaces the library has one file to change."""
+    """Replacing the library takes changes in one file."""
     folder = Path(app.__file__).parent
     importers = {path.name for path in folder.rglob("*.py") if "NodeGraphQt" in _imported(path)}
     assert importers == {"nodegraph_adapter.py"}

@@ -140,7 +140,7 @@ def test_arrow_keys_move_the_selection(canvas: Canvas, hand: Hand, patch: Patch)
 
 
 def test_a_click_selects_shift_adds_and_the_canvas_deselects(canvas: Canvas, hand: Hand) -> None:
-    """Selection is told once for each change."""
+    """Each change of the selection is signalled once."""
     heard: list[list[str]] = []
     canvas.selection_changed.connect(heard.append)
     hand.click(hand.title("scale"))

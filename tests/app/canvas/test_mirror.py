@@ -1,4 +1,4 @@
-"""The canvas shows the patch, whoever edits it."""
+"""The canvas shows the patch, whether the user, a script or the engine edits it."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_a_box_lies_around_its_blocks(hand: Hand) -> None:
 
 
 def test_a_box_follows_its_blocks(hand: Hand, patch: Patch, qtbot: QtBot) -> None:
-    """Whoever moves a block, the box is where the blocks are by the next turn of the event loop."""
+    """However a block was moved, the box fits its blocks by the next turn of the event loop."""
     before = box(hand, "loop")
     patch.move("inner", (-160, -240))
     layout = hand.scene.regions.views["loop"].layout

@@ -105,7 +105,7 @@ def test_a_block_can_be_inserted_on_a_connection(canvas: Canvas, hand: Hand, pat
 
 
 def test_blocks_made_for_the_type_come_before_those_that_take_any(canvas: Canvas, hand: Hand) -> None:
-    """What fits best is what Enter takes."""
+    """Enter takes the best match."""
     hand.drag(hand.port("source", "out", is_input=False), QPointF(300, -250))
     found = titles(popup(canvas))
     assert found.index("Scale") < found.index("Show")

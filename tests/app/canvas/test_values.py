@@ -101,7 +101,7 @@ def test_a_value_node_is_slimmer_than_one_with_a_time(patch: Patch) -> None:
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 def test_numbers_and_names_are_legible_on_the_tint_of_a_value_node(patch: Patch, theme: Colours) -> None:
-    """Dim text reaches 4.5:1 and numbers 7:1, as everywhere; the body is told from that of other nodes."""
+    """Dim text has a contrast of 4.5:1 and numbers 7:1, as everywhere; the body differs from that of other nodes."""
     wave, blend = (body_colour(node_view_model(patch, node), theme) for node in ("wave", "blend"))
     assert wave != blend == theme.node
     assert contrast(theme.text_dim, wave) >= 4.5
@@ -139,7 +139,7 @@ def test_the_numbers_of_driven_parameters_stand_in_one_column(patch: Patch) -> N
 
 
 def test_a_node_under_a_dragged_value_offers_its_parameters(hand: Hand) -> None:
-    """One row each, with what it is set to; what cannot be driven says so, and afterwards the node is as it was."""
+    """One row each, with its setting; a parameter that cannot be driven says so; closed, the node is as before."""
     height = hand.scene.nodes["blend"].layout.height
     reach(hand, "amount")
     found = tray(hand)
@@ -334,7 +334,7 @@ def follow_and_release(hand: Hand, place: QPointF) -> None:
 
 
 def test_the_cost_is_shown_before_a_connection_is_dropped(hand: Hand, patch: Patch) -> None:
-    """Over what takes it; the same question is asked once, and what is replaced belongs to it."""
+    """Shown over ports that accept it; each question is asked once, and includes the connection to be replaced."""
     patch.add("test_canvas.wave", node_id="other", position=(-240, 200))
     patch.connect(PortRef("other", "value"), STEPS)
     asked: list[list[str]] = []

@@ -21,7 +21,7 @@ from tests.protocol.engine_process import COMMAND, the_child
 
 
 def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
-    """The patch stays open, the problem is told, and the next engine shows it again."""
+    """The patch stays open, the problem is shown, and the next engine runs the patch again."""
 
     def make_engine(patch: Patch, profiling: ProfilingLevel) -> Client:
         return connect(patch, COMMAND, "host", profiling=profiling)

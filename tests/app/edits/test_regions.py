@@ -41,7 +41,7 @@ def nested_patches(draw: st.DrawFn) -> Patch:
 
 @given(nested_patches())
 def test_ports_that_fit_across_borders_are_those_that_the_patch_accepts(patch: Patch) -> None:
-    """What stays bright while a connection is dragged is what the patch takes, into regions and out of them."""
+    """While a connection is dragged, ports stay bright that the patch accepts, also across regions."""
     free = [ref for ref in _ports(patch) if patch.source_of(ref) is None]
     for start in free:
         accepted = {end for end in free if refusal(patch, start, end) is None}

@@ -140,7 +140,7 @@ def test_an_append_buffer_whose_count_nobody_reads_is_worth_a_warning() -> None:
 
 
 def test_feedback_through_a_delay_is_no_cycle() -> None:
-    """What it gives in this frame is what it got in the last one."""
+    """Its output is its input of the frame before."""
     patch = graph(
         array("a", 5),
         delay(),

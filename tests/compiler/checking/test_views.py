@@ -200,7 +200,7 @@ def test_views_that_cannot_be_say_why(transform: Transform, layout: Layout, mess
 
 
 def test_an_axis_of_one_position_leaves_no_gap() -> None:
-    """Its stride means nothing, so such a view goes wherever a buffer goes."""
+    """The stride of such an axis does not matter, so the view is accepted wherever a buffer is."""
     one_row, offset = view_layout(SliceView(0, 2, 3), Layout(f32, (4, 6)))
     assert (one_row.shape, one_row.strides, offset) == ((1, 6), None, 48)
     column, _ = view_layout(SliceView(1, 2, 3), Layout(f32, (4, 6)))

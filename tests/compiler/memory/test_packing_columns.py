@@ -21,7 +21,7 @@ def spans(draw: st.DrawFn) -> Spans:
 
 
 def reuse_order(found: Spans) -> ReuseOrder:
-    """Who may come after whom when every step waits for the one before."""
+    """Return which buffers may follow which in memory, when every step waits for the one before."""
     after = [sum(1 << b for b, (start, _) in enumerate(found) if start > end) for _, end in found]
     before = [sum(1 << a for a, (_, end) in enumerate(found) if end < start) for start, _ in found]
     return ReuseOrder(after, before)

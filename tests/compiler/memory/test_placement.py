@@ -78,7 +78,7 @@ def excluded(draft: Draft, one: int, other: int) -> bool:
 
 @given(drafts)
 def test_buffers_at_the_same_bytes_are_never_in_use_at_once(draft: Draft) -> None:
-    """Every user of one is an ancestor of every user of the other, or only one of them runs."""
+    """All operations that use one come before all that use the other, or only one of them runs."""
     placement = draft.place()
     users: dict[PortRef, list[int]] = {}
     for index, operation in enumerate(draft.operations):

@@ -42,7 +42,7 @@ def test_sizes_that_fit_move_nothing() -> None:
 
 
 def test_another_connection_is_placed_anew() -> None:
-    """Who shares with whom follows from who reads what."""
+    """Which buffers share memory follows from which operations read them."""
     plan = make_plan(chain(4))
     patch = chain(4)
     wire = Connection(PortRef("first", "out"), PortRef("mix3", "x"))

@@ -135,7 +135,7 @@ def test_a_device_that_fails_only_when_the_engine_is_closed_is_told_once(
 def test_pictures_that_are_under_way_do_not_hold_closing_up(
     patch: Patch, device: FailingDevice, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether they are on their way, offered to nobody, or wait for memory: it waits for no reader."""
+    """Closing waits neither for copies of pictures, nor for readers to take them, nor for their memory."""
     close, free = PictureSlot.close, list[bool]()
     monkeypatch.setattr(PictureSlot, "close", lambda slot: (free.append(slot.is_free), close(slot)))
     engine = Engine(patch, device)

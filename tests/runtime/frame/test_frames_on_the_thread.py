@@ -67,7 +67,7 @@ def test_the_first_frame_waits_for_the_first_build(patch: Patch) -> None:
 
 
 def test_a_read_after_the_start_waits_for_the_first_frame(patch: Patch) -> None:
-    """Whoever comes first, the thread or the reader."""
+    """It makes no difference whether the thread or the reader comes first."""
     for pause_s in (0, 0, 0.001, 0.01):
         with Engine(patch, device="host") as engine:
             engine.start()
@@ -305,7 +305,7 @@ def test_saving_can_be_asked_of_the_thread_and_answers(patch: Patch, tmp_path: P
 
 
 def test_a_device_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for reports hears why none come, and the engine can still be closed."""
+    """A caller that waits for reports gets an error with the cause, and the engine can still be closed."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.take_events()
@@ -324,7 +324,7 @@ def test_a_device_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch:
 
 
 def test_any_other_failure_ends_the_thread_with_a_word(patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mistake in the engine itself is told too, and it can be started again."""
+    """An error in the engine itself is reported too, and the engine can be started again."""
     with Engine(patch, device="host") as engine:
         engine.step()
         engine.take_events()

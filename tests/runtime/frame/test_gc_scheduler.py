@@ -125,7 +125,7 @@ def test_nothing_is_collected_while_few_objects_were_made(collector: Collector, 
 
 
 def test_a_young_collection_waits_for_a_gap_that_is_long_enough(collector: Collector, heap: FakeHeap, gap: Gap) -> None:
-    """Not in a frame, nor in a gap shorter than it is expected to take; what was measured teaches what to expect."""
+    """It never runs in a frame, nor in a gap shorter than it is expected to take, as measured before."""
     heap.young = 1000
     collector.collect()
     assert heap.collected() == []

@@ -233,7 +233,7 @@ def test_pausing_stops_the_time(engine: Engine) -> None:
 
 
 def test_the_report_of_a_single_step_says_that_the_engine_stands(engine: Engine) -> None:
-    """No other report follows it, so whoever shows the state has to learn it from this one."""
+    """No other report follows it, so this one must have the final state."""
     engine.post(SetRunning(False))
     engine.start()
     until(lambda: not engine.core.running)

@@ -39,7 +39,7 @@ def floats(*values: float) -> Array:
 
 
 def test_the_engine_and_the_user_work_in_the_same_memory() -> None:
-    """What a block changes in place is seen in the array at once, and what the user writes in the next frame."""
+    """Changes by a block in place show in the array at once; changes by the user show in the next frame."""
     mine = floats(1, 2, 3)
     patch = Patch()
     source = lend(patch, mine)
@@ -249,7 +249,7 @@ def test_an_array_that_cannot_be_written_is_an_error_on_its_block() -> None:
 
 
 def test_a_first_array_that_cannot_be_written_leaves_its_block_out() -> None:
-    """Told on the block, and mended by another array."""
+    """The error is on the block, and another array mends it."""
     locked = floats(5, 6)
     locked.flags.writeable = False
     patch = Patch()
@@ -333,7 +333,7 @@ def child_graphs(engine: Engine) -> int:
 
 
 def test_a_composite_runs_as_one_child_graph() -> None:
-    """What it computes, and its live parameters, are what they are without; each is one update."""
+    """Results and live parameters are the same as without a child graph; each change is one update."""
     patch = Patch()
     whole = patch.add("test_small.sum3", a=1.0, b=10.0, c=100.0)
     patch.connect(array(patch, 1, 2)["out"], whole["x"])

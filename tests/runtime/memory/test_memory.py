@@ -443,7 +443,7 @@ def test_an_append_buffer_in_a_loop_starts_anew_in_each_turn() -> None:
 
 
 def test_a_skipped_append_buffer_has_nothing_in_it() -> None:
-    """Its count is 0 in the report and to whoever reads it, also when it was full in the frame before."""
+    """Its count is 0 in the report and when read, even if the buffer was full in the frame before."""
     patch = Patch()
     holds, choice = zeros(patch, value=1.0), patch.add("control.if")
     patch.connect(holds["out"], choice["condition"])

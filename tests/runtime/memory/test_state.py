@@ -461,7 +461,7 @@ def test_shapes_that_follow_from_themselves_are_refused_and_healed() -> None:
 
 
 def test_a_delay_may_lead_from_a_loop_back_into_it() -> None:
-    """From one block in a region to another by way of a delay outside: no order, and no shape that goes round."""
+    """A delay outside a region between two blocks inside adds no order, and its shape does not depend on itself."""
     patch = Patch()
     loop = patch.add("control.for", count=2)
     source = zeros(patch, 2, value=4.0)

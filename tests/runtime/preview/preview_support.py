@@ -1,4 +1,4 @@
-"""A device that does its work late, a picture, and what of it a smaller one must show."""
+"""A device that does its work late, a picture, and what a smaller version of it must show."""
 
 from __future__ import annotations
 

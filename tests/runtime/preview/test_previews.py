@@ -44,7 +44,7 @@ def patch(kernels: Kernels) -> Patch:
 
 
 def make_ready(engine: Engine) -> None:
-    """Have the kernel loaded and memory reserved, and nobody looking."""
+    """Have the kernel loaded and memory reserved, with no viewer open."""
     engine.post(Observe({"show": Viewing((8, 8))}))
     engine.step()
     assert engine.take_preview("show") is not None
@@ -149,7 +149,7 @@ def test_a_picture_that_nobody_took_is_not_replaced(patch: Patch, device: LateDe
 
 
 def test_a_viewer_that_is_closed_gives_nothing_more(patch: Patch, device: LateDevice) -> None:
-    """Neither what was offered nor what was on its way; opened again, it gets the frame of now."""
+    """It gets neither a finished picture nor one being copied; opened again, it gets the present frame."""
     patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -256,7 +256,7 @@ def test_a_higher_rate_counts_at_once(patch: Patch, device: LateDevice) -> None:
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_rate_is_a_positive_number(rate: float) -> None:
-    """Whoever asks for another hears it, and not the engine."""
+    """Any other value is refused before the engine sees it."""
     with pytest.raises(WarploomError, match="rate must be a positive number of pictures a second, got"):
         Viewing(rate=rate)
 
@@ -279,7 +279,7 @@ def test_no_memory_for_a_picture_is_told_and_the_engine_runs_on(patch: Patch, de
 
 
 def test_memory_that_is_free_after_an_edit_is_used(patch: Patch, device: LateDevice) -> None:
-    """As the message said; the viewer need not be opened again."""
+    """The picture returns as the message said, without opening the viewer again."""
     count = patch.add("test_run.count", node_id="count")
     with Engine(patch, device) as engine:
         engine.step()
@@ -319,7 +319,7 @@ def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
 def test_without_the_kernel_whole_pictures_come(
     patch: Patch, device: LateDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And the reason is told."""
+    """The reason is reported."""
     monkeypatch.setattr(downscale, "_FILE", "missing.cu")
     with Engine(patch, device) as engine:
         engine.post(Observe({"show": Viewing((8, 8))}))
@@ -375,5 +375,5 @@ def test_the_mean_rate_is_held_whatever_the_frames(rate: float, frames: float, s
 
 
 def test_without_a_rate_a_picture_is_always_due() -> None:
-    """Whoever takes pictures sets the pace."""
+    """Pictures are made as fast as they are taken."""
     assert next_due_ns(5, 10**12, None) == 0

@@ -1,4 +1,4 @@
-"""Many edits in a row, each built from the graph before: what runs is what a fresh engine makes of the same patch."""
+"""Many edits in a row, each applied to the graph before: the result is that of a fresh engine with the same patch."""
 
 from __future__ import annotations
 

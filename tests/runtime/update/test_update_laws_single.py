@@ -1,4 +1,4 @@
-"""What single edits cost and leave behind: levels and records, edits that fail, that cancel, that come at once."""
+"""Single edits: their update levels and records, edits that fail, cancel each other, or come together."""
 
 from __future__ import annotations
 

@@ -327,7 +327,7 @@ def test_times_of_what_is_measured_no_more_are_not_shown(kernels: Kernels) -> No
 
 
 def test_profiling_that_was_asked_for_during_an_error_comes_with_the_cure(kernels: Kernels) -> None:
-    """A rebuild that could not be done is done when the patch is right again."""
+    """A rebuild that failed is done when the patch is valid again."""
     patch, out = scaled(numbers(1))
     with Engine(patch, device="host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
@@ -378,7 +378,7 @@ def test_an_unknown_block_type_is_an_error_on_its_node(kernels: Kernels) -> None
 
 
 def test_a_value_that_nothing_could_check_is_an_error_on_its_node(kernels: Kernels) -> None:
-    """A placeholder whose type has come since may hold values that the type refuses."""
+    """A placeholder whose type was defined later may hold values that the type refuses."""
     patch = Patch()
     patch.restore([NodeAdded(Node(id="n", type="test_run.count", parameters={"size": "many"}))])
     with Engine(patch, device="host") as engine:

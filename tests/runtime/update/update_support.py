@@ -84,7 +84,7 @@ def errors(report: FrameReport) -> list[Diagnostic]:
 
 
 def check_records(report: FrameReport) -> None:
-    """Each update above HOT is told with its level, a cause, a cost and the frame; nothing else is."""
+    """Each update above HOT, and nothing else, is reported: with its level, cause, cost and frame."""
     levels = [record.level for record in report.updates]
     assert all(level > UpdateLevel.HOT for level in levels)
     assert max(levels, default=UpdateLevel.NONE) == (report.update_level if report.update_level > 1 else 0)

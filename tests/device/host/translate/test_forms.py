@@ -159,7 +159,7 @@ def test_operands_that_are_missing_or_of_another_kind_are_refused(form):
 
 
 def test_a_broken_assertion_is_not_blamed_on_the_kernel(monkeypatch):
-    """What an emitter asserts is its own affair: the error stays what it is."""
+    """An AssertionError of an emitter is passed on as it is."""
 
     def broken(_body, _instruction):
         raise AssertionError("two and two")

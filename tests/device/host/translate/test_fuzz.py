@@ -20,7 +20,7 @@ def test_mutated_ptx_loads_or_is_refused(seed):
 
 
 def test_the_text_that_is_mutated_is_sound():
-    """Otherwise every mutant would be refused for the same reason."""
+    """If it were not, every mutant would be refused for the same reason."""
     assert fuzz_ptx.attempt(fuzz_ptx.HAND_WRITTEN) == "fine"
 
 

@@ -48,7 +48,7 @@ def test_types(run, kind):
     ],
 )
 def test_vectors_orders_and_hints(run, load, store, count, bits):
-    """What a cache is told does not change what is copied."""
+    """Cache hints do not change what is copied."""
     values = ", ".join(f"%r{i}" for i in range(count))
     values = f"{{{values}}}" if count > 1 else values
     _copy(run, f"{load} {values}, [%x]; {store} [%y], {values};", f"b{bits}", count * bits // 8)
