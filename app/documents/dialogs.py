@@ -11,10 +11,12 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from app.documents.trust import Trust
 from app.theme import colours
 from app.theme.icons import icon
+from app.widgets.banner import shorten
 from engine.figures import plural
 from engine.patch.files import SUFFIX
 
 _NAMES_SHOWN = 6
+_LINES_SHOWN = 10
 _FILTER = f"Patches (*{SUFFIX})"
 
 
@@ -22,6 +24,7 @@ class Answer(Enum):
     """What to do with unsaved changes."""
 
     SAVE = "save"
+    SAVE_AS = "save as"
     DISCARD = "discard"
     CANCEL = "cancel"
 
@@ -37,6 +40,22 @@ def ask_about_changes(parent: QWidget, name: str) -> Answer:
     box.setDefaultButton(buttons.Save)
     answers = {buttons.Save: Answer.SAVE, buttons.Discard: Answer.DISCARD}
     return answers.get(buttons(box.exec()), Answer.CANCEL)
+
+
+def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> Answer:
+    """Ask whether to save over a file that another program has changed; `lines` say what differs."""
+    box = _box(parent, "File changed", text, icon("warning", colours.current().warning))
+    box.setInformativeText(
+        "\n".join([*map(in_a_line, shorten(lines, _LINES_SHOWN)), "", "Overwriting the file loses this."])
+    )
+    overwrite = box.addButton("Overwrite", QMessageBox.ButtonRole.DestructiveRole)
+    elsewhere = box.addButton("Save mine as …", QMessageBox.ButtonRole.AcceptRole)
+    cancel = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(elsewhere)
+    box.setEscapeButton(cancel)
+    box.exec()
+    answers = {overwrite: Answer.SAVE, elsewhere: Answer.SAVE_AS}
+    return next((answer for button, answer in answers.items() if box.clickedButton() is button), Answer.CANCEL)
 
 
 def ask_to_recover(parent: QWidget, name: str) -> bool:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.documents import dialogs
 from app.documents.dialogs import Answer, in_a_line
 from app.documents.editor_state import UserState
+from app.documents.outside_changes import look_outside
 from app.documents.recovery import Recovered, RecoverySlot
 from app.documents.session import Session
 from app.documents.trust import Trust, TrustedPaths
@@ -96,8 +97,8 @@ class FileCommands(QObject):
             return
         answers = [("Don't trust", Trust.NO), ("Trust", Trust.ONCE), ("Always trust this patch", Trust.ALWAYS)]
         notice = Notice(
-            f"{self.name} wants to do more than a patch may that nobody trusts.",
-            tuple(dict.fromkeys(in_a_line(f"{item.node}: {item.message}") for item in refused)),
+            f"Do you trust {self.name}? It wants to write or listen outside its own folder and this machine:",
+            tuple(dict.fromkeys(in_a_line(f"{item.node}: {item.found}") for item in refused)),
             tuple((text, partial(self._answer, answer)) for text, answer in answers[: 3 if self._session.path else 2]),
         )
         self.trust_asked.emit(notice)
@@ -160,9 +161,15 @@ class FileCommands(QObject):
 
     def save(self) -> bool:
         """Save to the patch's file, or ask for one."""
-        if self._session.path is None or self._is_copy:
+        patch = self._session.patch
+        if patch is None or patch.path is None or self._is_copy:
             return self.save_as()
-        return self._save_to(self._session.path)
+        outside = look_outside(patch)
+        if outside is not None and not outside.is_gone and (outside.lines or outside.patch is None):
+            answer = dialogs.ask_to_overwrite(self._window, outside.text, outside.lines)
+            if answer is not Answer.SAVE:
+                return answer is Answer.SAVE_AS and self.save_as()
+        return self._save_to(patch.path)
 
     def save_as(self) -> bool:
         """Ask for a file and save to it; False when that was given up or failed."""

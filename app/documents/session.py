@@ -61,6 +61,7 @@ class Session(QObject):
         self._make_engine = make_engine
         self._failure = ""
         self._is_saved = True
+        self._file_differs = False
         self._unsubscribe: Callable[[], None] | None = None
         self._closing: list[threading.Thread] = []
         # The history records an edit after its changes were heard, so looking at it waits for the next turn.
@@ -79,7 +80,8 @@ class Session(QObject):
     @property
     def is_modified(self) -> bool:
         """True when the patch holds work that its file does not."""
-        return self.patch is not None and not (self._is_saved and self.patch.history.is_saved)
+        is_saved = self._is_saved and not self._file_differs
+        return self.patch is not None and not (is_saved and self.patch.history.is_saved)
 
     def open(self, path: Path, *, blocks: Path | None = None, trust: bool = False) -> None:
         """Open a file in place of the current patch, which stays when the file is no patch: PatchError.
@@ -103,7 +105,7 @@ class Session(QObject):
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
-        self.patch, self._is_saved = patch, is_saved
+        self.patch, self._is_saved, self._file_differs = patch, is_saved, False
         if patch is not None:
             self._unsubscribe = patch.subscribe(self._on_change)
             self._start_engine(patch)
@@ -133,7 +135,29 @@ class Session(QObject):
             # Not an undoable edit: undo must not make a file disappear.
             self.patch.restore(paths_to_keep(self.patch, self.patch.folder, path.resolve().parent))
             save_patch(self.patch, path)
-            self._is_saved = True
+            self._is_saved, self._file_differs = True, False
+            self.notify()
+
+    def reload(self, theirs: Patch) -> None:
+        """Make the patch equal to what its file holds now, as one edit."""
+        if self.patch is not None:
+            self.patch.become(theirs, f"Reload {theirs.path.name if theirs.path else 'file'}")
+            self.patch.file_digest = theirs.file_digest
+            self.patch.history.mark_saved()
+            self._is_saved, self._file_differs = True, False
+            self.notify()
+
+    def keep(self, file_digest: bytes) -> None:
+        """Keep the patch although its file holds something else now, which may be overwritten from here on."""
+        if self.patch is not None:
+            self.patch.file_digest = file_digest
+            self._is_saved, self._file_differs = False, False
+            self.notify()
+
+    def set_file_differs(self, differs: bool) -> None:
+        """Count the patch as unsaved work while its file was changed by another program."""
+        if differs != self._file_differs:
+            self._file_differs = differs
             self.notify()
 
     def undo(self) -> None:

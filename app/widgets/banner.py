@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QMargins, Qt
@@ -78,7 +78,7 @@ class Banner(QFrame):
         self.style().polish(self)
 
 
-def shorten(lines: tuple[str, ...] | list[str], most: int) -> list[str]:
+def shorten(lines: Sequence[str], most: int) -> list[str]:
     """Return at most so many lines; the last one counts those that were left out."""
     if len(lines) <= most:
         return list(lines)

@@ -20,6 +20,7 @@ from app.documents.bridge import Bridge
 from app.documents.editor_state import load_state, save_state
 from app.documents.file_commands import FileCommands
 from app.documents.gallery import find_examples
+from app.documents.outside_changes import OutsideChanges
 from app.documents.recovery import RecoverySlot, take_left_behind
 from app.documents.session import MakeEngine, Session
 from app.documents.trust import TrustedPaths
@@ -59,6 +60,7 @@ class MainWindow(QMainWindow):
         self.session = Session(make_engine, self)
         self._recovery = RecoverySlot(folder / "recovery")
         self.files = FileCommands(self.session, self.state, self._recovery, TrustedPaths(folder), self)
+        self.outside = OutsideChanges(self.session, self.files.save_as, self)
         self.bridge = Bridge(self)
         self.canvas = Canvas()
         self.inputs = InputEvents(self.session.post, self.canvas.view.viewport(), self)
@@ -68,11 +70,11 @@ class MainWindow(QMainWindow):
         self.viewers = ViewerDocks(self)
         self.log.noted.connect(lambda text: self.statusBar().showMessage(text, _SHOWN_MS))
         self.badge = EngineBadge()
-        self.banner, self.trust_banner = Banner(), Banner()
+        self.banner, self.trust_banner, self.file_banner = Banner(), Banner(), Banner()
         self.problem_count = ProblemCount()
         self._central = QStackedWidget()
         self._central.addWidget(self.welcome)
-        self._central.addWidget(under_banners(self.banner, self.trust_banner, self.canvas))
+        self._central.addWidget(under_banners(self.banner, self.trust_banner, self.file_banner, self.canvas))
         self.setCentralWidget(self._central)
         self.docks = Docks(self)
         self.docks.add("inspector", "Inspector", self.inspector, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -208,6 +210,7 @@ class MainWindow(QMainWindow):
         self.files.noted.connect(self.log.add_message)
         self.files.trust_asked.connect(self.trust_banner.show_notice)
         bridge.report.connect(self.files.show_report)
+        self.outside.noticed.connect(self.file_banner.show_notice)
         self.files.recent_changed.connect(self._show_recent)
 
     # Following session and engine

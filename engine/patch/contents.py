@@ -66,6 +66,8 @@ class PatchContents:
         self.nodes: dict[str, Node] = {}
         #: Where the patch was loaded from or saved to; relative media paths start at its folder.
         self.path: Path | None = None
+        #: A digest of what the file held when it was last read or written here; empty before that.
+        self.file_digest = b""
         self.extra: dict[str, Any] = {}
         #: Somebody vouches for it, such as the script that makes it; one that was loaded must be trusted explicitly.
         self.trusted = True

@@ -28,6 +28,7 @@ from engine.patch.changes import (
     Position,
     inverse,
 )
+from engine.patch.comparison import difference
 from engine.patch.contents import NodeRef, PatchContents
 from engine.patch.history import Edit, History
 from engine.patch.regions import TOP, Scopes, branch_of, region_of, scope_text
@@ -122,6 +123,11 @@ class Patch(PatchContents):
         ids, changes = _copies(other, offset, outer, self.nodes)
         self._do(name, *changes)
         return ids
+
+    def become(self, other: PatchContents, name: str) -> None:
+        """Become equal to another patch, in one undo step."""
+        self._do(name, *difference(self, other))
+        self.extra = other.extra
 
     def remove(self, node: NodeRef | str) -> None:
         """Remove a node and its connections; blocks inside a region block move to the region around it."""

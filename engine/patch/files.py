@@ -13,6 +13,7 @@ Unknown block types and unknown fields are kept as they are. A file is written w
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import re
@@ -53,13 +54,13 @@ _OPTIONAL: tuple[tuple[str, Any, str], ...] = (
 
 def save_patch(patch: Patch, path: Path) -> None:
     """Write the patch; PatchError when the file can't be written, which leaves the old file intact."""
-    text = dump_patch(patch)
+    # A lone surrogate, which a file may hold escaped, is written escaped again.
+    data = dump_patch(patch).encode(errors="backslashreplace")
     try:
-        # A lone surrogate, which a file may hold escaped, is written escaped again.
-        write_atomically(path, text.encode(errors="backslashreplace"))
+        write_atomically(path, data)
     except OSError as problem:
         raise PatchError(f"patch must be writable: {path}: {problem.strerror or problem}") from problem
-    patch.path = path
+    patch.path, patch.file_digest = path, digest(data)
     patch.history.mark_saved()
 
 
@@ -143,14 +144,28 @@ def load_patch(path: Path, catalogue: Catalogue | None = None, *, trust: bool = 
     With `trust`, it may write files outside its folder and listen to the network (`engine.patch.trust`).
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as problem:
-        raise PatchError(f"{path} must be a patch (UTF-8 JSON), got other data") from problem
+        data = path.read_bytes()
     except OSError as problem:
         raise PatchError(f"patch must be readable: {path}: {problem.strerror or problem}") from problem
-    patch = parse_patch(text, str(path), catalogue)
-    patch.path, patch.trusted = path, trust
+    patch = read_patch(data, path, catalogue)
+    patch.trusted = trust
     return patch
+
+
+def read_patch(data: bytes, path: Path, catalogue: Catalogue | None = None) -> Patch:
+    """Return the patch that the file at `path` holds as `data`; it is not trusted."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as problem:
+        raise PatchError(f"{path} must be a patch (UTF-8 JSON), got other data") from problem
+    patch = parse_patch(text, str(path), catalogue)
+    patch.path, patch.file_digest = path, digest(data)
+    return patch
+
+
+def digest(data: bytes) -> bytes:
+    """Return what tells one version of a file from another."""
+    return hashlib.sha256(data).digest()
 
 
 def dump_patch(patch: Patch) -> str:

@@ -30,7 +30,7 @@ def refuse_file(node: str, path: Path, folder: Path) -> Diagnostic | None:
     if real.is_relative_to(os.path.realpath(folder)):
         return None
     found = f"{path}" if real == path else f"{path}, which is {real}"
-    return warning(f"file must be written in the folder {folder}, got {found}", node=node, remedy=REMEDY)
+    return warning(f"file must be written in the folder {folder}, got {found}", node=node, found=found, remedy=REMEDY)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,9 @@ def refuse_source(node: str, source: str) -> Diagnostic | None:
     host, _, port = place.rpartition(":")
     if kind != "osc" or _is_this_machine(host):
         return None
-    text = f"OSC must be listened to at an address of this machine only, such as 127.0.0.1, got {host}, port {port}"
-    return warning(text, node=node, remedy=REMEDY)
+    found = f"{host}, port {port}"
+    text = f"OSC must be listened to at an address of this machine only, such as 127.0.0.1, got {found}"
+    return warning(text, node=node, found=found, remedy=REMEDY)
 
 
 def _is_this_machine(host: str) -> bool:

@@ -26,6 +26,7 @@ class Asked:
     """Stands for the person before a dialog: the answers to give, and the texts that were shown."""
 
     about_changes: Answer = Answer.DISCARD
+    overwrite: Answer = Answer.CANCEL
     recover: bool = True
     trust: Trust = Trust.NO
     path: Path | None = None
@@ -42,6 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
         return answer
 
     monkeypatch.setattr(dialogs, "ask_about_changes", lambda _, name: remember(name, answers.about_changes))
+    monkeypatch.setattr(dialogs, "ask_to_overwrite", lambda _, text, lines: remember(text, answers.overwrite))
     monkeypatch.setattr(dialogs, "ask_to_recover", lambda _, name: remember(name, answers.recover))
     monkeypatch.setattr(dialogs, "ask_to_trust", lambda _, folder, names: remember(str(folder), answers.trust))
     monkeypatch.setattr(dialogs, "ask_open", lambda *_: answers.path)

@@ -227,7 +227,7 @@ def test_a_banner_asks_once_about_what_only_a_trusted_patch_may_do(window: Any, 
 
     report(refused)
     assert not banner.isHidden()
-    assert banner.notice.lines == (f"save: {refused.message}",)
+    assert banner.notice.lines == (f"save: {tmp_path.parent / 'out.png'}",)
     assert [button.text() for button in banner.buttons] == ["Don't trust", "Trust", "Always trust this patch"]
     banner.buttons[index].click()
     assert banner.isHidden()

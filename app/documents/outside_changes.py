@@ -1,0 +1,126 @@
+"""Notices what other programs do to the patch's file, and asks the person what is to be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.documents.session import Session
+from app.widgets.banner import NO_NOTICE, Notice
+from engine.diagnostics import PatchError
+from engine.patch.comparison import describe_difference
+from engine.patch.document import Patch
+from engine.patch.files import digest, read_patch
+
+#: A look at the file's times and size; it works on network drives too, where changes are not announced.
+_INTERVAL_MS = 500
+_GONE = b"no file"
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a patch's file is now, when that is not what was read or written here last.
+
+    `patch` is what it holds, None when it is gone or no patch; `lines` say what differs, or why it can't be read.
+    """
+
+    text: str
+    lines: tuple[str, ...]
+    digest: bytes
+    patch: Patch | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """True when there is no file any more."""
+        return self.digest == _GONE
+
+
+def look_outside(patch: Patch) -> Outside | None:
+    """Return what other programs have made of a patch's file, or None when it is as it was, or was never there."""
+    path = patch.path
+    if path is None or not patch.file_digest:
+        return None
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        told = (
+            f"{path.name} was deleted or moved by another program. Your patch is kept; saving it writes the file again."
+        )
+        return None if patch.file_digest == _GONE else Outside(told, (), _GONE)
+    except OSError as problem:
+        found, data = digest(str(problem).encode()), b""
+        told, reason = f"{path.name} can't be read any more. Your patch is kept.", problem.strerror or str(problem)
+        return None if patch.file_digest == found else Outside(told, (reason,), found)
+    found = digest(data)
+    if found == patch.file_digest:
+        return None
+    try:
+        theirs = read_patch(data, path, patch.catalogue)
+    except PatchError as problem:
+        told = f"{path.name} was changed by another program and is no patch any more. Your patch is kept."
+        return Outside(told, (str(problem),), found)
+    lines = tuple(describe_difference(patch, theirs))
+    return Outside(
+        f"{path.name} was changed by another program. Compared with your patch, the file has:", lines, found, theirs
+    )
+
+
+class OutsideChanges(QObject):
+    """Looks at the file of the session's patch, and asks by a notice."""
+
+    #: What to ask; `NO_NOTICE` when there is nothing, or it was answered.
+    noticed = Signal(Notice)
+
+    def __init__(self, session: Session, save_as: Callable[[], object], parent: QObject) -> None:
+        super().__init__(parent)
+        self._session, self._save_as = session, save_as
+        self._seen: object = None
+        self._stamp: object = None
+        self._timer = QTimer(self, interval=_INTERVAL_MS)
+        self._timer.timeout.connect(self.look)
+        self._timer.start()
+
+    def look(self) -> None:
+        """Look whether the file has changed, and is at rest again; ask if it has."""
+        patch = self._session.patch
+        before, self._stamp = self._stamp, _stamp(patch.path) if patch is not None and patch.path is not None else None
+        seen = (patch and patch.path, patch and patch.file_digest, self._stamp)
+        if self._stamp != before or seen == self._seen:
+            return
+        self._seen = seen
+        outside = look_outside(patch) if patch is not None else None
+        if outside is not None and outside.patch is not None and not outside.lines:
+            self._session.reload(outside.patch)  # written differently, but the same
+            outside = None
+        self._session.set_file_differs(outside is not None)
+        self.noticed.emit(NO_NOTICE if outside is None else self._notice(outside))
+
+    def _notice(self, outside: Outside) -> Notice:
+        reload = (("Reload", lambda: self._reload(outside)),) if outside.patch is not None else ()
+        keep = ("Keep mine", lambda: self._keep(outside)), ("Save mine as …", self._save_as)
+        return Notice(outside.text, outside.lines, (*reload, *keep))
+
+    def _reload(self, outside: Outside) -> None:
+        """Take over what the file holds now, as one edit that can be undone."""
+        patch = self._session.patch
+        newest = look_outside(patch) if patch is not None else None
+        if newest is not None and newest.patch is not None:
+            self._session.reload(newest.patch)
+            self.noticed.emit(NO_NOTICE)
+        else:
+            self._seen = None  # it has changed again since: ask again
+
+    def _keep(self, outside: Outside) -> None:
+        self._session.keep(outside.digest)
+        self.noticed.emit(NO_NOTICE)
+
+
+def _stamp(path: Path) -> object:
+    try:
+        status = path.stat()
+    except OSError as problem:
+        return problem.errno
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -1,0 +1,129 @@
+"""Comparing two patches: the changes that lead from one to the other, and what differs in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from engine.blocktypes.parameters import UserArray
+from engine.figures import plural
+from engine.patch.changes import (
+    Change,
+    Connected,
+    Connection,
+    Disconnected,
+    Node,
+    NodeAdded,
+    NodeMoved,
+    NodeRegionChanged,
+    NodeRemoved,
+    NodeRenamed,
+    ParameterChanged,
+    Position,
+)
+from engine.patch.contents import PatchContents
+from engine.patch.regions import TOP, region_of
+from engine.types.bits import same
+
+_MOST_LETTERS = 40
+
+
+def difference(before: PatchContents, after: PatchContents) -> list[Change]:
+    """Return the changes that make `before` equal to `after`, in an order in which each can be applied."""
+    old, new = before.nodes, after.nodes
+    kept = {node for node in old.keys() & new.keys() if _is_same_block(old[node], new[node])}
+    stay = {c for c in before.connections if c.source.node in kept and c.target.node in kept} & set(after.connections)
+    changes: list[Change] = [Disconnected(c) for c in before.connections if c not in stay]
+    # On the way, no block lies in a region that is gone or not there yet, or in one that lies in it.
+    moving = [
+        n for n in kept if old[n].region != new[n].region or (old[n].region and region_of(old[n].region) not in kept)
+    ]
+    changes += [NodeRegionChanged(node, TOP, old[node].region) for node in sorted(moving) if old[node].region]
+    changes += [NodeRemoved(old[node]) for node in reversed(_outermost_first(before)) if node not in kept]
+    changes += [NodeAdded(new[node]) for node in _outermost_first(after) if node not in kept]
+    changes += [NodeRegionChanged(node, new[node].region, TOP) for node in sorted(moving) if new[node].region]
+    for node in sorted(kept):
+        changes += _settings(old[node], new[node])
+    return [*changes, *(Connected(c) for c in after.connections if c not in stay)]
+
+
+def describe_difference(before: PatchContents, after: PatchContents) -> list[str]:
+    """Return what `after` has that `before` has not, and the other way round: a line for each block and connection."""
+    old, new = before.nodes, after.nodes
+    lines = [f"added: {_name(after, node)}" for node in new if node not in old]
+    lines += [f"removed: {_name(before, node)}" for node in old if node not in new]
+    moved = 0
+    for node in [node for node in old if node in new]:
+        said = list(_words(old[node], new[node]))
+        if said:
+            lines.append(f"changed: {_name(after, node)}: {', '.join(said)}")
+        moved += not said and not _is_same_place(old[node].position, new[node].position)
+    links = set(before.connections), set(after.connections)
+    lines += [f"connected: {c}" for c in _in_order(links[1] - links[0])]
+    gone = (c for c in _in_order(links[0] - links[1]) if c.source.node in new and c.target.node in new)
+    lines += [f"disconnected: {c}" for c in gone]
+    if moved:
+        lines.append(f"moved: {plural(moved, 'block')}")
+    if not same(before.extra, after.extra):
+        lines.append("changed: settings of the patch that this version does not know")
+    return lines
+
+
+def _words(old: Node, new: Node) -> Iterator[str]:
+    if old.type != new.type:
+        yield f"type {old.type} → {new.type}"
+    elif not _is_same_block(old, new):
+        yield "details that this version does not know"
+    for name in sorted(old.parameters.keys() | new.parameters.keys()):
+        a, b = old.parameters.get(name), new.parameters.get(name)
+        if not (same(a, b) or isinstance(a, UserArray)):
+            yield f"{name} {_shown(a)} → {_shown(b)}"
+    if old.title != new.title:
+        yield f"title {old.title or 'none'} → {new.title or 'none'}"
+    if old.region != new.region:
+        yield f"region {old.region or 'none'} → {new.region or 'none'}"
+
+
+def _settings(old: Node, new: Node) -> Iterator[Change]:
+    for name in sorted(old.parameters.keys() | new.parameters.keys()):
+        a, b = old.parameters.get(name), new.parameters.get(name)
+        if not (same(a, b) or isinstance(a, UserArray)):
+            yield ParameterChanged(old.id, name, b, a)
+    if not _is_same_place(old.position, new.position):
+        yield NodeMoved(old.id, new.position, old.position)
+    if old.title != new.title:
+        yield NodeRenamed(old.id, new.title, old.title)
+
+
+def _is_same_block(old: Node, new: Node) -> bool:
+    """True when changes of settings lead from one to the other; a parameter that is null in a file is not one."""
+    nulls = [{name for name, value in node.parameters.items() if value is None} for node in (old, new)]
+    return same((old.type, old.version, old.extra, nulls[0]), (new.type, new.version, new.extra, nulls[1]))
+
+
+def _is_same_place(a: Position, b: Position) -> bool:
+    """True for positions that are equal as they are written to a file."""
+    return all(round(x, 2) == round(y, 2) for x, y in zip(a, b, strict=True))
+
+
+def _outermost_first(patch: PatchContents) -> list[str]:
+    scopes = patch.scopes
+    return sorted(patch.nodes, key=lambda node: (len(scopes.chain(patch.nodes[node].region)), node))
+
+
+def _in_order(connections: set[Connection]) -> list[Connection]:
+    return sorted(connections, key=str)
+
+
+def _name(patch: PatchContents, node: str) -> str:
+    title = patch.title(node)
+    return node if title == node else f"{node} ({title})"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "default"
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = str(value) if isinstance(value, (str, int)) else "other data"
+    return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…"

@@ -1,0 +1,172 @@
+"""What other programs do to the open file is noticed, told, and never overwritten or taken over unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.documents.dialogs import Answer
+from app.documents.outside_changes import look_outside
+from app.window.main_window import MainWindow
+from engine.patch.document import Patch
+from engine.patch.files import dump_patch, load_patch, save_patch
+from tests.app.conftest import Asked
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A patch file with one block."""
+    patch = Patch()
+    patch.add("test_app.every_parameter", node_id="every")
+    save_patch(patch, tmp_path / "demo.loom")
+    return tmp_path / "demo.loom"
+
+
+@pytest.fixture
+def opened(window: MainWindow, file: Path) -> MainWindow:
+    """A window with that file open."""
+    assert window.files.open_path(file)
+    look(window)
+    return window
+
+
+def look(window: MainWindow) -> None:
+    """Look as the timer does, until the file is at rest."""
+    for _ in range(2):
+        window.outside.look()
+
+
+def edit_elsewhere(file: Path, gain: float = 7.0) -> None:
+    patch = load_patch(file)
+    patch.set("every", gain=gain)
+    patch.add("test_app.picture", node_id="new")
+    save_patch(patch, file)
+
+
+def rewrite(file: Path) -> None:
+    file.write_text(file.read_text() + "\n\n")
+
+
+def delete(file: Path) -> None:
+    file.unlink()
+
+
+def damage(file: Path) -> None:
+    file.write_text(file.read_text()[:-20])
+
+
+def make_unreadable(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def press(window: MainWindow, text: str) -> None:
+    next(button for button in window.file_banner.buttons if button.text() == text).click()
+    look(window)
+
+
+def text_of(window: MainWindow) -> str:
+    assert window.session.patch is not None
+    return dump_patch(window.session.patch)
+
+
+def test_a_file_that_is_as_it_was_is_no_news(file: Path) -> None:
+    """Neither is one that was read, written or accepted here, nor a patch without a file."""
+    patch = load_patch(file)
+    assert look_outside(patch) is None
+    patch.set("every", gain=3.0)
+    save_patch(patch, file)
+    assert look_outside(patch) is None
+    assert look_outside(Patch()) is None
+    for change in (edit_elsewhere, damage, delete):
+        change(file)
+        outside = look_outside(patch)
+        assert outside is not None
+        patch.file_digest = outside.digest
+        assert look_outside(patch) is None
+
+
+def test_a_notice_says_what_differs_and_reload_can_be_undone(opened: MainWindow, qtbot: QtBot, file: Path) -> None:
+    """The file's version comes in as one edit, over edits of one's own too; undo goes back to these."""
+    opened.session.patch.set("every", label="mine")
+    mine = text_of(opened)
+    edit_elsewhere(file)
+    qtbot.waitUntil(lambda: not opened.file_banner.isHidden(), timeout=20_000)  # by the timer itself
+    assert opened.file_banner.notice.lines == (
+        "added: new (Picture)",
+        "changed: every (Every Parameter): gain default → 7, label mine → default",
+    )
+    press(opened, "Reload")
+    assert opened.file_banner.isHidden()
+    assert text_of(opened) == file.read_text()
+    assert not opened.session.is_modified
+    opened.session.undo()
+    assert text_of(opened) == mine
+    assert opened.session.is_modified
+
+
+def test_own_saves_and_other_spacing_make_no_notice(opened: MainWindow, file: Path) -> None:
+    """What counts is what a patch holds."""
+    opened.session.patch.set("every", gain=2.0)
+    opened.files.save()
+    look(opened)
+    assert opened.file_banner.isHidden()
+    rewrite(file)
+    look(opened)
+    assert opened.file_banner.isHidden()
+    assert not opened.session.is_modified
+
+
+@pytest.mark.parametrize("change", [edit_elsewhere, damage, delete, make_unreadable])
+def test_keeping_mine_keeps_it_as_unsaved_work(
+    opened: MainWindow, file: Path, asked: Asked, change: Callable[[Path], Any]
+) -> None:
+    """The patch stays, counts as unsaved, and may then be saved over what was seen; a newer change is told again."""
+    mine = text_of(opened)
+    change(file)
+    look(opened)
+    assert not opened.file_banner.isHidden()
+    assert opened.session.is_modified
+    assert ("Reload" in [button.text() for button in opened.file_banner.buttons]) == (change is edit_elsewhere)
+    press(opened, "Keep mine")
+    assert opened.file_banner.isHidden()
+    assert opened.session.is_modified
+    assert text_of(opened) == mine
+    if change is make_unreadable:
+        return
+    assert opened.files.save()
+    assert asked.shown == []
+    assert file.read_text() == mine
+    edit_elsewhere(file, 8.0)
+    look(opened)
+    assert not opened.file_banner.isHidden()
+
+
+def test_mine_can_be_saved_elsewhere(opened: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
+    """The other program's version stays where it is."""
+    edit_elsewhere(file)
+    theirs, mine = file.read_text(), text_of(opened)
+    look(opened)
+    asked.path = tmp_path / "mine.loom"
+    press(opened, "Save mine as …")
+    assert opened.file_banner.isHidden()
+    assert (file.read_text(), asked.path.read_text()) == (theirs, mine)
+
+
+@pytest.mark.parametrize("answer", [Answer.CANCEL, Answer.SAVE, Answer.SAVE_AS])
+@pytest.mark.parametrize("change", [edit_elsewhere, damage])
+def test_saving_over_another_programs_version_asks_first(
+    opened: MainWindow, file: Path, asked: Asked, tmp_path: Path, answer: Answer, change: Callable[[Path], Any]
+) -> None:
+    """Also before the change was noticed."""
+    change(file)
+    theirs, mine = file.read_text(), text_of(opened)
+    asked.overwrite, asked.path = answer, tmp_path / "mine.loom"
+    assert opened.files.save() == (answer is not Answer.CANCEL)
+    assert len(asked.shown) == 1 and asked.shown[0].startswith("demo.loom was changed by another program")
+    assert file.read_text() == (mine if answer is Answer.SAVE else theirs)
+    assert asked.path.exists() == (answer is Answer.SAVE_AS)
