@@ -22,7 +22,7 @@ test: lint
 FUZZ := 10
 fuzz: setup-dev
 	QT_QPA_PLATFORM=offscreen WARPLOOM_FUZZ=$(FUZZ) WARPLOOM_SEED=$${WARPLOOM_SEED:-$$(date +%s)} $(VENV)/python -m pytest \
-		-n auto --dist loadfile -o timeout=3600 -m "not gpu" $(PYTEST) $$(grep -rlE 'many\(|seeds\(' tests --include='test_*.py')
+		-n auto --dist loadfile -o timeout=3600 -m "not gpu" $(PYTEST) $$(grep -rlE 'many\(|seeds\(|FACTOR' tests --include='test_*.py')
 
 lint: setup-dev
 	$(VENV)/ruff check .

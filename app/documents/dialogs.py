@@ -58,10 +58,12 @@ def ask_to_overwrite(parent: QWidget, text: str, lines: Sequence[str]) -> Answer
     return next((answer for button, answer in answers.items() if box.clickedButton() is button), Answer.CANCEL)
 
 
-def ask_to_recover(parent: QWidget, name: str) -> bool:
-    """Ask whether to open unsaved work that a crash left behind."""
+def ask_to_recover(parent: QWidget, name: str, lines: Sequence[str]) -> bool:
+    """Ask whether to open unsaved work that a crash left behind; `name` is its file's, `lines` say what differs."""
+    name = name or "a patch that had no file yet"
     box = _box(parent, "Recover unsaved work", f"Warploom ended without saving {name}. Open the unsaved work?")
-    box.setInformativeText("Otherwise it is deleted.")
+    shown = map(in_a_line, shorten(lines, _LINES_SHOWN))
+    box.setInformativeText("\n".join(["Compared with the file, it has:", *shown, "", "Otherwise it is deleted."]))
     recover = box.addButton("Open", QMessageBox.ButtonRole.AcceptRole)
     box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
     box.setDefaultButton(recover)

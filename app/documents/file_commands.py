@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, wait
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +25,8 @@ from engine.patch.files import EXAMPLES_FOLDER, SUFFIX
 from engine.patch.trust import asks_for_trust
 from engine.protocol.messages import FrameReport
 
-_AUTOSAVE_MS = 60_000
+#: From the first edit after a copy to the next copy: with the time that writing takes, all that a crash can lose.
+_AUTOSAVE_MS = 1000
 
 
 class FileCommands(QObject):
@@ -46,9 +48,10 @@ class FileCommands(QObject):
         self._told: tuple[Diagnostic, ...] = ()
         self._is_trust_refused = False  # by the person, for this patch
         session.replaced.connect(self._forget_answer)
-        self._autosave = QTimer(self, interval=_AUTOSAVE_MS)
+        self._autosave = QTimer(self, interval=_AUTOSAVE_MS, singleShot=True)
         self._autosave.timeout.connect(self.autosave)
-        self._autosave.start()
+        self._copying: Future[None] | None = None
+        session.changed.connect(self._on_changed)
         #: True while the patch came from an example or from recovery: saving asks for a place of its own.
         self._is_copy = False
 
@@ -144,20 +147,33 @@ class FileCommands(QObject):
             self._recovery.clear()
             self._session.replace(None)
 
-    def recover(self, found: Recovered) -> None:
-        """Offer unsaved work that a crash left behind; it stays unsaved until the person saves it."""
-        name = found.path.name if found.path else "a patch that had no file yet"
-        if not dialogs.ask_to_recover(self._window, name):
-            return
+    def recover(self, found: Recovered) -> bool:
+        """Offer unsaved work that a crash left behind; it stays unsaved until the person saves it.
+
+        False when nothing was opened.
+        """
+        path = found.path
         try:
-            patch = found.open()
+            lines = found.differences()
+            if not lines or not dialogs.ask_to_recover(self._window, path.name if path else "", lines):
+                found.discard()
+                return False
+            blocks = self._trusted_blocks(path) if path is not None else None
+            patch = found.open()  # again, now that its blocks may be known
         except WarploomError as problem:
             dialogs.show_error(self._window, "The unsaved work can't be opened", str(problem))
-            return
-        blocks = self._trusted_blocks(found.path) if found.path is not None else None
+            found.leave()
+            return False
+        patch.trusted = path is not None and bool(self._trust.decision(path))
         self._session.replace(patch, is_saved=False, blocks=blocks)
-        self._is_copy = False
-        self.autosave()
+        self._is_copy = path is not None and path.resolve().parent == EXAMPLES_FOLDER
+        try:
+            self._recovery.write(patch).result()
+            found.discard()
+        except OSError as problem:
+            found.leave()
+            self._tell_of_copy(problem)
+        return True
 
     def save(self) -> bool:
         """Save to the patch's file, or ask for one."""
@@ -187,12 +203,21 @@ class FileCommands(QObject):
 
     def autosave(self) -> None:
         """Keep a copy of unsaved work, in case the editor does not end as it should."""
-        if self._session.patch is None or not self._session.is_modified:
-            return
-        try:
-            self._recovery.write(self._session.patch)
-        except OSError as problem:
+        if self._copying is not None and not self._copying.done():
+            self._autosave.start()  # a large patch on a slow disk
+        elif self._session.patch is not None and self._session.is_modified:
+            self._copying = self._recovery.write(self._session.patch)
+            self._copying.add_done_callback(lambda copied: self._tell_of_copy(copied.exception()))
+
+    def _tell_of_copy(self, problem: BaseException | None) -> None:
+        if problem is not None:
             self.noted.emit(f"unsaved work must be writable to the recovery folder, got: {problem}")
+
+    def _on_changed(self) -> None:
+        if not self._session.is_modified:
+            self._recovery.clear()
+        elif not self._autosave.isActive():
+            self._autosave.start()
 
     def _trusted_blocks(self, path: Path, *, trust: bool = False) -> Path | None:
         """Return the folder of blocks beside a file, if there is one and it may be run."""
@@ -221,6 +246,9 @@ class FileCommands(QObject):
 
     def _save_to(self, path: Path) -> bool:
         try:
+            if self._recovery.is_used and self._session.patch is not None:
+                # A copy that is older than the file must not be offered, should the editor be killed before it is gone.
+                wait([self._recovery.write(self._session.patch)])
             self._session.save(path)
         except WarploomError as problem:
             dialogs.show_error(self._window, f"{path.name} can't be saved", str(problem))

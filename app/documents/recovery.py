@@ -5,37 +5,60 @@ crashed editor's slot from that of an editor which still runs.
 """
 
 import uuid
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QLockFile
 
+from engine.diagnostics import PatchError
+from engine.patch.comparison import describe_difference
 from engine.patch.document import Patch
-from engine.patch.files import dump_patch, parse_patch, write_atomically
+from engine.patch.files import FrozenPatch, dump_patch, load_patch, parse_patch, write_atomically
 
 
 class _Copy(msgspec.Struct):
     path: str | None
     patch: str
+    #: Of the file, as it was when the editor read or wrote it last.
+    file_digest: bytes = b""
 
 
-@dataclass(frozen=True)
 class Recovered:
-    """Unsaved work that an editor left behind: the patch's text, and the file it was opened from."""
+    """Unsaved work that an editor left behind. The copy stays until `discard`, and no other editor offers it."""
 
-    text: str
-    path: Path | None
+    def __init__(self, copy: _Copy, file: Path, lock: QLockFile) -> None:
+        self._copy, self._file, self._lock = copy, file, lock
+        #: The file that the patch was opened from, or saved to.
+        self.path = Path(copy.path) if copy.path else None
 
     def open(self) -> Patch:
         """Return the patch; PatchError when the text is no patch."""
-        patch = parse_patch(self.text, "recovered patch")
-        patch.path = self.path
+        patch = parse_patch(self._copy.patch, "recovered patch")
+        patch.path, patch.file_digest = self.path, self._copy.file_digest
         return patch
+
+    def differences(self) -> list[str]:
+        """Return what the work has that its file has not, in words; an empty list when nothing was lost."""
+        work = self.open()
+        try:
+            saved = load_patch(self.path) if self.path is not None else Patch()
+        except PatchError as problem:
+            return [str(problem)]
+        return describe_difference(saved, work)
+
+    def discard(self) -> None:
+        """Delete the copy."""
+        self._file.unlink(missing_ok=True)
+        self._lock.unlock()
+
+    def leave(self) -> None:
+        """Leave the copy for the next start."""
+        self._lock.unlock()
 
 
 class RecoverySlot:
-    """This editor's place for a copy of its unsaved work."""
+    """This editor's place for a copy of its unsaved work, which is written on a thread."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -43,44 +66,56 @@ class RecoverySlot:
         self._lock = _lock(self._file)
         self._lock.tryLock(0)
         self._written: str | None = None
+        self._thread = ThreadPoolExecutor(1, "warploom-recovery")
+        #: A copy was asked for and not cleared since.
+        self.is_used = False
 
-    def write(self, patch: Patch) -> None:
-        """Write a copy of `patch`, unless the last one is equal."""
-        text = dump_patch(patch)
-        if text != self._written:
-            copy = _Copy(str(patch.path) if patch.path else None, text)
-            write_atomically(self._file, msgspec.json.encode(copy))
-            self._written = text
+    def write(self, patch: Patch) -> Future[None]:
+        """Write a copy of `patch` as it is now, unless the last one is equal; the future has an OSError if any."""
+        self.is_used = True
+        path = str(patch.path) if patch.path else None
+        return self._thread.submit(self._write, path, FrozenPatch.of(patch), patch.file_digest)
 
     def clear(self) -> None:
         """Delete the copy: the work is saved, or was discarded."""
+        if self.is_used:
+            self.is_used = False
+            self._thread.submit(self._clear)
+
+    def close(self) -> None:
+        """Delete the copy and release the slot, when all that was asked for is done."""
+        self.clear()
+        self._thread.shutdown()
+        self._lock.unlock()
+
+    def _write(self, path: str | None, patch: FrozenPatch, file_digest: bytes) -> None:
+        text = dump_patch(patch)
+        if text != self._written:
+            write_atomically(self._file, msgspec.json.encode(_Copy(path, text, file_digest)))
+            self._written = text
+
+    def _clear(self) -> None:
         self._file.unlink(missing_ok=True)
         self._written = None
 
-    def close(self) -> None:
-        """Delete the copy and release the slot."""
-        self.clear()
-        self._lock.unlock()
 
-
-def take_left_behind(folder: Path) -> list[Recovered]:
-    """Return the unsaved work of editors that ended without closing, and remove it from the folder."""
+def find_left_behind(folder: Path) -> list[Recovered]:
+    """Return the unsaved work of editors that ended without closing; remove what else they left in the folder."""
     for stale in folder.glob("*.lock"):
         if not stale.with_suffix(".json").exists() and (lock := _lock(stale)).tryLock(0):
             lock.unlock()  # which removes it
+    for part in folder.glob(".*.json.part"):  # an editor was killed while it moved its copy into place
+        if not (folder / part.name[1:-5]).with_suffix(".lock").exists():
+            part.unlink(missing_ok=True)
     found = []
     for file in sorted(folder.glob("*.json")):
         lock = _lock(file)
         if not lock.tryLock(0):
             continue  # its editor still runs
         try:
-            copy = msgspec.json.decode(file.read_bytes(), type=_Copy)
+            found.append(Recovered(msgspec.json.decode(file.read_bytes(), type=_Copy), file, lock))
         except (OSError, msgspec.DecodeError):
-            lock.unlock()
-            continue  # this version can't read it: it stays where it is
-        found.append(Recovered(copy.patch, Path(copy.path) if copy.path else None))
-        file.unlink()
-        lock.unlock()
+            lock.unlock()  # this version can't read it: it stays where it is
     return found
 
 

@@ -21,7 +21,7 @@ from app.documents.editor_state import load_state, save_state
 from app.documents.file_commands import FileCommands
 from app.documents.gallery import find_examples
 from app.documents.outside_changes import OutsideChanges
-from app.documents.recovery import RecoverySlot, take_left_behind
+from app.documents.recovery import RecoverySlot, find_left_behind
 from app.documents.session import MakeEngine, Session
 from app.documents.trust import TrustedPaths
 from app.inspector.inspector import Inspector
@@ -150,8 +150,12 @@ class MainWindow(QMainWindow):
 
     def offer_recovery(self) -> None:
         """Offer unsaved work that a crash left behind."""
-        for found in take_left_behind(self._folder / "recovery"):
-            self.files.recover(found)
+        is_open = False
+        for found in find_left_behind(self._folder / "recovery"):
+            if is_open:
+                found.leave()  # it is offered at the next start
+            else:
+                is_open = self.files.recover(found)
 
     # Qt
 

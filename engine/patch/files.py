@@ -19,6 +19,7 @@ import os
 import re
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,21 @@ def digest(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def dump_patch(patch: Patch) -> str:
+@dataclass(frozen=True)
+class FrozenPatch:
+    """What a file would hold of a patch at one moment. Another thread may dump it, since nodes never change."""
+
+    nodes: dict[str, Node]
+    connections: list[Connection]
+    extra: dict[str, Any]
+
+    @classmethod
+    def of(cls, patch: Patch) -> FrozenPatch:
+        """Return a patch as it is now."""
+        return cls(dict(patch.nodes), patch.connections, patch.extra)
+
+
+def dump_patch(patch: Patch | FrozenPatch) -> str:
     """Return the patch as the text of a file."""
     nodes = [_dump_node(node) for _, node in sorted(patch.nodes.items())]
     pairs = sorted((str(c.target), str(c.source)) for c in patch.connections)

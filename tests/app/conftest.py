@@ -44,7 +44,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
     monkeypatch.setattr(dialogs, "ask_about_changes", lambda _, name: remember(name, answers.about_changes))
     monkeypatch.setattr(dialogs, "ask_to_overwrite", lambda _, text, lines: remember(text, answers.overwrite))
-    monkeypatch.setattr(dialogs, "ask_to_recover", lambda _, name: remember(name, answers.recover))
+    monkeypatch.setattr(dialogs, "ask_to_recover", lambda _, name, lines: remember(name, answers.recover))
     monkeypatch.setattr(dialogs, "ask_to_trust", lambda _, folder, names: remember(str(folder), answers.trust))
     monkeypatch.setattr(dialogs, "ask_open", lambda *_: answers.path)
     monkeypatch.setattr(dialogs, "ask_save", lambda *_: answers.path)

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from app.documents.recovery import RecoverySlot, take_left_behind
+import pytest
+
+from app.documents.recovery import RecoverySlot, find_left_behind
 from engine.patch.document import Patch
+from engine.patch.files import save_patch
+
+
+@pytest.fixture
+def slot(tmp_path: Path) -> Iterator[RecoverySlot]:
+    """A slot in the folder "recovery"."""
+    slot = RecoverySlot(tmp_path / "recovery")
+    yield slot
+    slot.close()
 
 
 def crash(slot: RecoverySlot) -> None:
@@ -13,62 +27,93 @@ def crash(slot: RecoverySlot) -> None:
     slot._lock.unlock()
 
 
-def test_work_of_a_crashed_editor_is_found_once(tmp_path: Path, patch: Patch) -> None:
-    """The copy holds the patch and its file, and is gone after it was taken."""
-    patch.add("test_app.every_parameter", node_id="a", gain=4.0)
-    patch.path = tmp_path / "work.loom"
-    slot = RecoverySlot(tmp_path)
-    slot.write(patch)
+def names(folder: Path) -> list[str]:
+    return sorted(path.suffix for path in folder.iterdir())
+
+
+def test_work_of_a_crashed_editor_is_found_until_it_is_settled(slot: RecoverySlot, tmp_path: Path) -> None:
+    """The copy holds the patch and its file and says what differs; only one editor offers it at a time."""
+    patch = Patch()
+    patch.add("test_app.every_parameter", node_id="a")
+    save_patch(patch, tmp_path / "work.loom")
+    patch.set("a", gain=4.0)
+    slot.write(patch).result()
     crash(slot)
-    (found,) = take_left_behind(tmp_path)
+    folder = tmp_path / "recovery"
+    (found,) = find_left_behind(folder)
+    assert find_left_behind(folder) == []
+    found.leave()
+    (found,) = find_left_behind(folder)
     recovered = found.open()
     assert recovered.value("a", "gain") == 4.0
-    assert recovered.path == tmp_path / "work.loom"
-    assert take_left_behind(tmp_path) == []
+    assert (recovered.path, recovered.file_digest) == (tmp_path / "work.loom", patch.file_digest)
+    assert found.differences() == ["changed: a (Every Parameter): gain default → 4"]
+    save_patch(patch, tmp_path / "work.loom")
+    assert found.differences() == []
+    (tmp_path / "work.loom").unlink()
+    assert "work.loom: No such file" in found.differences()[0]
+    found.discard()
+    assert find_left_behind(folder) == []
+    assert list(folder.iterdir()) == []
 
 
-def test_work_of_a_running_editor_is_left_alone(tmp_path: Path, patch: Patch) -> None:
+def test_work_of_a_running_editor_is_left_alone(slot: RecoverySlot, tmp_path: Path, patch: Patch) -> None:
     """A second editor does not take what the first one is still working on."""
-    slot = RecoverySlot(tmp_path)
-    slot.write(patch)
-    assert take_left_behind(tmp_path) == []
-    slot.close()
+    slot.write(patch).result()
+    (tmp_path / "recovery" / f".{slot._file.name}.part").write_text("being moved")
+    assert find_left_behind(tmp_path / "recovery") == []
+    assert names(tmp_path / "recovery") == [".json", ".lock", ".part"]
 
 
 def test_nothing_is_left_after_a_proper_end(tmp_path: Path, patch: Patch) -> None:
-    """Closing removes the copy and the lock."""
+    """Closing removes the copy and the lock, also when the copy is still being written."""
     slot = RecoverySlot(tmp_path)
     slot.write(patch)
     slot.close()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_equal_copy_is_not_written_again(tmp_path: Path, patch: Patch) -> None:
+def test_an_equal_copy_is_not_written_again(slot: RecoverySlot, tmp_path: Path, patch: Patch) -> None:
     """Autosave costs nothing while nobody edits."""
-    slot = RecoverySlot(tmp_path)
-    slot.write(patch)
-    (file,) = tmp_path.glob("*.json")
+    slot.write(patch).result()
+    (file,) = (tmp_path / "recovery").glob("*.json")
     file.write_text("untouched")
-    slot.write(patch)
+    slot.write(patch).result()
     assert file.read_text() == "untouched"
     patch.add("test_app.picture")
-    slot.write(patch)
+    slot.write(patch).result()
     assert file.read_text() != "untouched"
-    slot.close()
 
 
-def test_locks_of_crashed_editors_without_work_are_removed(tmp_path: Path) -> None:
+def test_a_copy_is_of_the_moment_at_which_it_was_asked_for(
+    slot: RecoverySlot, tmp_path: Path, patch: Patch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Edits go on while it is written beside them."""
+    patch.add("test_app.picture", node_id="before")
+    inner = RecoverySlot._write
+    monkeypatch.setattr(RecoverySlot, "_write", lambda *of: (time.sleep(0.05), inner(*of)))
+    writing: Any = slot.write(patch)
+    patch.remove("before")
+    patch.add("test_app.picture", node_id="after")
+    writing.result()
+    crash(slot)
+    (found,) = find_left_behind(tmp_path / "recovery")
+    assert list(found.open().nodes) == ["before"]
+    found.discard()
+
+
+def test_leftovers_of_crashed_editors_without_work_are_removed(slot: RecoverySlot, tmp_path: Path) -> None:
     """The folder does not fill up; the lock of an editor that still runs stays."""
-    running = RecoverySlot(tmp_path)
-    (tmp_path / "dead.lock").write_text("999999999\nwarploom\n\n")
-    take_left_behind(tmp_path)
-    assert [path.suffix for path in tmp_path.iterdir()] == [".lock"]
-    assert not (tmp_path / "dead.lock").exists()
-    running.close()
+    folder = tmp_path / "recovery"
+    (folder / "dead.lock").write_text("999999999\nwarploom\n\n")
+    (folder / ".dead.json.part").write_text("{")
+    find_left_behind(folder)
+    assert names(folder) == [".lock"]
+    assert not (folder / "dead.lock").exists()
 
 
 def test_a_damaged_copy_is_kept_and_does_not_stop_the_start(tmp_path: Path) -> None:
     """What cannot be read is not thrown away."""
     (tmp_path / "x.json").write_text("{")
-    assert take_left_behind(tmp_path) == []
+    assert find_left_behind(tmp_path) == []
     assert (tmp_path / "x.json").exists()

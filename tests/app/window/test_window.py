@@ -247,16 +247,20 @@ def test_viewers_are_listed_in_the_view_menu(opened: MainWindow) -> None:
 # Recovery
 
 
-def test_unsaved_work_is_copied_and_forgotten_when_saved(opened: MainWindow, tmp_path: Path) -> None:
-    """There is a copy exactly while there is unsaved work."""
+def test_unsaved_work_is_copied_and_forgotten_when_saved(
+    opened: MainWindow, file: Path, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """There is a copy soon after an edit, until the work is saved or undone; the file itself is left alone."""
     folder = tmp_path / "state" / "recovery"
+    before = file.read_bytes()
     opened.files.autosave()
     assert list(folder.glob("*.json")) == []
-    patch_of(opened).set("every", gain=2.0)
-    opened.files.autosave()
-    assert len(list(folder.glob("*.json"))) == 1
-    opened.files.save()
-    assert list(folder.glob("*.json")) == []
+    for end in (opened.session.undo, opened.files.save):
+        patch_of(opened).set("every", gain=2.0)
+        qtbot.waitUntil(lambda: len(list(folder.glob("*.json"))) == 1, timeout=20_000)
+        assert file.read_bytes() == before
+        end()
+        qtbot.waitUntil(lambda: list(folder.glob("*.json")) == [], timeout=20_000)
 
 
 def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
@@ -264,9 +268,10 @@ def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, ask
     patch = load_patch(file)
     patch.set("every", gain=9.0)
     slot = RecoverySlot(tmp_path / "state" / "recovery")
-    slot.write(patch)
+    slot.write(patch).result()
     slot._lock.unlock()  # as the system does for an editor that crashed
     window.offer_recovery()
+    slot.close()
     assert asked.shown == ["demo.loom"]
     assert patch_of(window).value("every", "gain") == 9.0
     assert window.session.path == file
