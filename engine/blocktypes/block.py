@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.declarations import BlockDefinitionError, collect
+from engine.blocktypes.checks import BlockDefinitionError
+from engine.blocktypes.declarations import collect
 from engine.blocktypes.description import BlockDescription
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec, ValueSpec
@@ -207,8 +208,7 @@ class BlockTypes:
         if known is None or known.__module__ == cls.__module__:
             return
         both = f"{_origin(known)} and {_origin(cls)}"
-        is_ours = known.__module__.partition(".")[0] == LIBRARY
-        more = "; the first comes with Warploom, so give yours another id" if is_ours else ""
+        more = "; the first comes with Warploom, so give yours another id" if is_ours(known) else ""
         raise BlockDefinitionError(f"block id {type_id} must be unique, got it in {both}{more}")
 
     def define(self, cls: type[Block]) -> None:
@@ -316,12 +316,18 @@ def describe(block: Block) -> BlockDescription:
     Blocks that ask for the same share one object, unless they bring arrays or hold blocks, which may bring some.
     """
     structural = {n: block.values[n] for n, spec in block.parameters.items() if spec.structural and spec.type == "int"}
-    build = BlockBuilder(block.id, block.ports, structural, block.source_folder())
+    live = [name for name, spec in block.parameters.items() if not spec.structural]
+    build = BlockBuilder(block.id, block.ports, live, structural, block.source_folder())
     block.describe(build)
     made = build.commit()
     if made.contents or made.externals or made.composition is not None:
         return made
     return _shared.setdefault((ref(made), made.displays, made.kernel_folders), made)
+
+
+def is_ours(block_type: type[Block]) -> bool:
+    """True for a block type of Warploom's own library, whose code returns."""
+    return block_type.__module__.partition(".")[0] == LIBRARY
 
 
 def shows_pictures(block_type: type[Block]) -> bool:

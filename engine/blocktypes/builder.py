@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from engine.blocktypes import checks
 from engine.blocktypes.description import BlockDescription, Composition
 from engine.blocktypes.entries import (
     Argument,
@@ -34,12 +36,15 @@ from engine.blocktypes.entries import (
     ValueArgument,
     View,
 )
-from engine.blocktypes.extents import Extent
+from engine.blocktypes.extents import Extent, ShapeRuleError, check_extent
 from engine.blocktypes.parameters import ParameterHandle
 from engine.blocktypes.ports import BufferHandle, PortSpec, count_name, counter_name
+from engine.blocktypes.shape_rules import check_rule
 from engine.device.external import ExternalArray, describe_external
 from engine.types import DType, u32
 
+#: The most threads of a thread block, and the most dynamic shared memory that any GPU has for one.
+MOST_THREADS, MOST_SHARED_BYTES = 1024, 227 * 1024
 #: Turns the counter of an append buffer into its count.
 _COUNT = Kernel("append.cu", "count_appended")
 
@@ -51,10 +56,19 @@ class BlockBuilder:
     frame = FrameArgument()
 
     def __init__(
-        self, type_id: str, ports: Mapping[str, PortSpec], structural: Mapping[str, int], folder: Path | None
+        self,
+        type_id: str,
+        ports: Mapping[str, PortSpec],
+        live: Collection[str],
+        structural: Mapping[str, int],
+        folder: Path | None,
     ) -> None:
-        """`structural` are the integer structural parameters, `folder` is where the block's own kernels lie."""
+        """`live` are the live parameters, `structural` the integer structural ones.
+
+        `folder` is where the block's own kernels lie.
+        """
         self._id = type_id
+        self._live = live
         self._ports = ports
         self._structural = structural
         self._folder = folder
@@ -94,30 +108,31 @@ class BlockBuilder:
         the count is often far below `num_threads`, as with append buffers; a CPU vectorises such a loop less well. When
         `count` is an input that is not connected, the grid covers `num_threads`.
         """
-        sizes = tuple(num_threads) if isinstance(num_threads, Sequence) else (num_threads,)
-        if not 1 <= len(sizes) <= 3:
-            raise ValueError(f"{self._id}: num_threads must have 1 to 3 dimensions, got {len(sizes)}")
+        where = self._id
+        checks.instance(where, "kernel", kernel, Kernel, "be a Kernel(file, entry)")
+        sizes = tuple([self._size(size) for size in _dimensions(where, "num_threads", num_threads)])
         if thread_block is None:
             thread_block = ((256,), (16, 16), (8, 8, 4))[len(sizes) - 1]
-        threads = (thread_block,) if isinstance(thread_block, int) else tuple(thread_block)
-        if not 1 <= len(threads) <= 3 or min(threads) < 1:
-            raise ValueError(f"{self._id}: thread_block must be 1 to 3 sizes of at least 1, got {threads}")
-        if shared_bytes < 0:
-            raise ValueError(f"{self._id}: shared_bytes must be at least 0, got {shared_bytes}")
+        threads = [
+            checks.whole(where, "thread_block", size, 1, MOST_THREADS)
+            for size in _dimensions(where, "thread_block", thread_block)
+        ]
+        checks.whole(where, "threads in a thread block", math.prod(threads), 1, MOST_THREADS)
+        shared_bytes = checks.whole(where, "shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES)
         x, y, z = (*threads, 1, 1)[:3]
-        taken = tuple(self.argument(a) for a in args)
-        if count is not None:
+        taken = tuple([self.argument(argument) for argument in checks.sequence(where, "args", args)])
+        name = None if count is None else self._known(count, "count")
+        if name is not None:
             if len(sizes) != 1 or (y, z) != (1, 1):
-                text = f"one dimension, got {sizes} in thread blocks of {threads}"
-                raise ValueError(f"{self._id}: launch with a count must have {text}")
-            if not any(isinstance(argument, BufferArgument) and argument.name == count.name for argument in taken):
-                text = f"among args, for the kernel to read, got {count.name!r} beside them"
-                raise ValueError(f"{self._id}: count must be {text}")
-        name = None if count is None else count.name
+                raise checks.refuse(where, "launch with a count", "have one dimension", (sizes, tuple(threads)))
+            if not any(isinstance(argument, BufferArgument) and argument.name == name for argument in taken):
+                text = f"among args, for the kernel to read, got {name!r} beside them"
+                raise checks.BlockCallError(f"{where}: count must be {text}")
         self._entries.append(KernelEntry(kernel, sizes, (x, y, z), taken, shared_bytes, name))
 
     def fill(self, target: BufferHandle, value: int = 0) -> None:
         """Set every byte of `target` to `value`."""
+        value = checks.whole(self._id, "value of a fill", value, 0, 255)
         self._entries.append(FillEntry(self._access(target, reads=False, writes=True), value))
 
     def copy(self, target: BufferHandle, source: BufferHandle) -> None:
@@ -128,24 +143,34 @@ class BlockBuilder:
 
     def buffer(self, name: str, dtype: DType, shape: str, *, state: bool = False) -> BufferHandle:
         """Allocate a buffer that only this block sees; `state` keeps its contents from frame to frame."""
+        where = self._id
+        if not isinstance(name, str) or not name.isidentifier():
+            raise checks.refuse(where, "buffer name", "be an identifier", name)
         if name in self._buffers or name in self._ports:
-            raise ValueError(f"{self._id}: buffer name must be new, got {name!r}")
-        self._buffers[name] = InternalBuffer(name, dtype, shape, state)
+            raise checks.refuse(where, "buffer name", "be new", name)
+        dtype, name = self._type(dtype), str.__str__(name)
+        self._buffers[name] = InternalBuffer(name, dtype, self._shape(shape), bool(state))
         return BufferHandle(name)
 
     def provide(self, port: BufferHandle, array: np.ndarray[Any, Any]) -> None:
         """Give an output contents, and with them its shape: the array is uploaded once, before the first launch."""
-        self._contents[port.name] = np.asarray(array, order="C")
+        name = self._output(port, "port of provide")
+        contents = np.asarray(array, order="C")
+        if contents.dtype.hasobject or not contents.size:
+            raise checks.refuse(self._id, "contents", "be an array of numbers, not empty", array)
+        self._contents[name] = contents
 
     def view(self, target: BufferHandle, source: BufferHandle, transform: Transform) -> None:
         """Make the output `target` a view of the input `source`: the same memory, seen through `transform`."""
-        for handle, wanted in ((target, "an output"), (source, "an input")):
-            spec = self._ports.get(handle.name)
-            if spec is None or spec.is_input != (wanted == "an input"):
-                raise ValueError(f"{self._id}: view must go from an input to an output, got {handle.name!r}")
-        if any(view.target == target.name for view in self._views):
-            raise ValueError(f"{self._id}: output {target.name!r} must be one view, got a second one")
-        self._views.append(View(target.name, source.name, transform))
+        shows, shown = self._output(target, "target of a view"), self._known(source, "source of a view")
+        if shown not in self._ports or not self._ports[shown].is_input:
+            raise checks.refuse(self._id, "source of a view", "be an input", shown)
+        if any(view.target == shows for view in self._views):
+            raise checks.BlockCallError(f"{self._id}: output {shows!r} must be one view, got a second one")
+        if not isinstance(transform, Transform):
+            rule = "be a SliceView, ReshapeView, TransposeView or ReinterpretView"
+            raise checks.refuse(self._id, "transform of a view", rule, transform)
+        self._views.append(View(shows, shown, transform))
 
     def adopt(self, port: BufferHandle, array: object) -> None:
         """Make an output the user's own memory, with its element type and shape; nothing is copied.
@@ -153,55 +178,65 @@ class BlockBuilder:
         `array` comes from numpy, CuPy, PyTorch or another library, or is an `ExternalArray`; DeviceError when its
         memory can't be used.
         """
-        self._externals[port.name] = array if isinstance(array, ExternalArray) else describe_external(array)
+        name = self._output(port, "port of adopt")
+        self._externals[name] = array if isinstance(array, ExternalArray) else describe_external(array)
 
     def delay(self, target: BufferHandle, source: BufferHandle, *, initial: float = 0.0) -> None:
         """Make the output `target` hold what `source` held at the end of the last frame, and `initial` in the first."""
+        shown, kept = self._output(target, "target of a delay"), self._known(source, "source of a delay")
         self._entries.append(
             DelayEntry(
-                BufferArgument(target.name, reads=False, writes=True),
-                BufferArgument(source.name, reads=True, writes=False),
-                initial,
+                BufferArgument(shown, reads=False, writes=True),
+                BufferArgument(kept, reads=True, writes=False),
+                checks.number(self._id, "initial value of a delay", initial),
             )
         )
 
     def define(self, port: BufferHandle, *, dtype: DType | None = None, shape: str | None = None) -> None:
         """Set an output's shape rule, or the element type of an output of any type, where parameters decide them."""
-        spec = self._defined.get(port.name) or self._ports[port.name]
-        if spec.is_input or (dtype is not None and spec.dtype.kind != "any"):
-            raise ValueError(f"{self._id}: only an output of any type can be given one, got {port.name!r}")
-        self._defined[port.name] = replace(spec, dtype=dtype or spec.dtype, shape=shape or spec.shape)
+        name = self._output(port, "port of define")
+        spec = self._defined.get(name) or self._ports[name]
+        if dtype is not None and self._ports[name].dtype.kind != "any":
+            raise checks.BlockCallError(f"{self._id}: only an output of any type can be given one, got {name!r}")
+        dtype = spec.dtype if dtype is None else self._type(dtype)
+        self._defined[name] = replace(spec, dtype=dtype, shape=spec.shape if shape is None else self._shape(shape))
 
     def element_type(self, port: BufferHandle) -> ElementArgument:
         """Return an argument that tells a kernel the element type of a port; see `kernels/elements.cuh`."""
-        return ElementArgument(port.name)
+        return ElementArgument(self._known(port, "port of element_type"))
 
     def require(self, extent: Extent, message: str, *, port: BufferHandle | None = None) -> None:
         """Require that `extent` is at least 0 once shapes are known; `message` says what must hold."""
-        self._requirements.append(Requirement(extent, message, port.name if port else None))
+        extent = self._extent(checks.instance(self._id, "requirement", extent, Extent, "be an extent"))
+        message = checks.text(self._id, "message of a requirement", message)
+        self._requirements.append(Requirement(extent, message, None if port is None else self._port(port)))
 
     def report(self, word: BufferHandle, kind: StatusKind, port: BufferHandle, capacity: object) -> None:
         """Read the internal buffer `word` (one u32) back after each frame and compare it with `capacity`."""
         argument = self.argument(capacity)
         if not isinstance(argument, (ExtentArgument, ParameterArgument)):
-            raise TypeError(f"{self._id}: capacity must be an extent or a live parameter, got {capacity!r}")
-        self._statuses.append(Status(word.name, kind, port.name, argument))
+            raise checks.refuse(self._id, "capacity", "be an extent or a live parameter", capacity)
+        if (name := self._known(word, "word of a report")) not in self._buffers:
+            raise checks.refuse(self._id, "word of a report", "be a buffer of the block's own", word)
+        kind = checks.instance(self._id, "kind of a report", kind, StatusKind, "be a StatusKind")
+        self._statuses.append(Status(name, kind, self._port(port), argument))
 
     def control(self, control: Control) -> None:
         """Make the block a region; see `engine.blocktypes.regions`."""
-        self._control = control
+        self._control = checks.instance(self._id, "control", control, Control, "be a Control")
 
     def compose(self, composition: Composition) -> None:
         """Make the block stand for other blocks; see `engine.patch.composite`."""
-        self._composition = composition
+        self._composition = checks.instance(self._id, "composition", composition, Composition, "be a Composition")
 
     def show(self, pixels: BufferHandle) -> None:
         """Show a 2-D buffer of `uchar4` in this block's viewer."""
-        self._displays.append(Display(pixels.name))
+        self._displays.append(Display(self._known(pixels, "picture")))
 
     def save(self, buffer: BufferHandle, path: str) -> None:
         """Save a buffer to `path` when outputs are saved: a 2-D `uchar4` buffer as an image, anything else as .npy."""
-        self._displays.append(Display(buffer.name, path))
+        path = checks.text(self._id, "path", str(path) if isinstance(path, Path) else path)
+        self._displays.append(Display(self._known(buffer, "buffer of a save"), path))
 
     def commit(self) -> BlockDescription:
         """Return the finished description."""
@@ -244,28 +279,89 @@ class BlockBuilder:
         self.report(word, StatusKind.APPENDED, data, data.size)
 
     def argument(self, value: object) -> Argument:
-        """Return the kernel argument for `value`; TypeError when there is none."""
+        """Return the kernel argument for `value`; BlockCallError when there is none."""
         match value:
             case BufferHandle():
-                spec = self._ports.get(value.name)
+                spec = self._ports.get(self._known(value, "argument"))
                 if spec is None:
                     # Only the kernels know which launch fills an internal buffer first, so all of them are ordered.
                     return self._access(value, reads=True, writes=True)
                 return self._access(value, reads=spec.is_input, writes=not spec.is_input)
-            case ParameterHandle(name=name):
+            case ParameterHandle(name=name) if name in self._live:
                 return ParameterArgument(name)
             case Extent():
-                return ExtentArgument(value)
+                return ExtentArgument(self._extent(value))
             case FrameArgument() | ElementArgument():
                 return value
-            case bool() | int() | float() | np.number():
-                return ValueArgument(value.item() if isinstance(value, np.number) else value)
-        raise TypeError(f"{self._id}: argument must be a port, buffer, parameter, extent or number, got {value!r}")
+            case bool() | np.bool_():
+                return ValueArgument(bool(value))
+            case int() | np.integer():
+                return ValueArgument(checks.whole(self._id, "argument", value, -(2**63), 2**64 - 1))
+            case float() | np.floating():
+                return ValueArgument(float(value))
+        raise checks.refuse(self._id, "argument", "be a port, buffer, parameter, extent or number", value)
 
     def _access(self, handle: BufferHandle, *, reads: bool, writes: bool) -> BufferArgument:
-        spec = self._ports.get(handle.name)
+        name = self._known(handle, "buffer")
+        spec = self._ports.get(name)
         if spec is not None and not spec.is_input and (spec.inplace or spec.state):
             reads = True  # the block reuses the contents
-        if spec is not None and spec.is_input and any(p.inplace == handle.name for p in self._ports.values()):
-            writes = True
-        return BufferArgument(handle.name, reads, writes)
+        if spec is not None and spec.is_input:
+            if any(p.inplace == name for p in self._ports.values()):
+                writes = True
+            elif writes:
+                raise checks.refuse(self._id, "what is written", "be an output or a buffer of the block's own", name)
+        return BufferArgument(name, reads, writes)
+
+    # What the author passes
+
+    def _known(self, handle: object, what: str) -> str:
+        """Return the name of a port or internal buffer of this block."""
+        if isinstance(handle, BufferHandle) and (handle.name in self._ports or handle.name in self._buffers):
+            return handle.name
+        raise checks.refuse(self._id, what, "be a port or a buffer of this block", handle)
+
+    def _port(self, handle: object) -> str:
+        if (name := self._known(handle, "port")) not in self._ports:
+            raise checks.refuse(self._id, "port", "be one of this block", handle)
+        return name
+
+    def _output(self, handle: object, what: str) -> str:
+        if (name := self._known(handle, what)) not in self._ports or self._ports[name].is_input:
+            raise checks.refuse(self._id, what, "be an output of this block", handle)
+        return name
+
+    def _type(self, dtype: object) -> DType:
+        rule = "be an element type such as f32"
+        if checks.instance(self._id, "element type", dtype, DType, rule).kind == "any":
+            raise checks.refuse(self._id, "element type", rule, dtype)
+        return dtype  # type: ignore[return-value]
+
+    def _shape(self, rule: object) -> str:
+        """Return a shape rule that can be parsed and names ports, buffers and whole numbers of this block only."""
+        rule = checks.text(self._id, "shape", rule)
+        self._checked(check_rule, rule)
+        return rule
+
+    def _size(self, size: object) -> Size:
+        if isinstance(size, Extent):
+            return self._extent(size)
+        return checks.whole(self._id, "num_threads", size, 1)
+
+    def _extent(self, extent: Extent) -> Extent:
+        self._checked(check_extent, extent.text)
+        return extent
+
+    def _checked(self, check: Callable[[str, Collection[str], Collection[str]], None], text: str) -> None:
+        try:
+            check(text, self._ports.keys() | self._buffers.keys(), self._structural.keys())
+        except ShapeRuleError as problem:
+            raise checks.BlockCallError(f"{self._id}: {problem}") from None
+
+
+def _dimensions(where: str, what: str, sizes: object) -> tuple[Any, ...]:
+    """Return 1 to 3 sizes."""
+    found = checks.sequence(where, what, sizes) if isinstance(sizes, (tuple, list)) else (sizes,)
+    if not 1 <= len(found) <= 3:
+        raise checks.refuse(where, what, "have 1 to 3 dimensions", sizes)
+    return found

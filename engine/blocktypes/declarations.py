@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, get_args, get_origin, get_type_hints
 
+from engine.blocktypes.checks import BlockDefinitionError
 from engine.blocktypes.extents import ShapeRuleError
 from engine.blocktypes.parameters import TYPES, ParameterDeclaration, ParameterSpec
 from engine.blocktypes.ports import In, Out, PortDeclaration, PortSpec, Value, count_name
 from engine.blocktypes.shape_rules import check_rule
 from engine.diagnostics import PatchError
 from engine.types import DType, u32
-
-
-class BlockDefinitionError(TypeError):
-    """A block class is declared wrongly; raised when the class is defined."""
 
 
 def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from engine.blocktypes.checks import instance, sequence, text, whole
 from engine.blocktypes.extents import Extent
 from engine.types import DType
 from engine.types.bits import ByBits
@@ -20,6 +21,10 @@ class Kernel:
 
     file: str
     entry: str
+
+    def __post_init__(self) -> None:
+        text("Kernel", "file", self.file)
+        text("Kernel", "entry", self.entry)
 
 
 @dataclass(frozen=True)
@@ -235,6 +240,9 @@ def buffer_arguments(entry: Entry) -> tuple[BufferArgument, ...]:
             return (source, target)
 
 
+#: The largest index or size that is taken.
+MOST = 2**63 - 1
+
 # A view is an output that owns no memory: it shows its source's memory at an offset, with a shape and strides of its
 # own, and costs nothing at run time.
 
@@ -251,12 +259,21 @@ class SliceView:
     stop: int | None = None
     step: int = 1
 
+    def __post_init__(self) -> None:
+        for name in ("axis", "start", "stop", "step"):
+            if name != "stop" or self.stop is not None:
+                object.__setattr__(self, name, whole("SliceView", name, getattr(self, name), -MOST, MOST))
+
 
 @dataclass(frozen=True)
 class ReshapeView:
     """The same elements in the same order in another shape; one size may be -1 and follows from the others."""
 
     shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        sizes = [whole("ReshapeView", "size", n, -MOST, MOST) for n in sequence("ReshapeView", "shape", self.shape)]
+        object.__setattr__(self, "shape", tuple(sizes))
 
 
 @dataclass(frozen=True)
@@ -265,12 +282,19 @@ class TransposeView:
 
     order: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        axes = [whole("TransposeView", "axis", n, -MOST, MOST) for n in sequence("TransposeView", "order", self.order)]
+        object.__setattr__(self, "order", tuple(axes))
+
 
 @dataclass(frozen=True)
 class ReinterpretView:
     """The same bytes as elements of another type; the last axis grows or shrinks with the size of an element."""
 
     dtype: DType
+
+    def __post_init__(self) -> None:
+        instance("ReinterpretView", "dtype", self.dtype, DType, "be an element type such as f32")
 
 
 Transform = SliceView | ReshapeView | TransposeView | ReinterpretView

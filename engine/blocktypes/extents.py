@@ -14,12 +14,13 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
 
+from engine.blocktypes.checks import shown, whole
 from engine.types import Shape, element_count
 
 
@@ -98,9 +99,19 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 _AXIS = re.compile(r"(dim|stride|last|laststride)(\d+)$")
 
 
+#: What Python raises for a text that is no expression, or too deep a one.
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+#: The longest expression; one that refers to itself twice in a loop grows beyond any memory.
+LONGEST = 4096
+
+
 def _operator(form: str) -> Callable[[Extent, Extent | int], Extent]:
     def combine(self: Extent, other: Extent | int) -> Extent:
-        return Extent(form.format(self.text, other.text if isinstance(other, Extent) else other))
+        operand = other.text if isinstance(other, Extent) else whole("extent", "operand", other, -(2**63), 2**64 - 1)
+        text = form.format(self.text, operand)
+        if len(text) > LONGEST:
+            raise ShapeRuleError(f"extent must be of at most {LONGEST} characters, got {shown(text)}")
+        return Extent(text)
 
     return combine
 
@@ -131,10 +142,9 @@ class Extent:
 def parse_extent(text: str) -> Dimension:
     """Return the function that computes one dimension expression; ShapeRuleError when it is malformed."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as problem:
-        raise ShapeRuleError(f"{text!r} must be integer arithmetic: {problem.msg}") from problem
-    dimension = compile_dimension(tree)
+        dimension = compile_dimension(ast.parse(text.strip(), mode="eval").body)
+    except UNPARSABLE as problem:
+        raise ShapeRuleError(f"{shown(text)} must be integer arithmetic: {problem}") from problem
 
     def evaluate(context: ShapeContext) -> int:
         try:
@@ -144,6 +154,28 @@ def parse_extent(text: str) -> Dimension:
 
     # Only an expression that divides needs the check.
     return evaluate if any(character in text for character in "/%") else dimension
+
+
+@lru_cache(maxsize=4096)
+def _names(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ports and the parameters that an expression names."""
+    parse_extent(text)
+    tree = list(ast.walk(ast.parse(text.strip(), mode="eval")))
+    ports = {id(node.value): node.value.id for node in tree if isinstance(node, ast.Attribute)}  # type: ignore[attr-defined]
+    words = {"N", "ceil", "min", "max"}
+    names = (node.id for node in tree if isinstance(node, ast.Name) and id(node) not in ports)
+    return tuple(ports.values()), tuple(name for name in names if name not in words)
+
+
+def check_extent(text: str, ports: Collection[str], parameters: Collection[str]) -> None:
+    """Raise ShapeRuleError when an expression is malformed or names something else than these."""
+    named, sizes = _names(text)
+    for name in named:
+        if name not in ports:
+            raise ShapeRuleError(f"extent {text} must be of ports and buffers of this block, got {name!r}")
+    for name in sizes:
+        if name not in parameters:
+            raise ShapeRuleError(f"extent {text} must be of structural whole-number parameters, got {name!r}")
 
 
 def compile_dimension(node: ast.expr) -> Dimension:

@@ -180,6 +180,9 @@ class ParameterHandle:
 
     name: str
 
+    def __repr__(self) -> str:
+        return f"the live parameter {self.name} (declare it with structural=True to compute with its value)"
+
     def _refuse(self, *_: object) -> Any:
         raise TypeError(
             f"parameter {self.name} is live and must only be passed to a kernel; declare it with structural=True to "

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, overload
 
+from engine.blocktypes.checks import whole
 from engine.blocktypes.extents import Extent
 from engine.types import DType, any_type
 from engine.types.bits import ByBits
 
 T = TypeVar("T")
+#: More axes than any buffer has.
+MOST_AXES = 64
 
 
 @dataclass(frozen=True)
@@ -25,19 +28,19 @@ class BufferHandle:
 
     def dim(self, axis: int) -> Extent:
         """Size of one dimension."""
-        return Extent(f"{self.name}.dim{axis}")
+        return Extent(f"{self.name}.dim{whole(self.name, 'axis', axis, 0, MOST_AXES)}")
 
     def stride(self, axis: int) -> Extent:
         """Distance between neighbours along one dimension, in elements."""
-        return Extent(f"{self.name}.stride{axis}")
+        return Extent(f"{self.name}.stride{whole(self.name, 'axis', axis, 0, MOST_AXES)}")
 
     def last(self, axis: int) -> Extent:
         """Size of a dimension that is counted from the last one backwards; 1 when there is none."""
-        return Extent(f"{self.name}.last{axis}")
+        return Extent(f"{self.name}.last{whole(self.name, 'axis', axis, 0, MOST_AXES)}")
 
     def last_stride(self, axis: int) -> Extent:
         """Distance between neighbours along such a dimension, in elements; 0 when there is none."""
-        return Extent(f"{self.name}.laststride{axis}")
+        return Extent(f"{self.name}.laststride{whole(self.name, 'axis', axis, 0, MOST_AXES)}")
 
 
 class In(BufferHandle, Generic[T]):

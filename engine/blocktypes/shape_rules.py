@@ -13,11 +13,11 @@ Each rule is parsed once.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.blocktypes.extents import ShapeContext, ShapeRuleError, compile_dimension
+from engine.blocktypes.extents import UNPARSABLE, ShapeContext, ShapeRuleError, compile_dimension
 from engine.types import Shape
 
 #: Rules of outputs whose shape comes from elsewhere.
@@ -43,7 +43,7 @@ def parse_rule(text: str) -> Rule:
     """Return what a rule's text means; ShapeRuleError when it is malformed."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
+    except UNPARSABLE:
         raise _malformed(text) from None
     match tree:
         case ast.Name(id="scalar"):
@@ -66,15 +66,14 @@ def same_names(rule: str | None) -> tuple[str, ...]:
     return parse_rule(rule).names if rule and rule.startswith("same") else ()
 
 
-def check_rule(rule: str, ports: frozenset[str], parameters: frozenset[str]) -> None:
+def check_rule(rule: str, ports: Collection[str], parameters: Collection[str]) -> None:
     """Raise ShapeRuleError when `rule` is malformed or names something that is neither port nor parameter."""
     if rule in GIVEN:
         return
-    names = parse_rule(rule).names
-    unknown = sorted({name for name in names if not name.isdigit()} - ports - parameters)
+    unknown = [name for name in parse_rule(rule).names if not (name in ports or name in parameters or name.isdigit())]
     if unknown:
         raise ShapeRuleError(
-            f"shape rule {rule!r} must name ports or structural integer parameters, got {', '.join(unknown)}"
+            f"shape rule {rule!r} must name ports or structural integer parameters, got {', '.join(sorted(unknown))}"
         )
 
 

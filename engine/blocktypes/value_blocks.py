@@ -13,7 +13,7 @@ from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from engine.blocktypes.block import Block, check_name
 from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.declarations import BlockDefinitionError
+from engine.blocktypes.checks import BlockDefinitionError
 from engine.blocktypes.parameters import ParameterDeclaration, ParameterSpec
 from engine.blocktypes.ports import ZEROS, PortSpec, Value, ValueSpec
 

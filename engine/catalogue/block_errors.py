@@ -5,9 +5,12 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from engine.blocktypes.declarations import BlockDefinitionError
-from engine.catalogue import loading_thread
+from engine.blocktypes.checks import BlockCallError, BlockDefinitionError
+from engine.catalogue.block_code import TookTooLong
 from engine.diagnostics import Diagnostic, WarploomError, error
+
+#: The most characters of what an exception says.
+LONGEST = 2000
 
 
 def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: str | None = None) -> Diagnostic:
@@ -15,14 +18,20 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
 
     Warploom's own errors keep their text; other exceptions are given with their names.
     """
-    file, line = _place(problem, near)
+    try:
+        file, line = _place(problem, near)
+    except Exception:  # noqa: BLE001 - an exception class of the user's may fail here too
+        file, line = None if near is None else str(near), None
     said = _said(problem)
     if isinstance(problem, (BlockDefinitionError, WarploomError)):
         text = said
-    elif isinstance(problem, loading_thread.TookTooLong):
-        text = f"{what} must be done within {loading_thread.LIMIT_S:g} s, got stopped in the middle"
+    elif isinstance(problem, TookTooLong):
+        text = f"{what} must {problem.rule}, got stopped in the middle"
     else:
         text = f"{what} raised {type(problem).__name__}{': ' if said else ''}{said}"
+    if isinstance(problem, WarploomError) and not isinstance(problem, BlockCallError):
+        # What the block says on purpose, of a file that is missing, say.
+        return error(text, node=node, file=file, line=line, remedy="give it other values, or mend its code")
     if file is not None and line is not None:
         text += f" ({Path(file).name}:{line})"
     return error(text, node=node, file=file, line=line, remedy=_remedy(problem, near))
@@ -30,8 +39,11 @@ def code_diagnostic(problem: BaseException, what: str, near: Path | None, node: 
 
 def _said(problem: BaseException) -> str:
     try:
-        return str((problem.msg or "") if isinstance(problem, SyntaxError) else problem)
-    except Exception:  # noqa: BLE001 - an exception class of the user's may fail here too
+        text = str((problem.msg or "") if isinstance(problem, SyntaxError) else problem)
+        return str.__str__(text)[:LONGEST].encode(errors="replace").decode()
+    except TookTooLong:
+        raise
+    except BaseException:  # noqa: BLE001 - as above
         return "what it says can't be read"
 
 
@@ -48,7 +60,8 @@ def _place(problem: BaseException, near: Path | None) -> tuple[str | None, int |
         return problem.filename, problem.lineno
     if near is None:
         return None, None
-    for frame in reversed(traceback.extract_tb(problem.__traceback__)):
+    stack = problem.stack if isinstance(problem, TookTooLong) else ()
+    for frame in reversed(stack or traceback.extract_tb(problem.__traceback__)):
         if Path(frame.filename).is_relative_to(near.parent):
             return frame.filename, frame.lineno
     return str(near), None

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import ModuleType
 
 from engine.blocktypes.block import Block, block_types, shows_pictures
+from engine.catalogue.block_code import TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import ids_in
-from engine.catalogue.loading_thread import TookTooLong, time_limit
+from engine.catalogue.loading_thread import time_limit, took_too_long
 from engine.diagnostics import Diagnostic
 
 
@@ -54,7 +55,7 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
         nonlocal is_late
         is_late = True
         _place_module(file.module, before)  # other files import the version before
-        problem = code_diagnostic(TookTooLong(), f"block file {file.path.name}", file.path)
+        problem = code_diagnostic(took_too_long(), f"block file {file.path.name}", file.path)
         changed = blame(file, source, problem)
         file.took_too_long = True
         block_types.tell(changed)
@@ -66,13 +67,15 @@ def run_file(file: BlockFile, source: bytes, is_wanted: Callable[[], bool], late
             for block in types.values():
                 shows_pictures(block)  # runs the block's code here, within the time limit
         if is_late:
-            raise TookTooLong  # it ran on, but was already reported
+            raise took_too_long()  # it ran on, but was already reported
     except BaseException as problem:  # noqa: BLE001 - a block file may raise anything, also SystemExit
         if not is_wanted():
             return set()
         _place_module(file.module, before)
-        changed = blame(file, source, code_diagnostic(problem, f"block file {file.path.name}", file.path))
-        file.took_too_long = isinstance(problem, TookTooLong)
+        is_late = isinstance(problem, TookTooLong)
+        told = took_too_long().with_traceback(problem.__traceback__) if is_late else problem
+        changed = blame(file, source, code_diagnostic(told, f"block file {file.path.name}", file.path))
+        file.took_too_long = is_late
         return changed
     finally:
         # Modules that it imported for the first time keep their types, even if the file itself fails.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import time
 from collections import deque
@@ -10,14 +9,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
+from engine.catalogue.block_code import TookTooLong, stop_thread
+
 #: Importing large libraries takes seconds; a file that takes longer than this is stopped.
 LIMIT_S = 20.0
 #: A file that still runs so long after that is left behind on its thread.
 PATIENCE_S = 1.0
-
-
-class TookTooLong(BaseException):
-    """Raised inside code that exceeds its time limit; not an `Exception`, so that the code doesn't catch it."""
 
 
 class LoadWorker:
@@ -72,6 +69,11 @@ class LoadWorker:
             self._started_s = time.monotonic()
 
 
+def took_too_long() -> TookTooLong:
+    """Return the error of a file that exceeds its time limit."""
+    return TookTooLong(f"be done within {LIMIT_S:g} s")
+
+
 @contextmanager
 def time_limit(late: Callable[[], None]) -> Iterator[None]:
     """Raise TookTooLong in code that runs inside for longer than LIMIT_S, and call `late` on another thread."""
@@ -82,7 +84,7 @@ def time_limit(late: Callable[[], None]) -> Iterator[None]:
         with lock:
             if is_over:
                 return
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TookTooLong))
+            stop_thread(thread)
         late()
 
     timer = threading.Timer(LIMIT_S, stop)

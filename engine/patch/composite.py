@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.declarations import BlockDefinitionError
+from engine.blocktypes.checks import BlockDefinitionError
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
 from engine.diagnostics import PatchError

@@ -37,7 +37,7 @@ from engine.runtime.preview.outputs import read_outputs
 from engine.runtime.update.cost import cost_of
 
 _log = logging.getLogger(__name__)
-#: How long closing waits for the frame under way before it interrupts the device.
+#: How long closing waits for the frame under way before it gives up blocks' code and interrupts the device.
 PATIENCE_S = 0.4
 
 
@@ -221,12 +221,15 @@ class LocalEngine:
 
     @contextmanager
     def _impatience(self) -> Iterator[None]:
-        """Interrupt what the device runs when the work inside waits for it too long: a kernel that never ends."""
-        interrupt = getattr(self.device, "interrupt", None)
-        if interrupt is None:
-            yield
-            return
-        timer = threading.Timer(PATIENCE_S, interrupt)
+        """Give up what the work inside waits for too long: a block's code or a kernel that never ends."""
+
+        def give_up() -> None:
+            self.engine.context.give_up_block_code()
+            interrupt = getattr(self.device, "interrupt", None)
+            if interrupt is not None:
+                interrupt()
+
+        timer = threading.Timer(PATIENCE_S, give_up)
         timer.daemon = True
         timer.start()
         try:

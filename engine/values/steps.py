@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from engine.blocktypes.block import is_ours
 from engine.blocktypes.ports import ZEROS
 from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.catalogue.block_code import BlockCode, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
-from engine.diagnostics import Diagnostic, PatchError, WarploomError, error
+from engine.diagnostics import Diagnostic, PatchError
 from engine.types.bits import same
 from engine.values.listening import Listener
 from engine.values.wiring import Drive
@@ -34,8 +38,12 @@ class ValueStep:
     When its code raises, that is `problem` for as long as it lasts, and the outputs keep their last values.
     """
 
-    def __init__(self, block: ValueBlock) -> None:
+    def __init__(self, block: ValueBlock, code: BlockCode) -> None:
         self.block = block
+        self._code = code
+        self._ours = is_ours(type(block))
+        #: What took too long; the block's code isn't run again before a parameter of it changes.
+        self.gave_up: Diagnostic | None = None
         self.outputs = [ValueOutput(spec.name, spec.type) for spec in block.value_outputs()]
         #: The source that the block needs, and the listener for it.
         self.source = ""
@@ -50,15 +58,14 @@ class ValueStep:
 
     def begin(self) -> None:
         """Have the block forget its past."""
-        self._start_problem = None
-        try:
-            self.block.begin()
-        except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
-            self._start_problem = failure(self.block, "start", problem)
+        self.gave_up = None
+        found = self._code.run(self.block.begin, partial(self._failed, "start"), ours=self._ours)
+        self._start_problem = found if isinstance(found, Diagnostic) else None
 
     def check(self) -> None:
         """Have the block check its parameters; it runs only if they are valid."""
-        self.source, self._settings_problem = read_settings(self.block)
+        if self.gave_up is None:
+            self.source, self._settings_problem = read_settings(self.block, self._code)
 
     def rewire(self) -> None:
         """Pass on all outputs in the next run, changed or not, since they drive other parameters."""
@@ -73,14 +80,19 @@ class ValueStep:
 
     def run(self, now: Moment) -> bool:
         """Update the block and pass on its outputs; return whether its diagnostics have changed."""
-        problem, changed = self._start_problem or self._settings_problem, False
+        problem, changed = self.gave_up or self._start_problem or self._settings_problem, False
         if problem is None:
-            try:
-                self.block.update(now)
-                changed = self._pass_on()
-            except (Exception, SystemExit) as raised:  # noqa: BLE001 - a block's code may raise anything
-                problem = failure(self.block, "update", raised)
+            if self._ours:
+                try:
+                    values: list[float] | Diagnostic = self._updated(now)
+                except (Exception, SystemExit) as raised:  # noqa: BLE001 - for the node to show
+                    values = self._failed("update", raised)
             else:
+                values = self._code.run(partial(self._updated, now), partial(self._failed, "update"), ours=False)
+            if isinstance(values, Diagnostic):
+                problem = values
+            else:
+                changed = self._pass_on(values)
                 self._has_run = True
                 if self.refused is not None:
                     problem = self.refused
@@ -94,9 +106,16 @@ class ValueStep:
         self.problem = problem
         return True
 
-    def _pass_on(self) -> bool:
+    def _failed(self, method: str, problem: BaseException) -> Diagnostic:
+        told = failure(self.block, method, problem)
+        if isinstance(problem, TookTooLong):
+            self.gave_up = told
+        return told
+
+    def _updated(self, now: Moment) -> list[float]:
+        """Update the block and return the values of its outputs; PatchError when one is no finite number."""
+        self.block.update(now)
         attributes: dict[str, Any] = self.block.__dict__
-        changed = False
         for output in self.outputs:
             value = attributes[output.name]
             is_as_declared = type(value) is output.kind
@@ -104,8 +123,11 @@ class ValueStep:
                 attributes[output.name] = _converted(output, value)
             elif not math.isfinite(value):
                 raise PatchError(f"output {output.name} must be a finite number, got {value}")
-        for output in self.outputs:  # once all of them are good
-            value = attributes[output.name]
+        return [attributes[output.name] for output in self.outputs]
+
+    def _pass_on(self, values: Sequence[float]) -> bool:
+        changed = False
+        for output, value in zip(self.outputs, values, strict=True):
             if self._is_rewired or not same(value, output.value):
                 output.value = value
                 for drive in output.drives:
@@ -123,22 +145,22 @@ class ValueStep:
         return changed
 
 
-def read_settings(block: ValueBlock) -> tuple[str, Diagnostic | None]:
+def read_settings(block: ValueBlock, code: BlockCode) -> tuple[str, Diagnostic | None]:
     """Return the source that a value block needs, and what is wrong with its parameters, or None."""
-    try:
+
+    def read() -> str:
         block.check()
         source: Any = block.source()
         if not isinstance(source, str):
             raise PatchError(f"source of {block.id} must be a text such as 'osc:127.0.0.1:9000', got {source!r}")
-    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
-        return "", failure(block, "check", problem)
-    return source, None
+        return source
+
+    found = code.run(read, partial(failure, block, "check"), ours=is_ours(type(block)))
+    return ("", found) if isinstance(found, Diagnostic) else (found, None)
 
 
 def failure(block: ValueBlock, method: str, problem: BaseException) -> Diagnostic:
     """Return an exception of a block's code as an error on its node, with the line."""
-    if isinstance(problem, WarploomError):
-        return error(str(problem), node=block.node)
     return code_diagnostic(problem, f"{method} of {block.id}", block.source_file(), block.node)
 
 

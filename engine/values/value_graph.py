@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from engine.blocktypes.value_blocks import Moment, ValueBlock
+from engine.catalogue.block_code import BlockCode
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
 from engine.patch.trust import refuse_source
@@ -28,8 +29,9 @@ class ValueGraph:
     built when they are needed next.
     """
 
-    def __init__(self, type_of: TypeOf, parameters: Parameters, kinds: Kinds = LISTENERS) -> None:
-        """`type_of` gives the block type of any node; `kinds` are what can be listened to."""
+    def __init__(self, type_of: TypeOf, parameters: Parameters, code: BlockCode, kinds: Kinds = LISTENERS) -> None:
+        """`type_of` gives the block type of any node; `code` runs blocks; `kinds` are what can be listened to."""
+        self._code = code
         self.inputs = Inputs()
         self.diagnostics: tuple[Diagnostic, ...] = ()
         #: The patch may listen to the network, see `engine.patch.trust`.
@@ -92,9 +94,11 @@ class ValueGraph:
         """The value connections."""
         return tuple(self._connections.values())
 
-    def set_parameter(self, *, structural: bool) -> None:
+    def set_parameter(self, node: str | None, *, structural: bool) -> None:
         """Follow a new parameter value of a value block; a structural one has all blocks check theirs again."""
         self._has_new_settings |= structural
+        if node in self._step_of:
+            self._step_of[node].gave_up = None
 
     def begin_again(self) -> None:
         """Have every block forget its past."""
@@ -178,7 +182,7 @@ class ValueGraph:
     def _step(self, block: ValueBlock, known: ValueStep | None) -> ValueStep:
         if known is not None and known.block is block:
             return known
-        step = ValueStep(block)
+        step = ValueStep(block, self._code)
         block.controls = self.inputs.table
         step.begin()
         return step

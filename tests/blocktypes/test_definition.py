@@ -12,7 +12,7 @@ import pytest
 
 from engine.api import Block, In, Out, any_type, f32, float4, param, port
 from engine.blocktypes.block import block_types, describe
-from engine.blocktypes.declarations import BlockDefinitionError
+from engine.blocktypes.checks import BlockDefinitionError
 from engine.blocktypes.parameters import parse_text
 from engine.diagnostics import PatchError
 

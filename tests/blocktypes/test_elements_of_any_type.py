@@ -36,12 +36,18 @@ def test_a_block_decides_type_and_shape() -> None:
     assert (Sample.ports["free"].dtype, Sample.ports["free"].shape) == (any_type, "[1]")
 
 
-@pytest.mark.parametrize("name", ["fixed", "x"])
-def test_only_an_output_of_any_type_can_be_given_one(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fixed", "only an output of any type can be given one, got 'fixed'"),
+        ("x", "port of define must be an output of this block"),
+    ],
+)
+def test_only_an_output_of_any_type_can_be_given_one(name: str, message: str) -> None:
     """A declared type is a promise."""
     block = Sample("n")
-    with pytest.raises(ValueError, match=f"only an output of any type can be given one, got '{name}'"):
-        BlockBuilder(block.id, block.ports, {}, None).define(getattr(block, name), dtype=u8)
+    with pytest.raises(ValueError, match=message):
+        BlockBuilder(block.id, block.ports, (), {}, None).define(getattr(block, name), dtype=u8)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, f32, param, port, u32
 from engine.blocktypes.block import block_types, describe
-from engine.blocktypes.declarations import BlockDefinitionError
+from engine.blocktypes.checks import BlockDefinitionError
 from engine.blocktypes.description import ChildPort
 from engine.catalogue.catalogue import Catalogue, default_catalogue
 from engine.diagnostics import PatchError

@@ -10,6 +10,7 @@ import numpy as np
 from engine import Patch
 from engine.api import ValueBlock
 from engine.blocktypes.value_blocks import Moment
+from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import default_catalogue
 from engine.patch.changes import PortRef
 from engine.patch.document import NodeRef
@@ -71,11 +72,12 @@ class Running:
 
     def __init__(self, patch: Patch) -> None:
         self.parameters = ParameterStore(lambda: patch.folder)
-        self.registry = BlockRegistry(default_catalogue(), self.parameters, lambda: patch.folder)
+        code = BlockCode()
+        self.registry = BlockRegistry(default_catalogue(), self.parameters, lambda: patch.folder, code)
         for node in patch.nodes.values():
             self.registry.register(node)
         self.blocks = self.registry.value_blocks
-        self.graph = ValueGraph(self.registry.type_of, self.parameters, {})
+        self.graph = ValueGraph(self.registry.type_of, self.parameters, code, {})
         for block in self.blocks.values():
             self.graph.place(block)
         for connection in patch.connections:

@@ -190,7 +190,7 @@ def test_a_bad_text_is_told_until_it_is_mended() -> None:
     running.run(3)
     assert running.graph.diagnostics[0].message.startswith("expression must be arithmetic, got 'a +'")
     running.parameters.set("expression", "text", "a + 1")
-    running.graph.set_parameter(structural=True)
+    running.graph.set_parameter("expression", structural=True)
     assert running.run(1, node["value"]) == 3.0 and running.graph.diagnostics == ()
 
 

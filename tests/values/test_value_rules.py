@@ -22,7 +22,7 @@ from engine.api import (
     value_port,
 )
 from engine.blocktypes.block import block_types
-from engine.blocktypes.declarations import BlockDefinitionError
+from engine.blocktypes.checks import BlockDefinitionError
 from engine.blocktypes.ports import ValueSpec
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef

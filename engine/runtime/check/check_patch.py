@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from functools import cache
 
 from engine.blocktypes.entries import Kernel, KernelEntry
+from engine.catalogue.block_code import BlockCode
 from engine.compiler.description import BlockNode
 from engine.compiler.plan import Plan, make_plan
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Severity, error
@@ -33,20 +35,23 @@ def check_patch(patch: Patch) -> list[Diagnostic]:
 def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
     """Return the plan of those blocks that can be described, None when there is none, and all diagnostics."""
     parameters = ParameterStore(lambda: patch.folder)
-    registry = BlockRegistry(patch.catalogue, parameters, lambda: patch.folder)
-    for node in patch.nodes.values():
-        registry.register(node)
-    described = describe_patch(registry.snapshot(c for c in patch.connections if not patch.is_value_connection(c)))
-    drives = filter(patch.is_value_connection, patch.connections)
-    values = registry.value_blocks
-    found = [*described.problems, *wire(values, drives, registry.type_of).problems]
-    found += [told for block in values.values() if (told := read_settings(block)[1])]
+    with closing(BlockCode()) as code:
+        registry = BlockRegistry(patch.catalogue, parameters, lambda: patch.folder, code)
+        for node in patch.nodes.values():
+            registry.register(node)
+        wires = [c for c in patch.connections if not patch.is_value_connection(c)]
+        described = describe_patch(registry.snapshot(wires), code)
+        drives = filter(patch.is_value_connection, patch.connections)
+        values = registry.value_blocks
+        found = [*described.problems, *wire(values, drives, registry.type_of).problems]
+        settings = {node: read_settings(block, code) for node, block in values.items()}
+    found += [told for _, told in settings.values() if told]
     found += [*parameters.misfits.values(), *described.notices]
     description = described.inlined.description
     for block in description.nodes:
         found += _check_kernels(block)
     if not patch.trusted:
-        found += [told for block in values.values() if (told := refuse_source(block.node, read_settings(block)[0]))]
+        found += [told for node, (source, _) in settings.items() if (told := refuse_source(node, source))]
         found += SavePlace(patch.folder).refusals(description.files)
     plan = None
     try:

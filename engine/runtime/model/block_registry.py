@@ -10,6 +10,7 @@ import msgspec
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.value_blocks import ValueBlock
+from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import Connection, Node
@@ -21,13 +22,16 @@ class BlockRegistry:
     """The placed nodes by id, and the value blocks, which alone are objects that live here.
 
     Blocks of the device are described from their types and values, see `described`. `folder` tells where the patch
-    lies.
+    lies; `code` makes value blocks.
     """
 
-    def __init__(self, catalogue: Catalogue, parameters: ParameterStore, folder: Callable[[], Path]) -> None:
+    def __init__(
+        self, catalogue: Catalogue, parameters: ParameterStore, folder: Callable[[], Path], code: BlockCode
+    ) -> None:
         self._catalogue = catalogue
         self._parameters = parameters
         self._folder = folder
+        self._code = code
         self.placed: dict[str, PlacedNode] = {}
         self.value_blocks: dict[str, ValueBlock] = {}
         #: The nodes that the next `describe_patch` has to describe.
@@ -35,7 +39,7 @@ class BlockRegistry:
 
     def register(self, node: Node) -> None:
         """Add a node."""
-        self._place(*with_value_block(self._look_up(node.id, node.type, node.region)), node.parameters)
+        self._place(*with_value_block(self._look_up(node.id, node.type, node.region), self._code), node.parameters)
 
     def unregister(self, node_id: str) -> None:
         """Remove a node."""
@@ -50,7 +54,7 @@ class BlockRegistry:
 
     def invalidate(self, node_id: str) -> None:
         """Have a block described again, after a structural parameter has changed."""
-        self._put(replace(self.placed[node_id], block=None))
+        self._put(replace(self.placed[node_id], block=None, gave_up=False))
 
     def type_of(self, node_id: str) -> type[Block] | None:
         """Return the block type of a node; None when there is no such node, or its type is not known."""
@@ -82,7 +86,7 @@ class BlockRegistry:
                 self._put(replace(placed, successor=newest, stale=newest.stale))
                 pending.append(node_id)
             else:
-                made, block = with_value_block(newest)
+                made, block = with_value_block(newest, self._code)
                 if newest.is_value and block is None and placed.block_type is not None:  # the version before runs on
                     self._put(replace(placed, stale=made.problems, declared=newest.declared))
                     pending.append(node_id)

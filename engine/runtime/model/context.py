@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import Catalogue
 from engine.compiler.frame import Frame
 from engine.device.device import Device
@@ -36,6 +37,8 @@ class DeviceServices:
         self.device = device
         self.pool = BufferPool(device)
         self.modules = ModuleCache(device)
+        #: Runs what the worker needs of blocks' code.
+        self.code = BlockCode()
         self.states = StateStore(self.pool, device)
         #: The stream of what the worker has done on the device.
         self.side = device.create_stream()
@@ -52,6 +55,8 @@ class DeviceServices:
 #: Who asks for an update: a person who edits or undoes, a saved file, or the engine itself.
 UpdateSource = Literal["edit", "undo", "kernel file", "block file", "engine"]
 FIRST_BUILD = "first build"
+#: How long a frame waits for a value block, however busy the machine is.
+FRAME_LIMIT_S = 4.0
 #: How many causes are named: whoever pastes a hundred blocks doesn't want to read a hundred names.
 CAUSES_TOLD = 4
 
@@ -116,8 +121,10 @@ class CudaContext:
         self.changed_blocks: set[str] = set()
         self.dirty = DirtyTracker()
         self.parameters = ParameterStore(folder)
-        self.registry = BlockRegistry(catalogue, self.parameters, folder)
-        self.value_graph = ValueGraph(self.registry.type_of, self.parameters)
+        #: Runs the code of value blocks; frames wait for it.
+        self.code = BlockCode(wall_limit_s=FRAME_LIMIT_S)
+        self.registry = BlockRegistry(catalogue, self.parameters, folder, self.code)
+        self.value_graph = ValueGraph(self.registry.type_of, self.parameters, self.code)
         self.services = DeviceServices(device)
         #: The connections by the inputs that they feed, and by the nodes at their ends.
         self._by_target: dict[PortRef, Connection] = {}
@@ -182,7 +189,7 @@ class CudaContext:
     def set_trusted(self, trusted: bool) -> None:
         """Follow whether somebody vouches for the patch."""
         self.trusted = self.value_graph.trusted = trusted
-        self.value_graph.set_parameter(structural=True)  # what may be listened to
+        self.value_graph.set_parameter(None, structural=True)  # what may be listened to
 
     def take_changed_blocks(self) -> set[str]:
         """Return the nodes whose block came, went or is another since the last call."""
@@ -191,8 +198,14 @@ class CudaContext:
 
     def close(self) -> None:
         """Stop listening, and free everything on the device."""
+        self.give_up_block_code()
         self.value_graph.close()
         self.services.close()
+
+    def give_up_block_code(self) -> None:
+        """Don't wait for blocks' code any more, and run none again; any thread may call it."""
+        self.code.close()
+        self.services.code.close()
 
     def _set_parameter(self, node_id: str, name: str, value: object) -> None:
         if self.parameters.set(node_id, name, value):
@@ -201,7 +214,7 @@ class CudaContext:
         if spec is None or self.parameters.is_driven(node_id, name):
             return
         if node_id in self.registry.value_blocks:
-            self.value_graph.set_parameter(structural=spec.structural)
+            self.value_graph.set_parameter(node_id, structural=spec.structural)
         elif spec.structural:
             self.registry.invalidate(node_id)
             self.dirty.mark_structure(f"{name} of {node_id}", nodes=(node_id,))

@@ -5,21 +5,24 @@ This runs on any thread, for the engine, for `check`, and for whoever asks what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
-from engine.blocktypes.block import Block, describe
+from engine.blocktypes.block import Block, describe, is_ours
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.value_blocks import ValueBlock
+from engine.catalogue.block_code import BlockCode, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import find_definition
 from engine.catalogue.catalogue import Catalogue, folder_beside
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
-from engine.diagnostics import Diagnostic, WarploomError, error, warning
+from engine.diagnostics import Diagnostic, error, warning
 from engine.patch.changes import Connection
 
 
@@ -45,6 +48,8 @@ class PlacedNode:
     stale: tuple[Diagnostic, ...] = ()
     #: The node with a newer version of its type, which takes over once it could be described.
     successor: PlacedNode | None = None
+    #: True when `describe` took too long: it isn't called again before the type or a structural parameter changes.
+    gave_up: bool = False
 
     @property
     def is_value(self) -> bool:
@@ -55,7 +60,7 @@ class PlacedNode:
     def is_to_be_described(self) -> bool:
         """True when `described` may bring something new."""
         return self.successor is not None or (
-            self.block is None and self.block_type is not None and not self.block_type.is_value
+            self.block is None and self.block_type is not None and not (self.gave_up or self.block_type.is_value)
         )
 
     def took_over_from(self, before: PlacedNode) -> bool:
@@ -79,45 +84,71 @@ def look_up(node_id: str, type_id: str, region: str, catalogue: Catalogue, folde
     return PlacedNode(node_id, type_id, region, block_type, block_type.ports, block_type.parameters, stale=stale)
 
 
-def with_value_block(node: PlacedNode) -> tuple[PlacedNode, ValueBlock | None]:
+def with_value_block(node: PlacedNode, code: BlockCode) -> tuple[PlacedNode, ValueBlock | None]:
     """Return a node with the value block that it is, or None; a node whose block can't be made has no type."""
     block_type = node.block_type
     if block_type is None or not block_type.is_value:
         return node, None
-    try:
-        block = block_type(node.id)
-    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
-        return replace(node, block_type=None, problems=(_failure(problem, "construction", node, block_type),)), None
+    block = code.run(partial(block_type, node.id), partial(_failure, node, "construction"), ours=is_ours(block_type))
+    if isinstance(block, Diagnostic):
+        return replace(node, block_type=None, problems=(block,)), None
     assert isinstance(block, ValueBlock)
     return node, block
 
 
-def described(node: PlacedNode) -> PlacedNode:
-    """Return a node with what its block asks for, by the newest version of its type that can be described."""
-    if node.successor is not None:
-        newer = described(node.successor)
-        if newer.block is not None or node.block is None:
-            return newer
-        return replace(node, stale=newer.problems, successor=None, declared=newer.declared)
+def described(nodes: Sequence[PlacedNode], code: BlockCode) -> list[PlacedNode]:
+    """Return nodes with what their blocks ask for, by the newest versions of their types that can be described."""
+    overdue: dict[tuple[object, ...], Diagnostic] = {}
+
+    def one(node: PlacedNode) -> PlacedNode:
+        newest = node.successor or node
+        if overdue and (told := overdue.get(_asked(newest))) is not None:
+            told = msgspec.structs.replace(told, node=node.id)
+            return _succeeded(node, replace(newest, problems=(told,), gave_up=True))
+        return _succeeded(node, _described(newest))
+
+    def late(index: int, problem: TookTooLong) -> PlacedNode:
+        newest = nodes[index].successor or nodes[index]
+        overdue[_asked(newest)] = told = _failure(newest, "describe", problem)
+        return _succeeded(nodes[index], replace(newest, problems=(told,), gave_up=True))
+
+    return code.call_all([partial(one, node) for node in nodes], late)
+
+
+def _described(node: PlacedNode) -> PlacedNode:
+    """Return a node with what its block asks for, or with what is wrong with its code."""
     block_type = node.block_type
-    if block_type is None or not node.is_to_be_described:
-        return node
+    assert block_type is not None
     doing = "construction"
     try:
         block = block_type(node.id)
         block.values = dict(node.values)
         doing = "describe"
         asked = describe(block)
-    except (Exception, SystemExit) as problem:  # noqa: BLE001 - a block's code may raise anything
-        if doing == "describe" and isinstance(problem, WarploomError):
-            return replace(node, problems=(error(str(problem), node=node.id),))
-        return replace(node, problems=(_failure(problem, doing, node, block_type),))
+    except TookTooLong:
+        raise
+    except BaseException as problem:  # noqa: BLE001 - a block's code may raise anything
+        return replace(node, problems=(_failure(node, doing, problem),))
     return replace(node, block=BlockNode(node.id, asked, node.region), problems=())
 
 
-def _failure(problem: BaseException, what: str, node: PlacedNode, block_type: type[Block]) -> Diagnostic:
+def _succeeded(node: PlacedNode, newest: PlacedNode) -> PlacedNode:
+    """Return the newest version of a node, or the one before when only that can be described."""
+    if newest.block is not None or node.block is None:
+        return newest
+    return replace(node, stale=newest.problems, successor=None, declared=newest.declared)
+
+
+def _asked(node: PlacedNode) -> tuple[object, ...]:
+    """Return what a description follows from: the type and the structural values."""
+    values = [(name, node.values.get(name)) for name, spec in node.specs.items() if spec.structural]
+    return (node.block_type, *((name, id(v) if isinstance(v, np.ndarray) else v) for name, v in values))
+
+
+def _failure(node: PlacedNode, what: str, problem: BaseException) -> Diagnostic:
     """Return what a block's own code raised, as an error on its node with the line."""
-    return code_diagnostic(problem, f"{what} of {node.type_id}", block_type.source_file(), node.id)
+    assert node.block_type is not None
+    return code_diagnostic(problem, f"{what} of {node.type_id}", node.block_type.source_file(), node.id)
 
 
 def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
@@ -164,13 +195,14 @@ class PatchDescription:
         return frozenset(node.id for node in self.nodes if node.block is None)
 
 
-def describe_patch(patch: PatchSnapshot) -> PatchDescription:
-    """Describe every block that has no description yet, and put the graph together.
+def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
+    """Describe every block that has no description yet, by means of `code`, and put the graph together.
 
     A block that can't be described is not in the graph. Its connections are, so that the blocks that depend on it are
     known. Connections at ports that no longer exist are left out.
     """
-    nodes = tuple([described(node) if node.is_to_be_described else node for node in patch.nodes])
+    renewed = iter(described([node for node in patch.nodes if node.is_to_be_described], code))
+    nodes = tuple([next(renewed) if node.is_to_be_described else node for node in patch.nodes])
     succeeded = {new.id: new.values for old, new in zip(patch.nodes, nodes, strict=True) if new.took_over_from(old)}
     graph = GraphDescription(tuple([node.block for node in nodes if node.block is not None]), patch.connections)
     kept, dangling = _without_dangling(graph.by_id, graph.connections)

@@ -7,12 +7,14 @@ longer in a patch of a thousand blocks; the level is then the highest that it ca
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.description import BlockDescription
+from engine.catalogue.block_code import BlockCode
 from engine.compiler.difference import difference
 from engine.compiler.executable.adjust import would_adjust
 from engine.compiler.inlining import owner
@@ -39,10 +41,12 @@ from engine.patch.rules import is_value_connection
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EditCost, KernelFilesChanged, SetProfiling, UpdateLevel
 from engine.protocol.questions import CostedEdit
-from engine.runtime.model.describe_patch import PatchSnapshot, PlacedNode, describe_patch, look_up
+from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, PlacedNode, describe_patch, look_up
 from engine.runtime.model.parameters import fit
 from engine.runtime.update.prepare import same_structure
 
+#: How long `describe` of a block may take to tell a cost, for which a person waits.
+PATIENCE_S = 0.25
 #: A patch of more blocks is not planned only to tell a cost: that takes up to 20 us a block.
 MOST_BLOCKS = 48
 
@@ -304,7 +308,7 @@ class _Trial:
         wires = tuple(
             c for c in by_target.values() if not is_value_connection(c, type_of(c.source.node), type_of(c.target.node))
         )
-        described, plan = describe_patch(PatchSnapshot(tuple(self._nodes), wires)), self._plan
+        described, plan = self._described(PatchSnapshot(tuple(self._nodes), wires)), self._plan
         partial = plan_what_can_run(
             described.inlined, described.problems, frozenset(plan.description.by_id), previous=plan
         )
@@ -317,6 +321,11 @@ class _Trial:
             provides = any(_provides_other(now[node].description, then[node].description) for node in now)
             return EditCost(UpdateLevel.WARM if provides else UpdateLevel.NONE, "")
         return EditCost(UpdateLevel.WARM if would_adjust(difference(plan, partial.plan)) else UpdateLevel.COLD, "")
+
+    @staticmethod
+    def _described(patch: PatchSnapshot) -> PatchDescription:
+        with closing(BlockCode(PATIENCE_S, 2 * PATIENCE_S)) as code:
+            return describe_patch(patch, code)
 
     def _is_as_before(self, node: Node, block_type: type[Block]) -> bool:
         old = self._patch.nodes.get(node.id)

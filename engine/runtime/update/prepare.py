@@ -96,7 +96,7 @@ def prepare(
     services.device.activate()
     running = current.compiled.nodes if current is not None else frozenset[str]()
     previous = current.compiled.plan if current is not None else None
-    described = describe_patch(patch)
+    described = describe_patch(patch, services.code)
     inlined, modules = described.inlined, services.modules
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
     partial = plan_what_can_run(inlined, problems, running, previous=previous)

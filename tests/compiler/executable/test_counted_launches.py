@@ -181,7 +181,7 @@ def described(thread_block: Any, num_threads: Any, *, pass_count: bool) -> None:
 def test_a_count_needs_one_dimension_and_to_be_passed() -> None:
     """What the kernel could not follow is refused when the block is described."""
     described(64, 100, pass_count=True)
-    with pytest.raises(ValueError, match=r"launch with a count must have one dimension, got \(10, 10\)"):
+    with pytest.raises(ValueError, match=r"launch with a count must have one dimension, got \(\(10, 10\)"):
         described(None, (10, 10), pass_count=True)
     with pytest.raises(ValueError, match="must have one dimension"):
         described((8, 8), 100, pass_count=True)
