@@ -35,6 +35,7 @@ from engine.blocktypes.entries import (
     Transform,
     ValueArgument,
     View,
+    buffer_arguments,
 )
 from engine.blocktypes.extents import Extent, ShapeRuleError, check_extent
 from engine.blocktypes.parameters import ParameterHandle
@@ -242,6 +243,7 @@ class BlockBuilder:
         """Return the finished description."""
         for spec in self._appends:
             self._end_append(spec)
+        self._check_outputs()
         return BlockDescription(
             ports=tuple(self._defined.get(name, spec) for name, spec in self._ports.items()),
             entries=tuple(self._entries),
@@ -257,6 +259,25 @@ class BlockBuilder:
             statuses=tuple(self._statuses),
             externals=self._externals,
         )
+
+    def _check_outputs(self) -> None:
+        """Require that each output has its contents from one place, and that nobody writes to a view."""
+        views = {view.target for view in self._views}
+        delayed = {entry.target.name for entry in self._entries if isinstance(entry, DelayEntry)}
+        given = (views, delayed, self._contents.keys(), self._externals.keys())
+        for name, spec in self._ports.items():
+            ways = sum(name in names for names in given)
+            if ways > 1 or (ways and (spec.inplace or spec.append)):
+                text = "output {!r} must be one of a view, a delay, provided, adopted, or in place, got several"
+                raise checks.BlockCallError(f"{self._id}: {text.format(name)}")
+        if not views and not delayed:
+            return
+        begun = (*self._control.begin, *self._control.turn) if self._control else ()
+        for entry in (*self._entries, *begun):
+            if not isinstance(entry, DelayEntry):
+                for argument in buffer_arguments(entry):
+                    if argument.writes and argument.name in views | delayed:
+                        raise checks.refuse(self._id, "what is written", "be no view and no delay", argument.name)
 
     # Kernels reserve a place for each element of an append buffer by an atomic addition to a counter, which may exceed
     # the capacity. The count that other blocks see does not.

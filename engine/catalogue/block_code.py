@@ -47,6 +47,8 @@ class _Batch:
 
     def __init__(self, calls: Sequence[Callable[[], Any]]) -> None:
         self.calls = calls
+        #: How many of the calls are to be made; less than all once one was stopped.
+        self.count = len(calls)
         self.results: list[Any] = []
         self.failure: BaseException | None = None
         #: The call that was stopped; what it returns nevertheless doesn't count.
@@ -56,13 +58,13 @@ class _Batch:
 
     @property
     def is_over(self) -> bool:
-        return len(self.results) == len(self.calls) or self.failure is not None
+        return len(self.results) >= self.count or self.failure is not None
 
     def go_on(self, thread: _Thread) -> None:
         """Make the calls that are left, unless the thread is ended."""
         calls, results = self.calls, self.results
         try:
-            while len(results) < len(calls) and not thread.ended:
+            while len(results) < self.count and not thread.ended:
                 results.append(calls[len(results)]())
         except TookTooLong:
             raise
@@ -221,6 +223,6 @@ class BlockCode:
                     break
             elif now_s - since_s > self._wall_limit_s or thread.own_s() - since_own_s > self._limit_s:
                 late[present] = thread.stack()
-                batch.stopped, since_s = present, now_s
+                batch.stopped, batch.count, since_s = present, present + 1, now_s
                 stop_thread(thread.ident)
         return late

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,8 +19,10 @@ from engine.compiler.operations import Operation, Scope
 from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
 from engine.device.protocol import LaunchConfig
-from engine.diagnostics import Diagnostic, GraphValidationError
+from engine.diagnostics import Diagnostic, GraphValidationError, error
 from engine.patch.changes import PortRef
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -148,5 +151,31 @@ def plan_what_can_run(
             if not at_nodes:
                 return PartialPlan(None, found, frozenset(idle))
             idle |= description.dependents(at_nodes)
+        except Exception as problem:  # noqa: BLE001 - what a block says may be wrong in a way that no rule names
+            culprit = _culprit(description.without(idle), inlined, previous)
+            text = f"the patch must compile, got {type(problem).__name__}: {problem}"
+            found.append(error(text, node=culprit, remedy="mend the block that was changed last, or take it out"))
+            _log.warning("a plan failed", exc_info=problem)
+            if culprit is None:
+                return PartialPlan(None, found, frozenset(idle))
+            idle |= description.dependents([culprit])
         else:
             return PartialPlan(plan, [*found, *plan.checked.warnings], frozenset(idle))
+
+
+def _culprit(description: GraphDescription, inlined: Inlined, previous: Plan | None) -> str | None:
+    """Return the first block that is new or described anew and that can't be planned with what it depends on alone."""
+    known = previous.description.by_id if previous is not None else {}
+    below: dict[str, set[str]] = {}
+    for node in description.nodes:
+        if node.id not in known or known[node.id].description is not node.description:
+            below[node.id] = description.dependents([node.id])
+    for node_id in sorted(below, key=lambda node_id: len(below[node_id]), reverse=True):
+        others = {other for other in below if other != node_id and node_id not in below[other]}
+        try:
+            _plan(description.without(description.dependents(others) - {node_id}), inlined, frozenset(), None)
+        except GraphValidationError:
+            continue
+        except Exception:  # noqa: BLE001 - as the whole description did
+            return node_id
+    return None

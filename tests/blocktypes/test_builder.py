@@ -63,7 +63,7 @@ def test_equal_descriptions_are_one_object_that_goes_with_its_last_user() -> Non
     """A block that is resized again and again leaves nothing behind."""
 
     def ask(self: Any, build: BlockBuilder) -> None:
-        build.launch(K, num_threads=self.values["n"], args=[self.x, self.out])
+        build.launch(K, num_threads=self.values["n"] + 1, args=[self.x, self.out])
 
     gc.collect()
     before = len(_shared)

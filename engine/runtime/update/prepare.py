@@ -6,6 +6,7 @@ that is swapped in or abandoned. The swap holds up a frame, so everything that i
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,6 +32,8 @@ from engine.runtime.model.context import DeviceServices
 from engine.runtime.model.describe_patch import PatchDescription, PatchSnapshot, describe_patch
 from engine.runtime.model.module_cache import ModuleCache, PlanKernels, stale_kernels, unusable_kernels
 from engine.runtime.report.node_reports import buffer_reports, kernel_counts
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -126,6 +129,12 @@ def prepare(
         prepared.abandon(services)
         prepared.refused = True
         prepared.diagnostics.append(error(str(problem), remedy="make the buffers smaller or close other programs"))
+    except Exception as problem:  # noqa: BLE001 - a block may ask for what is wrong in a way that no check names
+        _log.exception("the graph can't be built")
+        prepared.abandon(services)
+        prepared.refused = True
+        text = f"the graph must be built, got {type(problem).__name__}: {problem}"
+        prepared.diagnostics.append(error(text, remedy="mend the block that was changed last, or take it out"))
     return prepared
 
 

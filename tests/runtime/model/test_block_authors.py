@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -315,3 +319,161 @@ def test_no_call_of_the_builder_does_more_than_mark_its_block(running: Running) 
         _try(running, _act(asked))
 
     law()
+
+
+class Unspeakable(BaseException):
+    """Fails when it is shown."""
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
+def _raise(problem: BaseException) -> Action:
+    def act(block: Any, build: BlockBuilder) -> None:
+        raise problem
+
+    return act
+
+
+def _recurse(block: Any, build: BlockBuilder) -> None:
+    _recurse(block, build)
+
+
+def _exhaust(block: Any, build: BlockBuilder) -> None:
+    bytearray(2**62)
+
+
+RAISING = [
+    *map(_raise, (KeyboardInterrupt(), SystemExit(3), GeneratorExit(), asyncio.CancelledError(), StopIteration())),
+    *map(
+        _raise, (Unspeakable(), Exception("\ud800" * 9000), SyntaxError("no"), BaseExceptionGroup("x", [SystemExit()]))
+    ),
+    *(_recurse, _exhaust),
+]
+
+
+@pytest.mark.parametrize("act", RAISING)
+def test_whatever_a_block_raises_marks_it(running: Running, act: Action) -> None:
+    """With the file and the line of its own code, and what it raised."""
+    problem = _try(running, act)
+    assert problem is not None
+    assert problem.file == __file__ and problem.line and "describe of test_authors.wild raised " in problem.message
+
+
+def _loop(block: Any, build: BlockBuilder) -> None:
+    while True:
+        pass
+
+
+def _stubborn(block: Any, build: BlockBuilder) -> None:
+    end_s = time.monotonic() + 2  # so that the thread ends with the test
+    while time.monotonic() < end_s:
+        with suppress(BaseException):
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("act", [_loop, _stubborn, lambda block, build: time.sleep(3)])
+def test_describe_that_does_not_return_is_given_up_and_named(running: Running, act: Action) -> None:
+    """Once for all blocks that ask the same; edits of the rest are applied, and another value is tried."""
+    asked: list[int] = []
+
+    def describe(block: Any, build: BlockBuilder) -> None:
+        asked.append(block.n)
+        if block.n == 4:
+            act(block, build)
+
+    action[0] = describe
+    nodes = [running.place(), running.place()]
+    found = running.check()
+    assert set(found) == {node.id for node in nodes}
+    for (problem,) in found.values():
+        assert "describe of test_authors.wild must return within 0.2 s" in problem.message
+        assert problem.file == __file__ and problem.line
+    other = running.patch.add("math.scale_offset", scale=3.0)
+    running.patch.connect(running.state["out"], other["x"])
+    assert set(running.check()) == set(found)
+    assert running.engine.read(other["out"]).tolist() == [3 * running.frames] * 3
+    assert asked == [4]
+    for node in nodes:
+        running.patch.set(node, n=5)
+    assert not running.check()
+    for node in (*nodes, other):
+        running.patch.remove(node)
+
+
+@st.composite
+def value_acts(draw: st.DrawFn) -> Callable[[Any], object]:
+    """Return what `update` of a value block does: it sets its value to anything, or raises anything."""
+    kind = draw(st.integers(0, 2))
+    thing = THINGS[draw(st.integers(0, 80))]
+    if kind == 0:
+        problem = draw(st.sampled_from(RAISING))
+        return lambda block: problem(block, None)  # type: ignore[arg-type]
+    if kind == 1:
+        return lambda block: block.__dict__.pop("value")
+
+    def say(block: Any) -> None:
+        block.value = thing(block, None)  # type: ignore[arg-type]
+
+    return say
+
+
+def test_no_value_block_does_more_than_mark_itself(running: Running) -> None:
+    """Whatever it raises or says; what it drives keeps the last good value."""
+    number = running.patch.add("test_authors.number")
+    kind: Any = running.patch.catalogue.require("test_authors.number")
+    scaled = running.patch.add("math.scale_offset")
+    running.patch.connect(running.state["out"], scaled["x"])
+    running.patch.connect(number["value"], scaled["scale"])
+
+    @settings(max_examples=many(40))
+    @given(value_acts())
+    def law(act: Callable[[Any], object]) -> None:
+        kind.acts = staticmethod(act)
+        found = running.check()
+        assert set(found) <= {number.id}
+        value = float(running.engine.read(number["value"]))
+        assert np.isfinite(value)
+        kind.acts = staticmethod(lambda block: setattr(block, "value", 2.0))
+        assert not running.check()
+        assert running.engine.read(scaled["out"]).tolist() == [2.0 * running.frames] * 3
+
+    law()
+
+
+def test_an_update_that_does_not_return_is_not_tried_again_until_its_block_is_changed(running: Running) -> None:
+    """Frames go on without it."""
+    number = running.patch.add("test_authors.number")
+    kind: Any = running.patch.catalogue.require("test_authors.number")
+    kind.acts = staticmethod(lambda block: _loop(block, None))  # type: ignore[arg-type]
+    for _ in range(3):
+        (problem,) = running.check()[number.id]
+        assert "update of test_authors.number must return within 0.2 s" in problem.message and problem.line
+    kind.acts = staticmethod(lambda block: None)
+    assert set(running.check()) == {number.id}
+    running.patch.set(number, rate=2.0)
+    assert not running.check()
+
+
+@pytest.mark.parametrize("where", ["describe", "update"])
+def test_closing_does_not_wait_for_a_block(where: str) -> None:
+    """The engine's thread and the worker are free, although the block's code has not returned."""
+    begun, end, returned = threading.Event(), threading.Event(), threading.Event()
+
+    def wait(block: Any, build: Any = None) -> None:
+        begun.set()
+        end.wait(60)
+        returned.set()
+
+    patch = Patch()
+    patch.add("test_authors.number")
+    kind: Any = patch.catalogue.require("test_authors.number")
+    action[0] = wait if where == "describe" else lambda block, build: None
+    kind.acts = staticmethod(wait if where == "update" else lambda block: None)
+    patch.add("test_authors.wild")
+    engine = Engine(patch, device="host")
+    engine.start(rate=None)
+    assert begun.wait(60)
+    engine.close()
+    assert not returned.is_set()
+    end.set()
