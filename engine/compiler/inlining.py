@@ -39,6 +39,13 @@ class Inlined:
     values: dict[str, Mapping[str, object]] = field(default_factory=dict)
     inputs: dict[PortRef, tuple[PortRef, ...]] = field(default_factory=dict)
     outputs: dict[PortRef, PortRef] = field(default_factory=dict)
+    #: What was inlined, when that holds composites.
+    composed: GraphDescription | None = None
+
+    @property
+    def original(self) -> GraphDescription:
+        """The description of the patch's own nodes."""
+        return self.description if self.composed is None else self.composed
 
     def output(self, port: PortRef) -> PortRef:
         """Return the block's output that is behind an output of a node."""
@@ -126,6 +133,7 @@ class _Inlining:
             self.values,
             {port: tuple(ports) for port, ports in self.inputs.items()},
             self.outputs,
+            description,
         )
 
     def place(self, node: BlockNode) -> None:

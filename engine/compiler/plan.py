@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from engine.compiler.checking.check import Checked, check
 from engine.compiler.checking.launches import launch_config
 from engine.compiler.checking.layouts import Layouts
 from engine.compiler.description import GraphDescription, Nesting
-from engine.compiler.inlining import Inlined, inline
+from engine.compiler.inlining import Inlined, inline, owner
 from engine.compiler.memory.placement import Placement, place_buffers
 from engine.compiler.operations import Operation, Scope
 from engine.compiler.ordering import Order, order_blocks
@@ -21,6 +21,7 @@ from engine.compiler.scheduling import region_outputs, schedule
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import Diagnostic, GraphValidationError, error
 from engine.patch.changes import PortRef
+from engine.patch.regions import region_of
 
 _log = logging.getLogger(__name__)
 
@@ -112,14 +113,15 @@ def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[Por
 
 @dataclass(frozen=True)
 class PartialPlan:
-    """The part of a description that can run, as a plan; None when a running block would have to stop.
+    """The part of a description that can run, as a plan; None when that can't be told from what runs.
 
-    `idle` are the blocks that are left out.
+    `idle` are the blocks that are left out, `held` the patch's nodes that run on as they were.
     """
 
     plan: Plan | None
     diagnostics: list[Diagnostic] = field(default_factory=list)
     idle: frozenset[str] = frozenset()
+    held: frozenset[str] = frozenset()
 
 
 def plan_what_can_run(
@@ -134,18 +136,33 @@ def plan_what_can_run(
 
     `inlined` is what `inline` gives for the whole description. `problems` are errors found before (a block that can't
     be described, a kernel that doesn't compile). A block that was just placed and has no input yet is left out and does
-    not stop the rest. When a block that is `running` now would have to be left out, there is no plan: the last good
-    graph runs on.
+    not stop the rest. A block that is `running` now and would have to be left out is held: it runs on as it was in the
+    `previous` plan, fed as it was, and so do the blocks before it when it doesn't fit to what they have become.
     """
     found = list(problems)
     description = inlined.description
     idle = description.dependents(item.node for item in found if item.node)
+    held: set[str] = set()
     while True:
-        if idle & running:
+        held |= {owner(node) for node in idle & running}
+        if held and previous is None:
             return PartialPlan(None, found, frozenset(idle))
+        whole, left_out = inlined, idle
+        if previous is not None and held:
+            whole, left_out = _with_held(inlined, previous, idle, held)
+            if more := description.dependents(_members(description, held)) - idle:
+                idle |= more
+                continue
         try:
-            plan = _plan(description.without(idle), inlined, pinned, previous)
+            plan = _plan(whole.description.without(left_out), whole, pinned, previous)
         except GraphValidationError as problem:
+            at_held = {item.node for item in problem.errors if item.node and owner(item.node) in held}
+            if at_held and previous is not None:  # which were sound, fed as they were
+                before = {owner(c.source.node) for c in previous.description.connections if c.target.node in at_held}
+                if before <= held:
+                    return PartialPlan(None, found, frozenset(idle))
+                held |= before
+                continue
             at_nodes = [item.node for item in problem.errors if item.node]
             found += [item for item in problem.errors if item not in found]
             if not at_nodes:
@@ -160,7 +177,39 @@ def plan_what_can_run(
                 return PartialPlan(None, found, frozenset(idle))
             idle |= description.dependents([culprit])
         else:
-            return PartialPlan(plan, [*found, *plan.checked.warnings], frozenset(idle))
+            return PartialPlan(plan, [*found, *plan.checked.warnings], frozenset(idle), frozenset(held))
+
+
+def _members(description: GraphDescription, nodes: Collection[str]) -> list[str]:
+    """Return the blocks of some of the patch's nodes."""
+    return [node.id for node in description.nodes if owner(node.id) in nodes]
+
+
+def _with_held(inlined: Inlined, previous: Plan, idle: Collection[str], held: set[str]) -> tuple[Inlined, set[str]]:
+    """Return a description in which the held nodes are as in the previous plan, and the blocks to leave out of it.
+
+    `held` gets the nodes that they need and that are not in the new description any more, or can't run there.
+    """
+    new, old, running = inlined.original, previous.inlined.original, previous.description.by_id
+    stopped = {owner(node) for node in idle}
+    waiting = list(held)
+    while waiting:
+        node = waiting.pop()
+        region = region_of(old.by_id[node].region) if node in old.by_id else ""
+        needed = {c.source.node for c in old.connections if c.target.node == node} | ({region} if region else set())
+        needed |= {inner.id for inner in old.nodes if inner.region and region_of(inner.region) == node}
+        more = {n for n in needed if n in old.by_id and (n not in new.by_id or n in stopped)} - held
+        held |= more
+        waiting += more
+    kept = [old.by_id.get(node.id, node) if node.id in held else node for node in new.nodes]
+    kept += [node for node in old.nodes if node.id in held and node.id not in new.by_id]
+    ids = {node.id for node in kept}
+    connections = [c for c in new.connections if c.target.node not in held and c.source.node not in held]
+    connections += [c for c in old.connections if c.target.node in held and c.source.node in ids]
+    whole = inline(GraphDescription(tuple(kept), tuple(connections)))
+    left_out = {node for node in idle if owner(node) not in held}
+    left_out |= {node for node in _members(whole.description, held) if node not in running}
+    return whole, left_out
 
 
 def _culprit(description: GraphDescription, inlined: Inlined, previous: Plan | None) -> str | None:

@@ -191,6 +191,10 @@ class CudaContext:
         self.trusted = self.value_graph.trusted = trusted
         self.value_graph.set_parameter(None, structural=True)  # what may be listened to
 
+    def sources_of(self, node: str) -> list[str]:
+        """Return the nodes whose buffers feed a node."""
+        return [c.source.node for c in self._connections if c.target.node == node]
+
     def take_changed_blocks(self) -> set[str]:
         """Return the nodes whose block came, went or is another since the last call."""
         taken, self.changed_blocks = self.changed_blocks, set()

@@ -181,6 +181,7 @@ class ParameterStore:
     def snapshot(self) -> dict[str, dict[str, Any]]:
         """Return a copy of the values of every node that may have kernels, which nothing changes any more.
 
+        A node that was removed keeps those that the graph was told, since it may have to run on.
         It is taken between two frames, so only nodes that changed since the last one are copied.
         """
         self._outdate_learned()
@@ -191,7 +192,7 @@ class ParameterStore:
             else:
                 self._copies.pop(node_id, None)
         self._outdated.clear()
-        return self._copies.copy()
+        return {**self._told, **self._copies}
 
     def take_changed(self) -> dict[Place, object]:
         """Return the live parameters that changed, with their present values, and count them as told."""

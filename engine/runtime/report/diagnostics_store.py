@@ -87,7 +87,9 @@ def status_diagnostics(
         if not word:
             continue
         if isinstance(status.capacity, ParameterArgument):
-            number: Any = plan.inlined.all_values(values)[node][status.capacity.name]
+            number: Any = plan.inlined.all_values(values).get(node, {}).get(status.capacity.name)
+            if number is None:  # of a block that runs on although it was removed
+                continue
             capacity = int(number)
         else:
             capacity = status.capacity.extent.evaluate(plan.checked.nodes[node].context)

@@ -11,11 +11,10 @@ from engine.compiler.plan import Plan
 from engine.device.protocol import Memory
 from engine.diagnostics import Diagnostic, Severity
 from engine.patch.changes import PortRef
+from engine.patch.regions import region_of
 from engine.protocol.messages import BufferReport, NodeReport, NodeState
 from engine.runtime.model.context import CudaContext
 from engine.types import element_count
-
-_NOT_RUNNING = "not running: a block before it is not ready"
 
 
 def kernel_counts(compiled: CompiledGraph) -> dict[str, int]:
@@ -46,6 +45,7 @@ class NodeReports:
         if diagnostics is not self._diagnostics:
             before, self._diagnostics, self._said = self._said, diagnostics, _by_node(diagnostics)
             changed |= {node for node in {*before, *self._said} if before.get(node) != self._said.get(node)}
+            changed |= {node for node, known in self.reports.items() if known.state is NodeState.IDLE}
         if not changed:
             return
         reports, placed = dict(self.reports), self._context.registry.placed
@@ -73,7 +73,26 @@ class NodeReports:
             return NodeReport(kind, state, "\n".join(map(_text, said)), time_ns, kernels)
         if node in self._kernels or node in self._context.value_graph.nodes:
             return NodeReport(kind, NodeState.OK, "", time_ns, kernels)
-        return NodeReport(kind, NodeState.IDLE, _NOT_RUNNING, None, kernels)
+        return NodeReport(kind, NodeState.IDLE, self._why_idle(node), None, kernels)
+
+    def _why_idle(self, node: str) -> str:
+        """Return which block with an error, before the node or around it, keeps it from running."""
+        wrong = {n for n, said in self._said.items() if any(item.severity is Severity.ERROR for item in said)}
+        placed, seen, waiting = self._context.registry.placed, {node}, [node]
+        while waiting:
+            target = waiting.pop(0)
+            before = self._context.sources_of(target)
+            if target in placed and placed[target].region:
+                before.append(region_of(placed[target].region))
+            for source in before:
+                if source in wrong:
+                    return f"not running: it waits for {source}, which has an error"
+                if source not in seen:
+                    seen.add(source)
+                    waiting.append(source)
+        if wrong:
+            return f"not running: the graph stays as it is until {min(wrong)} is mended"
+        return "not running: the graph is being prepared"
 
 
 def _by_node(diagnostics: Iterable[Diagnostic]) -> dict[str, list[Diagnostic]]:

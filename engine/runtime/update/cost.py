@@ -192,11 +192,10 @@ class _Estimate:
     def _add_connections(self) -> None:
         running = self._published.running - self._removed
         missing = [t for t, source in self._sources.items() if t.node in running and not source and self._needs(t)]
-        if missing and self._published.plan is not None:
-            # A block that runs never stops because of a mistake: the whole graph runs on as it is.
-            self._structure = [EditCost(UpdateLevel.NONE, f"{missing[0]} waits for a connection")]
-            return
         for target, source in self._sources.items():
+            if target in missing:  # a block that runs never stops because of a mistake: it runs on as it is
+                self._restructure(UpdateLevel.NONE, f"{target} waits for a connection")
+                continue
             runs = target.node in running and source != self._patch.source_of(target)
             cause = f"connection {source} -> {target}" if source else f"{target} is disconnected"
             self._restructure(UpdateLevel.COLD if runs else UpdateLevel.NONE, cause)
@@ -316,6 +315,9 @@ class _Trial:
             errors = [item for item in partial.diagnostics if item.severity is Severity.ERROR]
             first = errors[0] if errors else error("the patch can't run")
             return EditCost(UpdateLevel.NONE, f"{first.node}: {first.message}" if first.node else first.message)
+        errors = [item for item in partial.diagnostics if item.severity is Severity.ERROR]
+        if errors and partial.held and same_structure(plan, partial.plan):
+            return EditCost(UpdateLevel.NONE, f"{errors[0].node}: {errors[0].message}")
         if same_structure(plan, partial.plan):
             now, then = partial.plan.description.by_id, plan.description.by_id
             provides = any(_provides_other(now[node].description, then[node].description) for node in now)

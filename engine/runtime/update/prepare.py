@@ -56,6 +56,9 @@ class Prepared:
     stale: list[Diagnostic] = field(default_factory=list)
     #: The blocks of the patch, composites' included, that are not in the new graph.
     left_out: frozenset[str] = frozenset()
+    #: The patch's nodes that run on as they were, and the values by node that the graph is built with.
+    held: frozenset[str] = frozenset()
+    values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     memory: GraphMemory | None = None
     #: What every output port of the new graph holds, by "node.port".
     buffers: dict[str, BufferReport] = field(default_factory=dict)
@@ -82,10 +85,11 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Current:
-    """The running graph and its memory, of which the next graph reuses what stays the same."""
+    """The running graph and its memory, of which the next graph reuses what stays the same, and its first values."""
 
     compiled: CompiledGraph
     memory: GraphMemory
+    values: Mapping[str, Mapping[str, object]]
 
 
 def prepare(
@@ -107,6 +111,11 @@ def prepare(
     prepared.stale = stale_kernels(modules, inlined.description.nodes)
     if partial.plan is None:
         return prepared
+    values = described.values
+    if current is not None and partial.held:
+        before = current.values
+        values = {**values, **{n: {**before.get(n, {}), **values.get(n, {})} for n in partial.held}}
+    prepared.held, prepared.values = partial.held, values
     if previous is not None and not rebuild and same_structure(previous, partial.plan):
         prepared.same_graph = partial.plan
         return prepared
@@ -173,7 +182,7 @@ def _realise(
         resources = Resources(
             memory.by_owner,
             PlanKernels(plan, services.modules),
-            plan.inlined.all_values(prepared.description.values),
+            plan.inlined.all_values(prepared.values),
             services.frame,
             memory.status,
             memory.swapped,

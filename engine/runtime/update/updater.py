@@ -132,7 +132,8 @@ class Updater:
         #: What other threads may know of the running graph; a new object after each update.
         self.published = Published()
         self._rebuild = False
-        self._blocked = False  # the patch has an error, and the graph runs on as it is
+        self._blocked = False  # the patch has an error, and at least a part of the graph runs on as it is
+        self._built_values: Mapping[str, Mapping[str, object]] = {}
         self._worker = Worker(context.services.modules)
         self._deferred: deque[tuple[Change, UpdateSource]] = deque()
         self._waiting: set[str] = set()  # the nodes that deferred changes concern
@@ -253,7 +254,9 @@ class Updater:
     def _structure_job(self) -> tuple[Cause, Job]:
         services, patch, running = self.context.services, self.context.snapshot(), self._running
         cause = self.context.dirty.take_structure()
-        current = Current(running.compiled, running.memory) if running.compiled and running.memory else None
+        current = None
+        if running.compiled and running.memory:
+            current = Current(running.compiled, running.memory, self._built_values)
         profiling, rebuild, self._rebuild = self.profiling, self._rebuild, False
 
         def job() -> Finish:
@@ -303,7 +306,9 @@ class Updater:
         found, description = self.found, prepared.description
         self.context.adopt(description.nodes)
         found.blocks, found.stale, found.inlined = prepared.diagnostics, prepared.stale, description.inlined
-        self._blocked = prepared.plan is None
+        self._blocked = prepared.plan is None or bool(prepared.held)
+        if prepared.plan is not None:
+            self._built_values = prepared.values
         if prepared.same_graph is not None:
             return self._refresh(prepared)
         if prepared.compiled is None and prepared.adjustment is None:

@@ -330,3 +330,46 @@ def test_a_kernel_that_is_saved_with_another_struct_is_not_swapped_in(tmp_path: 
         engine.post(save(text.replace("0.5f * i", "2.0f * i")))
         assert not engine.step().diagnostics
         assert engine.read(pairs["out"])["first"].tolist() == [0, 2, 4, 6]
+
+
+def test_a_missing_input_holds_only_what_needs_it() -> None:
+    """The blocks that lack it run on as they were, fed as they were; every other edit is applied, and mending heals."""
+    patch, state, scaled = good_patch()
+    last = _scale(patch, scaled)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.disconnect(scaled["x"])
+        other = _scale(patch, state)
+        behind = _scale(patch, scaled)
+        report = engine.step()
+        assert {d.node for d in _errors(report.diagnostics)} == {scaled.id}
+        assert engine.read(other["out"]).tolist() == [4] * 3
+        assert engine.read(last["out"]).tolist() == [8] * 3
+        assert report.nodes[behind.id].state is NodeState.IDLE
+        assert report.nodes[behind.id].message == f"not running: it waits for {scaled.id}, which has an error"
+        patch.remove(other)
+        patch.set(last, scale=5.0)
+        report = engine.step()
+        assert other.id not in report.nodes and engine.read(last["out"]).tolist() == [30] * 3
+        patch.connect(state["out"], scaled["x"])
+        assert not _errors(engine.step().diagnostics)
+        assert engine.read(behind["out"]).tolist() == [16] * 3
+
+
+def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
+    """With the value that it had; other blocks come and go meanwhile."""
+    patch, state, scaled = good_patch()
+    last = _scale(patch, scaled)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        patch.set(scaled, scale=3.0)
+        engine.step()
+        patch.remove(scaled)
+        for count in (3, 4):
+            other = _scale(patch, state)
+            report = engine.step()
+            assert {d.node for d in _errors(report.diagnostics)} == {last.id}
+            assert engine.read(last["out"]).tolist() == [count * 6] * 3
+            assert engine.read(other["out"]).tolist() == [count * 2] * 3
+        patch.remove(last)
+        assert not _errors(engine.step().diagnostics)
