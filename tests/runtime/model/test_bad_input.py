@@ -366,7 +366,8 @@ def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
         engine.step()
         patch.remove(scaled)
         for count in (3, 4):
-            other = _scale(patch, state)
+            other = patch.add("math.scale_offset", node_id=f"other_{count}", scale=2.0)
+            patch.connect(state["out"], other["x"])
             report = engine.step()
             assert {d.node for d in _errors(report.diagnostics)} == {last.id}
             assert engine.read(last["out"]).tolist() == [count * 6] * 3

@@ -190,7 +190,7 @@ def test_levels_of_single_changes(kernels: Kernels, device: Device) -> None:
         connected = Connected(Connection(PortRef("data", "out"), PortRef("new", "x")))
         assert engine.cost_of([alone, connected]).level is COLD
         removed = engine.cost_of(NodeRemoved(patch.nodes["data"]))
-        assert (removed.level, removed.cause) == (NONE, "scale.x waits for a connection")
+        assert (removed.level, removed.cause) == (NONE, "scale: required input 'x' must be connected, got nothing")
         assert engine.cost_of(NodeRemoved(patch.nodes["scale"])).level is COLD
         for change, level in (
             (NodeMoved("scale", (1.0, 1.0), (0.0, 0.0)), NONE),
