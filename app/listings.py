@@ -1,7 +1,5 @@
 """`warploom blocks`, `warploom devices` and `warploom kernel`: what there is, as text or JSON."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 0: done. 1: the patch or its data is wrong. 2: wrong usage. 3: the device failed.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 from collections.abc import Callable, Iterator

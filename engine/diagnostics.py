@@ -1,7 +1,5 @@
 """Diagnostics, which tell a person what is wrong, and the exceptions that Warploom raises."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 

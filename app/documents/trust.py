@@ -3,8 +3,6 @@
 The files of a trusted folder may run; a trusted patch may write files outside its folder and listen to the network.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Faults of the editor itself: an unhandled exception becomes a line in the log, not the end of the program."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Opening a device by its name, and listing the devices of this machine."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import re

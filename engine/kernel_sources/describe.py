@@ -1,7 +1,5 @@
 """Makes a manifest of a kernel file by reading its PTX: what is left to a person is to check it."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator

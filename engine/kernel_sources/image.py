@@ -1,7 +1,5 @@
 """`KernelImage`, a kernel file ready to load, and `KernelManifest`, a `.json` beside a `.ptx`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

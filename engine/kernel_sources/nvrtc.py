@@ -1,7 +1,5 @@
 """CUDA C++ to PTX and CUBIN, with NVRTC: it needs no GPU and no CUDA toolkit."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

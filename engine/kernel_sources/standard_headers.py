@@ -5,8 +5,6 @@ and limits, nothing where the compiler knows the names itself, and libcu++ for C
 the toolkit's own headers are found in their folders.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 _STDINT = """#pragma once

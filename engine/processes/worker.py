@@ -4,8 +4,6 @@ It runs functions that arrive on standard input, one after the other, and writes
 output. It ends when its input does, also in the middle of a function: nobody waits for the result any more.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import sys

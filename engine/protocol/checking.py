@@ -3,8 +3,6 @@
 A pipe's decoder sees to that for another process; here the structs come as they were made, and nothing checks those.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from types import UnionType

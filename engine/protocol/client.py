@@ -1,7 +1,5 @@
 """`Client`: a patch and the engine that runs it, wherever that engine is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol, Self

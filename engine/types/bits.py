@@ -1,7 +1,5 @@
 """When two values are the same: 0.0 and -0.0 are not, though they are equal; a NaN is the same as itself."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Wiring: the order in which value blocks run, what is wrong with their connections, and the connections at work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter

@@ -1,7 +1,5 @@
 """The CUDA device: it makes everything else of this room and transfers data."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The host device: the Device protocol on this computer's CPU."""
 
-from __future__ import annotations
-
 import math
 import os
 import platform

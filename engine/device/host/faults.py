@@ -1,7 +1,5 @@
 """Messages about kernels that failed or were stopped: what happened, where in the source, and in which thread."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Kernels call the function in the record at `Services.address` with six numbers: 
 (`abi.PRINT`, ...), the thread block, the thread, and two operands. Such calls are rare, so they may take microseconds.
 """
 
-from __future__ import annotations
-
 import bisect
 import ctypes
 import re

@@ -1,7 +1,5 @@
 """The state store: buffers whose contents outlive a frame, by the output or internal buffer that owns them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 

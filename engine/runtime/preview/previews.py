@@ -6,8 +6,6 @@ have been read. In a later frame the engine's thread finds the copies done and o
 before an update, for the short time in which the buffers are read. By hand (`step`), all of this happens in the frame.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Instantiated graphs: native code and Python take turns in running a program."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Compiling PTX to object code, by way of the cache."""
 
-from __future__ import annotations
-
 import logging
 import re
 import threading

@@ -5,8 +5,6 @@ LLVM's fast instruction selection. `compile_object` runs the optimiser with its 
 Each call has an LLVM context of its own, so several threads may compile at once.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterable, Mapping
 from functools import cache

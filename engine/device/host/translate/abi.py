@@ -1,7 +1,5 @@
 """What the launcher, translated code and its runtime (runtime/runtime.h) agree on: the layouts of their records."""
 
-from __future__ import annotations
-
 import math
 import struct
 

@@ -5,8 +5,6 @@ which the optimiser may run for many threads at once, the access is skipped and 
 thread; the smallest number over all threads says which thread faulted first, where and at what address.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The registers, operands and addresses of one PTX function, as LLVM values."""
 
-from __future__ import annotations
-
 from engine.device.host.translate import abi
 from engine.device.host.translate.analysis import canonical_floats
 from engine.device.host.translate.analysis.control_flow import fact, registers, writes

@@ -1,7 +1,5 @@
 """Control flow of a PTX function: basic blocks, what registers they read and write, and what is live between them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

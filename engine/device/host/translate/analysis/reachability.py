@@ -1,7 +1,5 @@
 """Reachability and postdominators in a graph of blocks; a set of blocks is the bits of one integer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 

@@ -1,7 +1,5 @@
 """Calls of device functions, direct and through pointers, and of printf, assert, malloc and free."""
 
-from __future__ import annotations
-
 from engine.device.host.translate import abi
 from engine.device.host.translate.accesses import report
 from engine.device.host.translate.analysis.call_graph import fitting

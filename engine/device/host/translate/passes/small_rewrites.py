@@ -1,7 +1,5 @@
 """Instructions that become a few simpler ones: clusters, graph conditions, fma.oob, stack memory; and refusals."""
 
-from __future__ import annotations
-
 from engine.device.host.translate import abi
 from engine.device.host.translate.errors import OperandError, unsupported
 from engine.device.host.translate.passes.lowering import Rewriter, lowers
