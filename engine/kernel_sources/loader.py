@@ -50,6 +50,14 @@ def load_image(path: Path, architecture: str, cache: CompileCache | None = None)
         raise
 
 
+def source_files(path: Path) -> frozenset[Path]:
+    """Return a kernel file and what it includes, as they are now; the file alone when one of them can't be read."""
+    try:
+        return frozenset({path, *find_includes(read_source(path), path, (path.parent, KERNELS_FOLDER)).files})
+    except KernelError:
+        return frozenset({path})
+
+
 def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
     """Return the file called `name` in the first of the `search` folders that has it, then in Warploom's `kernels/`.
 

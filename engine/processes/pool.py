@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
+import concurrent.futures.thread  # noqa: F401 - for the order in which threads are ended
 import os
 import pickle
 import select
@@ -12,7 +12,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from functools import cache
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -35,12 +34,12 @@ def run(function: Callable[Arguments, Result], *arguments: Arguments.args, **_: 
     Function, arguments and result are pickled. `Cancelled` when a surrounding `Scope` is cancelled meanwhile;
     CompilerCrash when the process dies.
     """
-    return _pool(os.getpid()).run(function, arguments)  # type: ignore[return-value]  # the outcome is the function's
+    return _pool.run(function, arguments)  # type: ignore[return-value]  # the outcome is the function's
 
 
 def warm_up(*modules: str) -> None:
     """Start a process that imports these modules and waits for work, unless one is idle already."""
-    _pool(os.getpid()).warm_up(modules)
+    _pool.warm_up(modules)
 
 
 class _RemoteTraceback(Exception):
@@ -120,7 +119,6 @@ class WorkerPool:
         self._is_closed = False
         #: Modules of the jobs so far; a process that is started in advance imports them.
         self._modules: dict[str, None] = {}
-        threading.Thread(target=self._close_with_program, name="warploom-workers", daemon=True).start()
 
     def run(self, function: Callable[..., object], arguments: tuple[object, ...]) -> object:
         """Run a function in a process of its own."""
@@ -163,11 +161,6 @@ class WorkerPool:
             worker.kill()
             worker.end()
 
-    def _close_with_program(self) -> None:
-        # Before Python waits for threads, which may wait for a compile that takes minutes.
-        threading.main_thread().join()
-        self.close()
-
     def _take(self, module: str) -> Worker:
         with self._lock:
             if self._is_closed:
@@ -205,9 +198,16 @@ class WorkerPool:
         return CompilerCrash(f"compiler must give a result, got its end by {how}{hint}")
 
 
-@cache
-def _pool(process: int) -> WorkerPool:
-    """Return the pool of this process; one that has forked leaves its workers to the process that started them."""
-    pool = WorkerPool()
-    atexit.register(pool.close)
-    return pool
+_pool = WorkerPool()
+_of_parent: WorkerPool | None = None
+
+
+def _begin_anew() -> None:
+    """Leave the workers to the process that has forked this one."""
+    global _pool, _of_parent
+    _pool, _of_parent = WorkerPool(), _pool  # kept: what is collected would be closed
+
+
+os.register_at_fork(after_in_child=_begin_anew)
+# Before Python waits for threads, those of concurrent.futures included: they may wait for a compile that never ends.
+threading._register_atexit(lambda: _pool.close())  # type: ignore[attr-defined]  # concurrent.futures uses it too

@@ -31,7 +31,7 @@ class Scope:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the garbage collector may cancel at any time
         self._held: set[Killable] = set()
         self.is_cancelled = False
 
@@ -39,7 +39,7 @@ class Scope:
         """Kill what runs in it; safe to call again."""
         with self._lock:
             self.is_cancelled = True
-            for item in self._held:
+            for item in tuple(self._held):
                 item.kill()
 
     def check(self) -> None:

@@ -22,6 +22,7 @@ from engine.kernel_sources.watcher import SourceWatcher
 from engine.patch.changes import BlockTypesChanged
 from engine.patch.document import Patch
 from engine.patch.trust import SavePlace
+from engine.processes.pool import warm_up
 from engine.profiling.levels import ProfilingLevel
 from engine.profiling.trace import TraceSlice
 from engine.protocol import questions
@@ -165,6 +166,9 @@ class LocalEngine:
     def _watch(self, question: questions.WatchFiles) -> None:
         if self._watcher is None:
             self._watcher = SourceWatcher(self._on_saved)
+            # Somebody is going to save kernels.
+            host = ("engine.device.host.modules.build",) if self.info.name == "host" else ()
+            warm_up("engine.kernel_sources.nvrtc", *host)
         self._watch_sources(self._watcher)
         for folder in question.folders:
             self._watcher.watch(folder)
@@ -180,6 +184,7 @@ class LocalEngine:
         self._forget_types()
         if self._watcher is not None:
             self._watcher.close()
+        self.engine.cancel()
         try:
             with self._impatience():
                 self._stop()

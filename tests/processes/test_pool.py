@@ -130,7 +130,7 @@ def test_while_a_job_takes_long_another_process_is_made_ready(monkeypatch: pytes
     """So a save that overtakes it finds a process that is warm."""
     monkeypatch.setattr(pool, "LONG_S", 0.01)
     own, scope = pool.WorkerPool(), Scope()
-    monkeypatch.setattr(pool, "_pool", lambda _: own)
+    monkeypatch.setattr(pool, "_pool", own)
     with ThreadPoolExecutor(1) as thread, scope.entered():
         thread.submit(contextvars.copy_context().run, run, jobs.hang, tmp_path / "started")
         until(lambda: own._idle)

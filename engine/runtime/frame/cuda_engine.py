@@ -138,6 +138,10 @@ class CudaEngine:
         self.outbox.put_report(self._reporter.last_report(self.clock.moment.frame, diagnostics))
         self.outbox.put_event(diagnostic)
 
+    def cancel(self) -> None:
+        """Stop what is being prepared, before `close`; any thread may call it."""
+        self.updates.cancel()
+
     def close(self) -> None:
         """Give back everything on the device, whatever it refuses.
 
@@ -162,6 +166,7 @@ class CudaEngine:
             match message:
                 case messages.KernelFilesChanged(paths):
                     self.context.dirty.kernel_files |= paths
+                    self.context.services.modules.overtake(paths)
                 case messages.Observe(viewers):
                     self.previews.observe(viewers)
                 case messages.SetRunning(running, frames):

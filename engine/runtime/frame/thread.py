@@ -6,6 +6,7 @@ import threading
 from contextlib import AbstractContextManager
 
 from engine.diagnostics import DeviceError, error
+from engine.processes.scope import Cancelled
 from engine.protocol.pacing import Pacer
 from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.frame.gc_scheduler import COLLECTOR, Gap
@@ -98,8 +99,8 @@ class EngineLoop:
         try:
             self._engine.device.activate()
             self._turns()
-        except DeviceError:
-            pass  # the engine has reported it
+        except (DeviceError, Cancelled):
+            pass  # the engine has reported it, or is being closed
         except Exception as problem:  # noqa: BLE001 - a thread that ended in silence would leave the editor waiting
             _log.exception("the engine's thread failed")
             text = f"the engine must run, got {type(problem).__name__}: {problem}"

@@ -5,8 +5,12 @@ What is wrong with kernels becomes diagnostics on the blocks that use them.
 
 from __future__ import annotations
 
+import contextvars
+import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -18,8 +22,10 @@ from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Module
 from engine.diagnostics import CompilerCrash, Diagnostic, KernelError, TranslatorBug, error
+from engine.kernel_sources.elements import pointer_elements
 from engine.kernel_sources.image import KernelImage
-from engine.kernel_sources.loader import find_kernel, load_image
+from engine.kernel_sources.loader import find_kernel, load_image, source_files
+from engine.processes.scope import Cancelled, Scope, check_cancelled
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class LoadedModule:
 
 
 class ModuleCache:
-    """Kernels by file and entry point. Any thread may call it; each file is compiled by one of them.
+    """Kernels by file and entry point. Any thread may call it; several files are compiled at once.
 
     A file that was loaded once stays usable: when a later version doesn't compile, `problems` says why, and `kernel`
     returns the last good version.
@@ -51,6 +57,30 @@ class ModuleCache:
         self._replaced: list[LoadedModule] = []
         self._lock = threading.RLock()
         self.problems: dict[Path, KernelError] = {}
+        #: What the last `load` couldn't load.
+        self._failed: dict[Path, KernelError] = {}
+        #: What is being compiled; `overtake` reads it while other threads hold the lock.
+        self._under_way: dict[Path, Scope] = {}
+
+    def load(self, kernels: Iterable[tuple[Kernel, tuple[str, ...]]]) -> None:
+        """Load the files of kernels, several at once. What is wrong with a file is raised when it is asked for."""
+        with self._lock:
+            self._failed.clear()
+            missing: dict[Path, None] = {}
+            for name, folders in dict.fromkeys(kernels):
+                with suppress(KernelError):  # there is no such file
+                    missing[self.path(name, folders)] = None
+            for path, found in self._load_all([path for path in missing if path not in self._loaded]).items():
+                if isinstance(found, KernelError):
+                    self._failed[path] = found
+                else:
+                    self._loaded[path] = found
+
+    def overtake(self, files: Collection[Path]) -> None:
+        """Compile again what is just being compiled of files that were saved meanwhile: only the newest text counts."""
+        for path, scope in tuple(self._under_way.items()):
+            if not source_files(path).isdisjoint(files):
+                scope.cancel()
 
     def kernel(self, name: Kernel, folders: Iterable[str] = ()) -> TypedKernel:
         """Return a kernel, compiling and loading its file when needed; KernelError says what is wrong with it."""
@@ -86,16 +116,18 @@ class ModuleCache:
                 for path, loaded in self._loaded.items()
                 if path in self.problems or files & {path, *loaded.image.dependencies}
             ]
-            for path in affected:
+            for path, fresh in self._load_all(affected).items():
+                before = self._loaded[path]
                 try:
-                    fresh = self._load(path)
-                    for entry in self._loaded[path].kernels:
+                    if isinstance(fresh, KernelError):
+                        raise fresh
+                    for entry in before.kernels:
                         fresh.kernel(entry)  # every entry point that is in use must still exist
                 except KernelError as problem:
                     self.problems[path] = problem
                 else:
                     self.problems.pop(path, None)
-                    self._replaced.append(self._loaded[path])
+                    self._replaced.append(before)
                     self._loaded[path] = fresh
             return bool(affected)
 
@@ -117,12 +149,43 @@ class ModuleCache:
         path = self.path(name, folders)
         loaded = self._loaded.get(path)
         if loaded is None:
+            if path in self._failed:
+                raise self._failed[path]
             loaded = self._loaded[path] = self._load(path)
         return loaded
 
+    def _load_all(self, paths: Sequence[Path]) -> dict[Path, LoadedModule | KernelError]:
+        """Load files, several at once; return for each what it became or what is wrong with it."""
+        if len(paths) < 2:
+            return {path: self._try_to_load(path) for path in paths}
+        with ThreadPoolExecutor(min(len(paths), os.cpu_count() or 1), "warploom-load") as threads:
+            calls = [(contextvars.copy_context(), path) for path in paths]
+            done = [threads.submit(context.run, self._try_to_load, path) for context, path in calls]
+        return {path: future.result() for path, future in zip(paths, done, strict=True)}
+
+    def _try_to_load(self, path: Path) -> LoadedModule | KernelError:
+        self._device.activate()
+        try:
+            return self._load(path)
+        except KernelError as problem:
+            return problem
+
     def _load(self, path: Path) -> LoadedModule:
+        while True:
+            scope = self._under_way[path] = Scope()
+            try:
+                with scope.entered():
+                    return self._load_once(path)
+            except Cancelled:
+                check_cancelled()  # otherwise the file was saved again
+            finally:
+                del self._under_way[path]
+
+    def _load_once(self, path: Path) -> LoadedModule:
         architecture = self._device.info.architecture
         image = load_image(path, architecture)
+        for entry in image.signatures:
+            pointer_elements(image, entry)  # which may take a compile too
         try:
             return LoadedModule(image, self._device.load_module(image.payload(architecture)))
         except (TranslatorBug, CompilerCrash) as problem:
@@ -153,6 +216,10 @@ class PlanKernels(dict[int, TypedKernel]):
 
 def unusable_kernels(modules: ModuleCache, nodes: Iterable[BlockNode]) -> list[Diagnostic]:
     """Return the first error of each block that has a kernel of which no version ever compiled; loads all kernels."""
+
+    nodes = tuple(nodes)
+    descriptions = {id(node.description): node.description for node in nodes}.values()  # most blocks share theirs
+    modules.load((kernel, d.kernel_folders) for d in descriptions for kernel in d.kernels())
 
     def find(kernel: Kernel, folders: tuple[str, ...]) -> KernelError | None:
         try:

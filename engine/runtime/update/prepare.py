@@ -24,6 +24,7 @@ from engine.compiler.executable.nodes import KernelNode
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan, plan_what_can_run
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, WarploomError, error
+from engine.processes.scope import Cancelled, check_cancelled
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport
 from engine.runtime.check.kernel_checks import count_problems, element_problems, launch_warnings
@@ -106,7 +107,9 @@ def prepare(
     described = describe_patch(patch, services.code)
     inlined, modules = described.inlined, services.modules
     problems = [*described.problems, *unusable_kernels(modules, inlined.description.nodes)]
+    check_cancelled()
     partial = plan_what_can_run(inlined, problems, running, previous=previous)
+    check_cancelled()
     prepared = Prepared(described, diagnostics=[*described.notices, *partial.diagnostics])
     prepared.stale = stale_kernels(modules, inlined.description.nodes)
     if partial.plan is None:
@@ -134,6 +137,9 @@ def prepare(
     except GraphValidationError as problem:
         prepared.refused = True
         prepared.diagnostics += problem.errors
+    except Cancelled:
+        prepared.abandon(services)
+        raise
     except WarploomError as problem:
         prepared.abandon(services)
         prepared.refused = True

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median_low
@@ -22,6 +22,7 @@ from engine.diagnostics import DeviceError, Diagnostic, PatchError
 from engine.patch.changes import BlockTypesChanged, Change, ParameterChanged, nodes_of
 from engine.patch.contents import not_applied
 from engine.patch.trust import SavePlace
+from engine.processes.scope import Cancelled, Scope
 from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import BufferReport, UpdateLevel, UpdateRecord
 from engine.runtime.model.context import Cause, CudaContext, UpdateSource
@@ -61,6 +62,7 @@ class Worker:
         self._thread = ThreadPoolExecutor(1, "warploom-prepare")
         self._job: Future[Done] | None = None
         self._retiring: Future[None] | None = None
+        self._scope = Scope()
 
     @property
     def is_busy(self) -> bool:
@@ -78,7 +80,8 @@ class Worker:
 
         def timed() -> Done:
             begun_ns = time.perf_counter_ns()
-            finish, kernel_files = job(), modules.dependencies()
+            with self._scope.entered():
+                finish, kernel_files = job(), modules.dependencies()
             return Done(finish, cause, start_ns, time.perf_counter_ns() - begun_ns, kernel_files)
 
         self._job = self._thread.submit(timed)
@@ -100,6 +103,10 @@ class Worker:
             retired.release()
         elif retired is not None:
             self._retiring = self._thread.submit(retired.release)
+
+    def cancel(self) -> None:
+        """Stop what compiles and begin nothing more; any thread may call it. Jobs raise `Cancelled`."""
+        self._scope.cancel()
 
     def close(self) -> None:
         """Wait for all work and end the thread."""
@@ -222,13 +229,19 @@ class Updater:
         taken, self._records = tuple(self._records), []
         return taken
 
+    def cancel(self) -> None:
+        """Stop what is being prepared, before `close`; any thread may call it."""
+        self._worker.cancel()
+
     def close(self) -> None:
-        """Wait for the job under way and give the graph back."""
+        """Stop the job under way and give the graph back."""
+        self.cancel()
         with ExitStack() as closing:  # runs in reverse order, all of it even when one raises
             closing.callback(lambda: self._running.give_up().release())
             closing.callback(self._worker.close)
             if self.preparing:
-                self._worker.retire(self._worker.take().finish()[1], wait=False)
+                with suppress(Cancelled):
+                    self._worker.retire(self._worker.take().finish()[1], wait=False)
 
     def _follow(self, change: Change, source: UpdateSource) -> None:
         self.context.dirty.source = source

@@ -39,7 +39,7 @@ N = 64 * 5 - 9
 def queue(monkeypatch):
     """The optimiser's jobs, which are recorded and not run."""
     jobs = []
-    monkeypatch.setattr(modules, "QUEUE", modules.OptimiserQueue())
+    monkeypatch.setattr(modules, "QUEUE", modules.OptimiserQueue(1))
     monkeypatch.setattr(modules.QUEUE, "add", jobs.append)
     return jobs
 
@@ -180,7 +180,7 @@ def test_a_device_may_want_optimised_kernels_only(folder, cuda_ptx):
 
 def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
     """A job that is running elsewhere is waited for; a job that is added twice runs once."""
-    queue, done, go = modules.OptimiserQueue(), [], threading.Event()
+    queue, done, go = modules.OptimiserQueue(1), [], threading.Event()
     jobs = [
         modules.OptimiserJob(lambda: (go.wait(5), done.append(0))),
         *(modules.OptimiserJob(lambda i=i: done.append(i)) for i in (1, 2)),

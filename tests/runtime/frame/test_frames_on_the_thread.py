@@ -22,7 +22,7 @@ from tests.runtime.conftest import SCALE, Kernels
 COUNT = PortRef("count", "out")
 
 
-def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
     """Wait until something holds; fail when it never does."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -6,9 +6,11 @@ import collections
 import ctypes
 import functools
 import logging
+import os
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from engine.device.host.memory import AllocationTable
@@ -18,6 +20,7 @@ from engine.device.host.modules.native import NativeCode
 from engine.device.occupancy import KernelResources
 from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError
+from engine.processes.scope import Cancelled, Scope
 from engine.ptx import KernelSignature
 
 #: A launch that is expected to take longer than this waits for optimised code; a kernel's first launch never does.
@@ -104,9 +107,9 @@ class HostModule:
             kernel = HostKernel(self, entry.signatures[name], code.function(_symbol(name)), entry)
             if name in quick:
                 work = functools.partial(_optimise, weakref.ref(kernel), key, name, quick[name])
-                kernel.job = OptimiserJob(work)
+                job = kernel.job = OptimiserJob(work)
                 if not quick_first:
-                    kernel.job.run()
+                    job.run()
             self._kernels[name] = kernel
         self.is_loaded = True
 
@@ -127,9 +130,15 @@ class HostModule:
         return kernel
 
     def unload(self) -> None:
-        """Release the module; its code stays loaded until the last graph that uses one of its kernels is gone."""
+        """Release the module; its code stays loaded until the last graph that uses one of its kernels is gone.
+
+        Kernels that are not optimised yet stay as they are.
+        """
         if self.is_loaded:
             self.is_loaded = False
+            for kernel in self._kernels.values():
+                if (job := kernel.job) is not None:
+                    job.cancel()
             self._kernels = {}
 
     def __del__(self) -> None:
@@ -167,6 +176,7 @@ class OptimiserJob:
     def __init__(self, work: Callable[[], None]) -> None:
         self._work: Callable[[], None] | None = work
         self._lock = threading.Lock()
+        self._scope = Scope()
         self.is_queued = False
 
     def run(self) -> None:
@@ -174,16 +184,21 @@ class OptimiserJob:
         with self._lock:
             work, self._work = self._work, None
             if work is not None:
-                work()
+                with suppress(Cancelled), self._scope.entered():
+                    work()
+
+    def cancel(self) -> None:
+        """Stop the work: nobody needs it any more."""
+        self._scope.cancel()
 
 
 class OptimiserQueue:
-    """Jobs in the order in which they were added; their thread ends when none is left."""
+    """Jobs, begun in the order in which they were added, several at once; their threads end when none is left."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_threads: int) -> None:
         self._lock = threading.Lock()
         self._jobs: collections.deque[OptimiserJob] = collections.deque()
-        self._is_running = False
+        self._most_threads, self._threads = most_threads, 0
 
     def add(self, job: OptimiserJob) -> None:
         """Add a job unless it was added before."""
@@ -192,8 +207,8 @@ class OptimiserQueue:
                 return
             job.is_queued = True
             self._jobs.append(job)
-            if not self._is_running:
-                self._is_running = True
+            if self._threads < self._most_threads:
+                self._threads += 1
                 # Not a daemon: the process must not end inside LLVM.
                 threading.Thread(target=self._run, name="warploom-optimiser").start()
 
@@ -202,7 +217,7 @@ class OptimiserQueue:
             # When the program ends, the remaining jobs are left to its next run.
             if self._jobs and threading.main_thread().is_alive():
                 return self._jobs.popleft()
-            self._is_running = False
+            self._threads -= 1
             return None
 
     def _run(self) -> None:
@@ -210,4 +225,5 @@ class OptimiserQueue:
             job.run()
 
 
-QUEUE = OptimiserQueue()
+#: A core is left to the frames, and a process takes about 150 MB.
+QUEUE = OptimiserQueue(max(1, min(4, (os.cpu_count() or 1) - 1)))

@@ -1,0 +1,153 @@
+"""Compilers that never end, or die: the engine goes on, closes at once, and takes the next save."""
+
+from __future__ import annotations
+
+import gc
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch, UpdateLevel
+from engine.device.host.modules import build, native
+from engine.device.host.modules import module as modules
+from engine.diagnostics import WarploomError
+from engine.kernel_sources import loader
+from engine.patch.changes import PortRef
+from engine.protocol.messages import NodeState
+from tests.processes import broken_compilers
+from tests.processes.test_pool import is_running, started, until
+from tests.runtime.conftest import SCALE, Kernels
+
+OUT = PortRef("scale", "out")
+
+
+@pytest.fixture
+def patch(kernels: Kernels) -> Patch:
+    """An array of 1 and 2, scaled by 2, beside a counter."""
+    patch = Patch()
+    data = patch.add("io.array", node_id="data", data=np.array([1, 2], np.float32))
+    scale = patch.add("test_run.scale", node_id="scale")
+    patch.add("test_run.count", node_id="count")
+    patch.connect(data["out"], scale["x"])
+    return patch
+
+
+@pytest.fixture(params=["nvrtc", "translator"])
+def fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have one of the compilers fail as the names of kernels tell it; the optimiser does nothing."""
+    if request.param == "nvrtc":
+        monkeypatch.setattr(loader, "compile_cuda", broken_compilers.compile_as_told)
+    else:
+        monkeypatch.setattr(build, "translate", broken_compilers.translate_as_told)
+    monkeypatch.setattr(modules.QUEUE, "add", lambda job: None)
+
+
+def failing(text: str, how: str = "HANG") -> tuple[str, Path]:
+    """Return a kernel file on which the compiler fails in some way, and the file that tells its process."""
+    name = f"{how}_{os.urandom(4).hex()}"
+    return f'{text}extern "C" __global__ void {name}() {{}}\n', broken_compilers.process_file(name)
+
+
+def shows(engine: Engine, numbers: list[float]) -> bool:
+    """True when the frames of the engine's thread have these results."""
+    with engine.between_frames():
+        return bool(engine.core.updates.compiled and engine.core.read(OUT).tolist() == numbers)
+
+
+@pytest.mark.parametrize("when", ["at first", "in the middle", "by hand"])
+def test_an_engine_closes_while_a_compile_never_ends(patch: Patch, kernels: Kernels, fails: None, when: str) -> None:
+    """And the compile's process is gone. Somebody who waits for a frame is told."""
+    text, hanging = failing(SCALE)
+    engine = Engine(patch, "host")
+    if when != "at first":
+        engine.step()
+    engine.post(kernels.write("scale.cu", text))
+    with ThreadPoolExecutor(1) as other:
+        if when == "by hand":
+            frame = other.submit(engine.step)
+        else:
+            engine.start(rate=None)
+        process = started(hanging)
+        engine.close()
+        if when == "by hand":
+            assert isinstance(frame.exception(), WarploomError)
+    assert not is_running(process)
+
+
+def test_only_the_newest_save_counts(patch: Patch, kernels: Kernels, fails: None) -> None:
+    """The compile of the older one is killed, and nobody hears of its mistakes."""
+    with Engine(patch, "host") as engine:
+        engine.step()
+        engine.start(rate=None)
+        for factor in (3, 4):
+            text, hanging = failing(SCALE)
+            engine.post(kernels.write("scale.cu", text))
+            process = started(hanging)
+            engine.post(kernels.write("scale.cu", SCALE.replace("factor;", f"factor * {factor};")))
+            until(partial(shows, engine, [2 * factor, 4 * factor]))
+            assert not is_running(process)
+        report = engine.step()
+        assert report.nodes["scale"].state is NodeState.OK
+        assert not report.diagnostics
+
+
+def test_a_saved_header_overtakes_too(patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What compiles with the older one is killed."""
+    monkeypatch.setattr(build, "translate", broken_compilers.translate_as_told)
+    with Engine(patch, "host") as engine:
+        engine.step()
+        engine.start(rate=None)
+        text, hanging = failing("#define FACTOR 0\n")
+        kernels.write("factor.cuh", text)
+        uses = '#include "factor.cuh"\n' + SCALE.replace("factor;", "factor * FACTOR;")
+        engine.post(kernels.write("scale.cu", uses))
+        process = started(hanging)
+        engine.post(kernels.write("factor.cuh", "#define FACTOR 7\n"))
+        until(partial(shows, engine, [14, 28]))
+        assert not is_running(process)
+
+
+@pytest.mark.parametrize(("how", "told"), [("CRASH", "SIGSEGV"), ("STARVE", "SIGKILL")])
+def test_a_compiler_that_dies_is_told_on_the_node(
+    patch: Patch, kernels: Kernels, fails: None, how: str, told: str
+) -> None:
+    """With the file. The last good kernel runs on, and the next save works."""
+    with Engine(patch, "host") as engine:
+        engine.step()
+        engine.post(kernels.write("scale.cu", failing(SCALE, how)[0]))
+        report = engine.step()
+        (problem,) = report.diagnostics
+        assert (problem.node, Path(problem.file or "").name) == ("scale", "scale.cu")
+        assert f"got its end by {told}" in problem.message
+        assert "its compiler fails on it" in problem.remedy
+        assert report.nodes["count"].state is NodeState.OK
+        assert engine.read(OUT).tolist() == [2, 4]
+        engine.post(kernels.write("scale.cu", SCALE.replace("x[i] * factor", "x[i] - factor")))
+        report = engine.step()
+        assert (report.update_level, report.diagnostics) == (UpdateLevel.CODE, ())
+        assert engine.read(OUT).tolist() == [-1, 0]
+
+
+def test_a_kernel_that_nobody_uses_any_more_is_not_optimised_further(
+    patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that optimises it is gone after the next save, and at the latest when the engine is closed."""
+    monkeypatch.setattr(modules, "QUEUE", modules.OptimiserQueue(1))
+    monkeypatch.setattr(native, "compile_object", broken_compilers.optimise_for_ever)
+    hanging, processes = broken_compilers.process_file("HANG_optimiser"), []
+    with Engine(patch, "host") as engine:
+        for _ in range(2):
+            hanging.unlink(missing_ok=True)
+            number = int.from_bytes(os.urandom(2), "big")
+            engine.post(kernels.write("scale.cu", SCALE.replace("factor;", f"factor + {number};")))
+            engine.step()
+            processes.append(started(hanging))
+            assert engine.read(OUT).tolist() == [2 + number, 4 + number]
+        until(lambda: not is_running(processes[0]))
+        assert is_running(processes[1])
+    gc.collect()
+    until(lambda: not is_running(processes[1]))
