@@ -75,6 +75,9 @@ class BlockBuilder:
         self._folder = folder
         self._entries: list[Entry] = []
         self._buffers: dict[str, InternalBuffer] = {}
+        #: Ports and internal buffers.
+        self._names = set(ports)
+        self._delays = False
         self._displays: list[Display] = []
         self._contents: dict[str, np.ndarray[Any, Any]] = {}
         self._composition: Composition | None = None
@@ -147,10 +150,11 @@ class BlockBuilder:
         where = self._id
         if not isinstance(name, str) or not name.isidentifier():
             raise checks.refuse(where, "buffer name", "be an identifier", name)
-        if name in self._buffers or name in self._ports:
+        if name in self._names:
             raise checks.refuse(where, "buffer name", "be new", name)
         dtype, name = self._type(dtype), str.__str__(name)
         self._buffers[name] = InternalBuffer(name, dtype, self._shape(shape), bool(state))
+        self._names.add(name)
         return BufferHandle(name)
 
     def provide(self, port: BufferHandle, array: np.ndarray[Any, Any]) -> None:
@@ -185,6 +189,7 @@ class BlockBuilder:
     def delay(self, target: BufferHandle, source: BufferHandle, *, initial: float = 0.0) -> None:
         """Make the output `target` hold what `source` held at the end of the last frame, and `initial` in the first."""
         shown, kept = self._output(target, "target of a delay"), self._known(source, "source of a delay")
+        self._delays = True
         self._entries.append(
             DelayEntry(
                 BufferArgument(shown, reads=False, writes=True),
@@ -262,6 +267,8 @@ class BlockBuilder:
 
     def _check_outputs(self) -> None:
         """Require that each output has its contents from one place, and that nobody writes to a view."""
+        if not (self._views or self._delays or self._contents or self._externals):
+            return
         views = {view.target for view in self._views}
         delayed = {entry.target.name for entry in self._entries if isinstance(entry, DelayEntry)}
         given = (views, delayed, self._contents.keys(), self._externals.keys())
@@ -338,7 +345,7 @@ class BlockBuilder:
 
     def _known(self, handle: object, what: str) -> str:
         """Return the name of a port or internal buffer of this block."""
-        if isinstance(handle, BufferHandle) and (handle.name in self._ports or handle.name in self._buffers):
+        if isinstance(handle, BufferHandle) and handle.name in self._names:
             return handle.name
         raise checks.refuse(self._id, what, "be a port or a buffer of this block", handle)
 
@@ -375,7 +382,7 @@ class BlockBuilder:
 
     def _checked(self, check: Callable[[str, Collection[str], Collection[str]], None], text: str) -> None:
         try:
-            check(text, self._ports.keys() | self._buffers.keys(), self._structural.keys())
+            check(text, self._names, self._structural)
         except ShapeRuleError as problem:
             raise checks.BlockCallError(f"{self._id}: {problem}") from None
 

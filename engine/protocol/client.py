@@ -6,7 +6,9 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from engine.blocktypes.checks import shown
 from engine.device.device import DeviceInfo
+from engine.diagnostics import WarploomError
 from engine.patch.changes import BlockTypesChanged, Change, PortRef
 from engine.patch.document import Patch
 from engine.profiling.trace import TraceSlice
@@ -75,6 +77,8 @@ class Client:
 
     def trace(self, frames: int) -> list[TraceSlice]:
         """Do some frames with every kernel timed and return what took time; see `engine.profiling.trace`."""
+        if not isinstance(frames, int) or isinstance(frames, bool) or frames < 0:
+            raise _wrong("frames", "a whole number of at least 0", frames)
         return self._ask(questions.Trace(frames))
 
     def start(self, *, rate: float | None = 60.0, pacing: Pacing | None = None, deterministic: bool = False) -> None:
@@ -83,6 +87,10 @@ class Client:
         `pacing` replaces `rate` and can say more; `SetPacing` changes it later. The patch's time follows the wall's.
         With `deterministic`, for recordings, it goes on by one `time_step_s` a frame.
         """
+        if rate is not None and not isinstance(rate, (int, float)):
+            raise _wrong("rate", "a number of frames a second, or None", rate)
+        if pacing is not None and not isinstance(pacing, Pacing):
+            raise _wrong("pacing", "a Pacing", pacing)
         if pacing is None:
             pacing = Pacing.free() if rate is None else Pacing.fixed(rate)
         self._ask(questions.Start(pacing, deterministic))
@@ -97,6 +105,8 @@ class Client:
         An array of the port's element type and shape; vectors have an axis of their own, last. A value output and a
         driven parameter give an array without dimensions. PatchError for a port of another patch.
         """
+        if not isinstance(port, PortRef):
+            raise _wrong("port", "one of a node, such as node['out']", port)
         return self._ask(questions.Read(self.patch.own(port)))
 
     def save_outputs(self, folder: Path | None = None) -> list[Saved]:
@@ -104,6 +114,8 @@ class Client:
 
         PatchError when a file can't be written, or lies elsewhere and the patch is not trusted; the others are saved.
         """
+        if folder is not None and not isinstance(folder, Path):
+            raise _wrong("folder", "a Path, or None", folder)
         return self._ask(questions.SaveTo(folder))
 
     def watch_files(self, folders: Iterable[Path] = ()) -> None:
@@ -111,14 +123,22 @@ class Client:
 
         Block files count where `trust_blocks` or the catalogue have loaded them from.
         """
-        self._ask(questions.WatchFiles(tuple(folders)))
+        found = tuple(folders) if isinstance(folders, Iterable) else (folders,)
+        for folder in found:
+            if not isinstance(folder, Path):
+                raise _wrong("folder", "a Path", folder)
+        self._ask(questions.WatchFiles(found))
 
     def cost_of(self, asked: CostedEdit | Iterable[CostedEdit]) -> EditCost:
         """Return what one or several changes would cost if they were made together; nothing is done.
 
         Call it on the patch's thread. It waits for no frame.
         """
-        return self._ask(questions.CostOf((asked,) if isinstance(asked, CostedEdit) else tuple(asked)))
+        edits = tuple(asked) if isinstance(asked, Iterable) else (asked,)
+        for edit in edits:
+            if not isinstance(edit, CostedEdit):
+                raise _wrong("edit", "a change of a patch, saved kernel files or a profiling level", edit)
+        return self._ask(questions.CostOf(edits))
 
     def take_report(self) -> FrameReport | None:
         """Return the newest report that was not taken yet."""
@@ -142,3 +162,7 @@ class Client:
     def _follow(self, change: Change) -> None:
         if not isinstance(change, BlockTypesChanged):  # the engine's own process tells it of block files
             self.post(Undone(change) if self.patch.is_undoing else change)
+
+
+def _wrong(what: str, rule: str, value: object) -> WarploomError:
+    return WarploomError(f"{what} must be {rule}, got {shown(value)}")

@@ -43,7 +43,7 @@ from engine.api import (
 )
 from engine.blocktypes.entries import StatusKind
 from engine.blocktypes.extents import Extent
-from engine.diagnostics import Diagnostic, Severity
+from engine.diagnostics import Diagnostic, Severity, WarploomError
 from engine.patch.document import NodeRef
 from engine.protocol.messages import NodeState
 from engine.runtime.check.check_patch import check_patch
@@ -477,3 +477,21 @@ def test_closing_does_not_wait_for_a_block(where: str) -> None:
     engine.close()
     assert not returned.is_set()
     end.set()
+
+
+@pytest.mark.parametrize("wrong", [None, 1.5, "text", object(), [None]])
+def test_calls_of_the_engine_with_wrong_types_raise_an_error_that_says_so(running: Running, wrong: Any) -> None:
+    """And change nothing."""
+    engine = running.engine
+    for call in (
+        engine.read,
+        engine.trace,
+        lambda folder: engine.save_outputs(123 if folder is None else folder),
+        lambda rate: engine.start(rate=rate if isinstance(rate, (str, list)) else "fast"),  # type: ignore[arg-type]
+        lambda pacing: engine.start(pacing=pacing if pacing is not None else 5),
+        engine.watch_files,
+        engine.cost_of,
+    ):
+        with pytest.raises(WarploomError, match="must be"):
+            call(wrong)
+    running.check()
