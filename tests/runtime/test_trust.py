@@ -115,7 +115,7 @@ def test_the_network_reaches_only_a_trusted_patch(tmp_path: Path) -> None:
         engine.post(SetTrust(False))
         assert engine.step().diagnostics == (told,)
         assert not engine.core.context.value_graph._listeners.open
-        assert engine.read(patch["osc_in"]["value"]) == 7.0
+        assert engine.read(engine.patch["osc_in"]["value"]) == 7.0
 
 
 @pytest.mark.parametrize(
