@@ -7,7 +7,7 @@ the previous plan keeps its result as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -117,9 +117,10 @@ def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> Buffer
     special: list[BlockNode] = []
     for node_id, layouts in checked.nodes.items():
         node, old = by_id[node_id], known.get(node_id)
-        if old is not None and (old.layouts is not layouts or old.region != node.region or layouts.description.delays):
+        if old is not None and (old.layouts is not layouts or old.region != node.region):
             old = None
-        made = old if is_settled and node_id in kept else None
+        block = layouts.description
+        made = old if is_settled and node_id in kept and not (block.delays or block.delayed_inputs) else None
         if made is None:
             key = id(layouts), node.region == TOP
             pattern = patterns.get(key)
@@ -127,16 +128,16 @@ def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> Buffer
                 pattern = patterns[key] = _pattern(layouts, is_inside=node.region != TOP)
             if pattern.has_delays:
                 special.append(node)
-                delayed = layouts.description.delayed_inputs
+                delayed = block.delayed_inputs
                 feeding = {name: source for name, source in incoming[node_id].items() if name not in delayed}
             else:
                 feeding = incoming[node_id]
             places = {name: blocks[source.node].places[source.port] for name, source in feeding.items()}
-            if old is not None and places.items() <= old.places.items():
+            if old is not None and not pattern.has_delays and places.items() <= old.places.items():
                 made = old
             if made is None:
                 made = _place(node, layouts, pattern, places)
-                is_settled = is_settled and _gives_the_same(made, known.get(node_id))
+                is_settled = is_settled and (node_id not in known or _gives_the_same(made, known[node_id]))
         blocks[node_id] = made
         for buffer in made.allocations:
             allocations[buffer.owner] = buffer
@@ -148,7 +149,8 @@ def plan_buffers(checked: Checked, previous: BufferPlan | None = None) -> Buffer
     swaps = _plan_delays(by_id, special, allocations, blocks)
     for node in special:
         made = blocks[node.id]
-        accesses = tuple([_access(node.id, touched, made.places) for touched in _touched_names(node.description)])
+        names = _touched_names(node.description, made.places)
+        accesses = tuple([_access(node.id, touched, made.places) for touched in names])
         blocks[node.id] = msgspec.structs.replace(made, accesses=accesses)
     return BufferPlan(allocations, blocks, swaps)
 
@@ -216,21 +218,22 @@ def _pattern(layouts: NodeLayouts, *, is_inside: bool) -> _Pattern:
         is_status = buffer.name in block.status_buffers
         lifetime = Lifetime.STATUS if is_status else Lifetime.STATE if buffer.state else transient
         made.append(_Own(buffer.name, layout, lifetime, 0.0, layout.size_bytes))
-    return _Pattern(tuple(made), _touched_names(block), bool(block.delays or block.delayed_inputs))
+    there = layout_of.keys() - block.delayed_inputs
+    return _Pattern(tuple(made), _touched_names(block, there), bool(block.delays or block.delayed_inputs))
 
 
-def _touched_names(block: BlockDescription) -> tuple[_Touched, ...]:
-    """Return what each entry of a block touches by name, in the order of places."""
-    found = [_touched(entry) for entry in block.entries]
-    if block.control is not None:
-        found += [*map(_touched, block.control.begin), _Touched(), *map(_touched, block.control.turn)]
-    return tuple(found)
+def _touched_names(block: BlockDescription, there: Container[str]) -> tuple[_Touched, ...]:
+    """Return what each entry of a block touches of the names that are `there`, in the order of places."""
+    control = block.control
+    entries = (*block.entries, *control.begin, None, *control.turn) if control is not None else block.entries
+    return tuple([_touched(entry, there) for entry in entries])
 
 
-def _touched(entry: Entry) -> _Touched:
-    if isinstance(entry, DelayEntry):
+def _touched(entry: Entry | None, there: Container[str]) -> _Touched:
+    """Return what an entry touches; an input that is not connected is left out. None stands for a region itself."""
+    if entry is None or isinstance(entry, DelayEntry):
         return _Touched()
-    arguments = buffer_arguments(entry)
+    arguments = [argument for argument in buffer_arguments(entry) if argument.name in there]
     reads = tuple(argument.name for argument in arguments if argument.reads)
     writes = tuple(argument.name for argument in arguments if argument.writes)
     if isinstance(entry, KernelEntry):
@@ -257,16 +260,14 @@ def _place(node: BlockNode, layouts: NodeLayouts, pattern: _Pattern, places: dic
     return BlockBuffers(layouts, node.region, places, tuple(owned), accesses)
 
 
-def _gives_the_same(made: BlockBuffers, old: BlockBuffers | None) -> bool:
-    """True when the outputs of a block, or of one that is new, lie where they lay before."""
-    outputs = made.layouts.description.rules.output_of
-    return old is None or all(made.places[name] == old.places.get(name) for name in outputs)
+def _gives_the_same(made: BlockBuffers, old: BlockBuffers) -> bool:
+    """True when the outputs of a block lie where they lay before."""
+    return all(made.places[name] == old.places.get(name) for name in made.layouts.description.rules.output_of)
 
 
 def _access(node: str, entry: _Touched, places: Mapping[str, Place]) -> Access:
-    """Return what an entry of a block touches; an input that is not connected is left out."""
-    reads = tuple([places[name] for name in entry.reads if name in places])
-    writes = tuple([places[name] for name in entry.writes if name in places])
+    reads = tuple([places[name] for name in entry.reads])
+    writes = tuple([places[name] for name in entry.writes])
     if entry.uses_frame:
         reads = (*reads, _FRAME_PLACE)
     if entry.sets_condition:
@@ -276,7 +277,8 @@ def _access(node: str, entry: _Touched, places: Mapping[str, Place]) -> Access:
 
 def entry_access(buffers: BufferPlan, node: str, entry: Entry) -> Access:
     """Return what an entry touches that the compiler adds to a block."""
-    return _access(node, _touched(entry), buffers.blocks[node].places)
+    places = buffers.blocks[node].places
+    return _access(node, _touched(entry, places), places)
 
 
 def condition_place(region: str) -> Place:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from engine.compiler.operations import Access, Place
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from engine.compiler.operations import (
+    Access,
+    AnyEntry,
+    Operation,
+    Place,
+    RegionEntry,
+    Schedule,
+    Users,
+    find_users,
+    owners,
+)
 from engine.patch.changes import PortRef
 
+#: An operation before it is known what it waits for: its node, entry, access, scope and place.
+Step = tuple[str, AnyEntry, Access, int, int]
 #: An operation's index and what it touched.
 _Touch = tuple[int, Place]
 #: The last writers of a buffer's bytes, and the readers since then.
@@ -22,11 +37,11 @@ class Hazards:
         after: list[int] = []
         buffers = self._buffers
         for place in access.reads:
-            buffer = buffers.get(place.owner)
-            if buffer is None:
+            try:
+                writers, readers = buffers[place.owner]
+            except KeyError:  # which few operations are the first to read
                 buffers[place.owner] = [], [(index, place)]
                 continue
-            writers, readers = buffer
             for earlier, other in writers:
                 if other is place or _overlap(other, place):
                     after.append(earlier)
@@ -65,3 +80,60 @@ def _covers(whole: Place, part: Place) -> bool:
     return part is whole or (
         whole.offset <= part.offset and part.offset + part.size_bytes <= whole.offset + whole.size_bytes
     )
+
+
+def tie(steps: Sequence[Step], previous: Schedule | None = None) -> tuple[tuple[Operation, ...], Users]:
+    """Return the operations, with what each waits for, and who uses each buffer.
+
+    Operations that are as in the previous schedule are the same objects.
+    """
+    before = previous.operations if previous is not None else ()
+    is_aligned = previous is not None and len(steps) == len(before)
+    operations = list(before) if is_aligned else []
+    earlier = {} if is_aligned else {id(operation.access): operation for operation in before}
+    renewed: Collection[int] = range(len(steps))
+    entered: Iterable[int] = renewed
+    users: Users | None = None
+    if previous is not None and is_aligned:
+        users, renewed, entered = _affected(steps, previous)
+    hazards: dict[int, Hazards] = defaultdict(Hazards)
+    for index in entered:
+        node, entry, access, scope, place = steps[index]
+        after = hazards[scope].add(index, access)
+        if index not in renewed:
+            continue
+        made = operations[index] if is_aligned else earlier.get(id(access))
+        if made is None or made.access is not access or made.after != after or made.scope != scope:
+            made = Operation(node, entry, access, after, scope, place)
+        if is_aligned:
+            operations[index] = made
+        else:
+            operations.append(made)
+    return tuple(operations), find_users(operations) if users is None else users
+
+
+def _affected(steps: Sequence[Step], previous: Schedule) -> tuple[Users | None, Collection[int], Iterable[int]]:
+    """Return who uses each buffer, the steps that may wait for others than before, and those that say for which.
+
+    What an operation waits for follows from what touches its buffers, so it may change only where one of these is
+    touched by an operation that touches other bytes than the one before in its place. No users are returned where
+    the first one of a buffer changes.
+    """
+    pairs = enumerate(zip(steps, previous.operations, strict=True))
+    others = {i for i, (step, old) in pairs if step[2] is not old.access or step[3] != old.scope}
+    if any(type(steps[i][1]) is RegionEntry for i in others):
+        return None, range(len(steps)), range(len(steps))
+    changed = owners([access for i in others for access in (steps[i][2], previous.operations[i].access)])
+    added: dict[PortRef, list[int]] = {owner: [] for owner in changed}
+    for i in others:
+        for owner in owners([steps[i][2]]):
+            added[owner].append(i)
+    users = previous.users.copy()
+    for owner, now in added.items():
+        old = users.get(owner, [])
+        users[owner] = sorted([*now, *[i for i in old if i not in others]])
+        if users[owner][:1] != old[:1]:
+            return None, range(len(steps)), range(len(steps))
+    renewed = others.union(*[users[owner] for owner in changed])
+    shared = owners([steps[i][2] for i in renewed])
+    return users, renewed, sorted(set().union(*[users[owner] for owner in shared]))

@@ -71,7 +71,11 @@ class Access(msgspec.Struct, frozen=True, gc=False):
 
     def touches(self, owners: AbstractSet[PortRef]) -> bool:
         """True when it reads or writes one of these buffers."""
-        return not owners.isdisjoint([place.owner for place in self.reads + self.writes])
+        for places in (self.reads, self.writes):
+            for place in places:
+                if place.owner in owners:
+                    return True
+        return False
 
 
 def owners(accesses: Iterable[Access]) -> set[PortRef]:
@@ -115,8 +119,30 @@ class Scope:
     members: tuple[int, ...]
 
 
+#: The operations that touch each buffer, in order, in the order of the first ones; regions count by what is in them.
+Users = dict[PortRef, list[int]]
+
+
 class Schedule(NamedTuple):
-    """All operations, each after what it depends on, and the scopes; scope 0 is the top."""
+    """All operations, each after what it depends on, the scopes, of which 0 is the top, and who uses each buffer."""
 
     operations: tuple[Operation, ...]
     scopes: tuple[Scope, ...]
+    users: Users
+
+
+def find_users(operations: Iterable[Operation]) -> Users:
+    """Return the operations that touch each buffer."""
+    users: Users = {}
+    for index, operation in enumerate(operations):
+        if type(operation.entry) is RegionEntry:
+            continue
+        access = operation.access
+        for places in (access.writes, access.reads):
+            for place in places:
+                known = users.get(place.owner)
+                if known is None:
+                    users[place.owner] = [index]
+                elif known[-1] != index:
+                    known.append(index)
+    return users

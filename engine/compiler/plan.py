@@ -15,7 +15,7 @@ from engine.compiler.checking.layouts import Layouts
 from engine.compiler.description import GraphDescription, Nesting
 from engine.compiler.inlining import Inlined, inline, owner
 from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.operations import Operation, Scope
+from engine.compiler.operations import Operation, Schedule, Scope
 from engine.compiler.ordering import Order, order_blocks
 from engine.compiler.scheduling import region_outputs, schedule
 from engine.device.protocol import LaunchConfig
@@ -38,11 +38,20 @@ class Plan:
     checked: Checked
     order: Order
     buffers: BufferPlan
-    operations: tuple[Operation, ...]
-    scopes: tuple[Scope, ...]
+    schedule: Schedule
     placement: Placement
     #: What is read when a frame is done: displays, and outputs that feed nothing.
     looked_at: frozenset[PortRef]
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The graph's nodes to be."""
+        return self.schedule.operations
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The bodies that operations lie in."""
+        return self.schedule.scopes
 
     @property
     def layouts(self) -> Layouts:
@@ -101,14 +110,13 @@ def _plan(description: GraphDescription, inlined: Inlined, pinned: frozenset[Por
     if problems:
         raise GraphValidationError(problems, (*checked.warnings, *checked.advice))
     defaults = region_outputs(description, buffers, nesting)
-    earlier = previous.operations if previous is not None else ()
-    operations, scopes = schedule(description, order, buffers, defaults, earlier)
+    scheduled = schedule(description, order, buffers, defaults, previous.schedule if previous is not None else None)
     looked = description.looked_at
     places = (buffers.find(port.node, port.port) for port in (pinned | looked))
     lasting = frozenset([place.owner for place in places if place is not None])
     keep = previous.placement if previous is not None else None
-    placement = place_buffers(operations, scopes, buffers, lasting, keep)
-    return Plan(description, inlined, checked, order, buffers, operations, scopes, placement, looked)
+    placement = place_buffers(scheduled, buffers, lasting, keep)
+    return Plan(description, inlined, checked, order, buffers, scheduled, placement, looked)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ is one operation to those around it: it touches what its bodies touch.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from engine.blocktypes.entries import (
@@ -31,19 +31,16 @@ from engine.compiler.buffers import (
     kept_name,
 )
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
-from engine.compiler.hazards import Hazards
+from engine.compiler.hazards import Step, tie
 from engine.compiler.operations import (
     Access,
     AnyEntry,
     ClearStatus,
     DownloadStatus,
-    Operation,
-    Place,
     RegionEntry,
     Schedule,
     Scope,
     UploadFrame,
-    owners,
 )
 from engine.compiler.ordering import Order
 from engine.patch.changes import PortRef
@@ -99,11 +96,11 @@ def schedule(
     order: Order,
     buffers: BufferPlan,
     defaults: Mapping[str, tuple[PortRef, ...]],
-    previous: Sequence[Operation] = (),
+    previous: Schedule | None = None,
 ) -> Schedule:
     """Return the operations, each after what it depends on; `defaults` are the buffers to fill before each region.
 
-    Operations that are as they were among the `previous` ones are the same objects.
+    Operations that are as they were in the `previous` schedule are the same objects.
     """
     scheduler = _Scheduler(description, order, buffers, defaults)
     body = scheduler.open(TOP, -1, -1)
@@ -111,57 +108,20 @@ def schedule(
     scheduler.add_blocks(body)
     scheduler.keep(body)
     scheduler.add_end(body)
-    scheduler.close(body)
-    return Schedule(_tied(scheduler.steps, len(scheduler.scopes), previous), tuple(scheduler.scopes))
-
-
-#: An operation before it is known what it waits for: its node, entry, access, scope and place.
-_Step = tuple[str, AnyEntry, Access, int, int]
-
-
-def _tied(steps: Sequence[_Step], scopes: int, previous: Sequence[Operation]) -> tuple[Operation, ...]:
-    """Return the operations, with what each waits for, which follows from what touches its buffers.
-
-    Where as many operations as before touch their buffers in the same order, only those are looked at of which a buffer
-    is touched otherwise; these wait for others that touch any of their buffers.
-    """
-    is_aligned = len(steps) == len(previous)
-    operations = list(previous) if is_aligned else []
-    renewed: Collection[int] = range(len(steps))
-    entered: Iterable[int] = renewed
-    if is_aligned:
-        pairs = enumerate(zip(steps, previous, strict=True))
-        others = [i for i, (step, old) in pairs if step[2] is not old.access or step[3] != old.scope]
-        touched = owners([access for i in others for access in (steps[i][2], previous[i].access)])
-        renewed = {i for i, step in enumerate(steps) if step[2].touches(touched)}.union(others)
-        touched = owners([steps[i][2] for i in renewed])
-        entered = [i for i, step in enumerate(steps) if step[2].touches(touched)]
-    known = {} if is_aligned else {id(operation.access): operation for operation in previous}
-    hazards = [Hazards() for _ in range(scopes)]
-    for index in entered:
-        node, entry, access, scope, place = steps[index]
-        after = hazards[scope].add(index, access)
-        if index not in renewed:
-            continue
-        made = previous[index] if is_aligned else known.get(id(access))
-        if made is None or made.access is not access or made.after != after or made.scope != scope:
-            made = Operation(node, entry, access, after, scope, place)
-        if is_aligned:
-            operations[index] = made
-        else:
-            operations.append(made)
-    return tuple(operations)
+    operations, users = tie(scheduler.steps, previous)
+    members: list[list[int]] = [[] for _ in scheduler.scopes]
+    for index, operation in enumerate(operations):
+        members[operation.scope].append(index)
+    scopes = tuple([Scope(*scope, tuple(inside)) for scope, inside in zip(scheduler.scopes, members, strict=True)])
+    return Schedule(operations, scopes, users)
 
 
 @dataclass
 class _Body:
-    """A scope whose operations are being added, with the bytes they have touched."""
+    """A scope whose operations are being added, and the delays in it that copy."""
 
     number: int
     name: str
-    members: list[int]
-    reads: dict[Place, None]
-    writes: dict[Place, None]
     delays: list[tuple[str, DelayEntry]]
 
 
@@ -177,8 +137,9 @@ class _Scheduler:
         self._order = order
         self._buffers = buffers
         self._defaults = defaults
-        self.steps: list[_Step] = []
-        self.scopes: list[Scope] = []
+        self.steps: list[Step] = []
+        #: Of each scope the region operation that it belongs to, its name and the scope around it.
+        self.scopes: list[tuple[int, str, int]] = []
         words = [
             buffers.blocks[node.id].places[status.buffer]
             for node in (description.nodes if any(kind.statuses for kind in description.kinds) else ())
@@ -189,19 +150,14 @@ class _Scheduler:
     def open(self, name: str, region: int, parent: int) -> _Body:
         """Begin a scope."""
         number = len(self.scopes)
-        self.scopes.append(Scope(region, name, parent, ()))
-        return _Body(number, name, [], {}, {}, [])
+        self.scopes.append((region, name, parent))
+        return _Body(number, name, [])
 
     def keep(self, body: _Body) -> None:
         """Keep what the delays of a scope are to give in its next turn or frame."""
         for node, delay in body.delays:
             kept = BufferArgument(kept_name(delay), reads=False, writes=True)
             self._add_move(body, node, CopyEntry(kept, delay.source))
-
-    def close(self, body: _Body) -> None:
-        """End a scope."""
-        scope = self.scopes[body.number]
-        self.scopes[body.number] = Scope(scope.region, scope.name, scope.parent, tuple(body.members))
 
     def add_start(self, body: _Body) -> None:
         """Add what every frame begins with: the frame uniforms for the kernels that read them, cleared status words."""
@@ -261,33 +217,23 @@ class _Scheduler:
         self._add_entries(body, buffers, node.id, control.begin, place)
         place += len(control.begin)
         index = len(self.steps)
-        self.steps.append((node.id, RegionEntry(control.kind, ()), Access((), ()), body.number, place))
-        inner: list[_Body] = []
+        self._add(body, node.id, RegionEntry(control.kind, ()), Access((), ()), place)  # until its bodies are known
+        inner: list[int] = []
         for branch in control.kind.branches:
             inside = self.open(scope_text(node.id, branch), index, body.number)
             self.add_blocks(inside)
             self.keep(inside)
             self._add_entries(inside, buffers, node.id, control.turn, place + 1)
-            self.close(inside)
-            inner.append(inside)
-        entered = RegionEntry(control.kind, tuple(inside.number for inside in inner))
-        reads = dict.fromkeys(touched for inside in inner for touched in inside.reads)
-        writes = dict.fromkeys(touched for inside in inner for touched in inside.writes)
+            inner.append(inside.number)
+        touched = [access for _, _, access, scope, _ in self.steps[index + 1 :] if scope in inner]
+        reads = dict.fromkeys(place for access in touched for place in access.reads)
+        writes = dict.fromkeys(place for access in touched for place in access.writes)
         access = Access((*reads, condition_place(node.id)), tuple(writes))
-        self._add(body, node.id, entered, access, place, index)
+        self.steps[index] = node.id, RegionEntry(control.kind, tuple(inner)), access, body.number, place
 
     def _add_move(self, body: _Body, node: str, entry: KernelEntry | FillEntry | CopyEntry) -> None:
         """Add what the compiler does for a block: a copy or a fill of one of its buffers."""
         self._add(body, node, entry, entry_access(self._buffers, node, entry), -1)
 
-    def _add(self, body: _Body, node: str, entry: AnyEntry, access: Access, place: int, region: int = -1) -> None:
-        """Add an operation, or the `region` that an operation with this index stands for, with what it touches."""
-        scope, step = body.number, (node, entry, access, body.number, place)
-        body.members.append(len(self.steps) if region < 0 else region)
-        if scope:  # the region around it touches what it touches
-            body.reads.update(dict.fromkeys(access.reads))
-            body.writes.update(dict.fromkeys(access.writes))
-        if region < 0:
-            self.steps.append(step)
-        else:
-            self.steps[region] = step
+    def _add(self, body: _Body, node: str, entry: AnyEntry, access: Access, place: int) -> None:
+        self.steps.append((node, entry, access, body.number, place))

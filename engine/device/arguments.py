@@ -68,6 +68,21 @@ class ArgumentLayout:
         self.write_plain: Callable[..., None] | None = None
         self._is_typed = all(formats)
 
+    def pack(self, values: Sequence[object]) -> KernelArguments:
+        """Return a block with these values; ArgumentError when their number is wrong or one does not fit."""
+        if len(values) != len(self.sizes):
+            raise ArgumentError(f"kernel takes {len(self.sizes)} arguments, got {len(values)}")
+        piece = take(self.size_bytes)
+        write = self.write_plain
+        try:
+            if write is not None:
+                write(piece.memory, piece.offset, *values)
+        except (struct.error, OverflowError):
+            write = None  # values of other types
+        if write is None:
+            self.write(piece, values)
+        return KernelArguments(self, piece, piece.address)
+
     def write(self, piece: Piece, values: Sequence[object]) -> None:
         """Write all arguments; ArgumentError when one does not fit."""
         kinds = tuple(map(type, values))
@@ -152,20 +167,7 @@ def pack_arguments(parameters: Sequence[KernelParameter], values: Sequence[objec
 
     A value is a buffer (anything with `pointer`), a numpy scalar or a Python number.
     """
-    layout = layout_of(parameters)
-    if len(values) != len(layout.sizes):
-        raise ArgumentError(f"kernel takes {len(parameters)} arguments, got {len(values)}")
-    piece = take(layout.size_bytes)
-    arguments = KernelArguments(layout, piece, piece.address)
-    write = layout.write_plain
-    if write is not None:
-        try:
-            write(piece.memory, piece.offset, *values)
-            return arguments
-        except (struct.error, OverflowError):
-            pass  # values of other types
-    layout.write(piece, values)
-    return arguments
+    return layout_of(parameters).pack(values)
 
 
 class KernelArguments(msgspec.Struct, eq=False, gc=False):
@@ -226,6 +228,8 @@ def check_address(parameter: KernelParameter) -> None:
     """Raise ArgumentError when a parameter can't take the address of a buffer."""
     if parameter.size_bytes != 8:
         raise ArgumentError(f"argument {parameter.name} must be a {parameter.size_bytes}-byte value, got a buffer")
+    if parameter.ptx_type == "f64":
+        raise ArgumentError(f"argument {parameter.name} must be a number (f64), got a buffer")
 
 
 def pack(parameter: KernelParameter, value: object) -> bytes:

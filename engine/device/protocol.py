@@ -62,18 +62,11 @@ class Memory(Protocol):
 
 
 class MemoryPart(msgspec.Struct, frozen=True):  # a dataclass takes three times as long to make
-    """A part of an allocation, used like a whole one; it lasts as long as the whole."""
+    """A part of an allocation, used like a whole one; it lasts as long as the whole. `part_of` checks that it fits."""
 
     whole: Memory
     offset: int
     size_bytes: int
-
-    def __post_init__(self) -> None:
-        if self.offset < 0 or self.size_bytes < 0 or self.offset + self.size_bytes > self.whole.size_bytes:
-            raise DeviceError(
-                f"part must lie in the {self.whole.size_bytes} bytes of the whole, "
-                f"got {self.size_bytes} bytes from byte {self.offset} on"
-            )
 
     @property
     def pointer(self) -> int:
@@ -83,6 +76,15 @@ class MemoryPart(msgspec.Struct, frozen=True):  # a dataclass takes three times 
     def free(self) -> None:
         """DeviceError: memory is freed as a whole."""
         raise DeviceError("memory must be freed as a whole, got a part of it")
+
+
+def part_of(whole: Memory, offset: int, size_bytes: int) -> MemoryPart:
+    """Return a part of an allocation; DeviceError when it does not lie in it."""
+    if offset < 0 or size_bytes < 0 or offset + size_bytes > whole.size_bytes:
+        raise DeviceError(
+            f"part must lie in the {whole.size_bytes} bytes of the whole, got {size_bytes} bytes from byte {offset} on"
+        )
+    return MemoryPart(whole, offset, size_bytes)
 
 
 class PinnedArray(Protocol):

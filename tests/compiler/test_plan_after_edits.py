@@ -10,7 +10,7 @@ from engine.compiler.description import GraphDescription
 from engine.compiler.difference import difference
 from engine.compiler.plan import Plan, make_plan
 from engine.diagnostics import GraphValidationError
-from engine.patch.changes import PortRef
+from engine.patch.changes import Connection, PortRef
 from tests.compiler.support.descriptions import array, graph, i, node, o, ref
 from tests.compiler.support.random_edits import random_edit
 from tests.compiler.support.random_patches import RandomPatch, random_patch
@@ -28,7 +28,11 @@ def again(description: GraphDescription) -> GraphDescription:
 
 def plan_of(seed: int, size: int) -> tuple[RandomPatch, Plan]:
     """Return a random plain patch, without the blocks that are in each other's way, and its plan."""
-    patch = random_patch(seed, size, plain=True)
+    return sound_part(random_patch(seed, size, plain=True))
+
+
+def sound_part(patch: RandomPatch) -> tuple[RandomPatch, Plan]:
+    """Return what of a patch can run, and its plan."""
     while True:
         try:
             return patch, make_plan(patch.description)
@@ -44,6 +48,7 @@ def assert_same(made: Plan, anew: Plan) -> None:
     assert made.buffers.places == anew.buffers.places
     assert made.operations == anew.operations
     assert made.scopes == anew.scopes
+    assert list(made.schedule.users.items()) == list(anew.schedule.users.items())
     assert made.launches == anew.launches
     assert made.layouts == anew.layouts
     assert made.placement.lasting == anew.placement.lasting
@@ -87,6 +92,30 @@ def test_random_edits_give_what_planning_from_scratch_gives(seed: int) -> None:
         assert_told(now, plan)
         assert verify(now) == []
         patch, plan = edited, now
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_patches_with_regions_and_delays_are_planned_again_as_from_scratch(seed: int) -> None:
+    """A block or a connection is taken out, or a connection is led elsewhere."""
+    chance = random.Random(seed)
+    patch, plan = sound_part(random_patch(seed, 5 + seed % 40))
+    for _ in range(EDITS // 2):
+        nodes, wires = patch.description.nodes, list(patch.description.connections)
+        edited = patch.description
+        match chance.choice(["block", "connection", "rewired"]) if wires else "block":
+            case "block" if len(nodes) > 3:
+                edited = edited.without([chance.choice(nodes).id])
+            case "connection":
+                wires.remove(chance.choice(wires))
+                edited = GraphDescription(nodes, tuple(wires))
+            case "rewired":
+                number = chance.randrange(len(wires))
+                wires[number] = Connection(chance.choice(wires).source, wires[number].target)
+                edited = GraphDescription(nodes, tuple(wires))
+        patch, anew = sound_part(RandomPatch(edited, patch.values))
+        plan = make_plan(again(patch.description), previous=plan)
+        assert_same(plan, anew)
+        assert verify(plan) == []
 
 
 def chain(length: int, count: int = 1 << 14) -> GraphDescription:

@@ -71,7 +71,7 @@ def changed(plan: Plan, index: int, **fields: Any) -> Plan:
     """Return the plan with another operation."""
     operations = list(plan.operations)
     operations[index] = structs.replace(operations[index], **fields)
-    return replace(plan, operations=tuple(operations))
+    return replace(plan, schedule=plan.schedule._replace(operations=tuple(operations)))
 
 
 def moved(plan: Plan, **offsets: int) -> Plan:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from engine.blocktypes.ports import count_name
+from engine.blocktypes.rules import InputRule, OutputRule
 from engine.compiler.checking.cycles import Cycle, Edge, find_cycles
 from engine.compiler.checking.validation import (
     border_problem,
@@ -84,8 +85,12 @@ def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, 
     for connection in description.connections:
         source, target = connection.source, connection.target
         before, after, port = source.node, target.node, target.port
-        output = outputs_of[before].get(source.port) if before in outputs_of else None
-        entry = inputs_of[after].get(port) if after in inputs_of else None
+        output: OutputRule | None
+        entry: InputRule | None
+        try:
+            output, entry = outputs_of[before][source.port], inputs_of[after][port]
+        except KeyError:  # one of the ends does not exist
+            output, entry = None, inputs_of.get(after, {}).get(port)
         if output is None or entry is None or (output.dtype is not entry.dtype and output.dtype and entry.dtype):
             problem = connection_problem(description, connection)
             if problem is not None:

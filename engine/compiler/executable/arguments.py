@@ -94,9 +94,8 @@ class ArgumentRecipe(msgspec.Struct, frozen=True, gc=False):
         """Return the arguments of one block in order; `addresses` are those of the allocations, by owner."""
         found = self.constants.copy()
         for position, name in self.buffers:
-            place = places.get(name)
-            if place is not None:
-                found[position] = addresses[place.owner] + place.offset
+            place = places[name]
+            found[position] = addresses[place.owner] + place.offset
         for position, name in self.parameters:
             found[position] = values[name]
         for position in self.frames:
@@ -124,7 +123,8 @@ def argument_recipe(
         value: object = None
         match argument:
             case BufferArgument(name=name):
-                buffers.append((position, name))
+                if name in layouts.layouts:
+                    buffers.append((position, name))
                 value = 0
             case ParameterArgument(name=name):
                 parameters.append((position, name))

@@ -134,7 +134,8 @@ class _Cloning:
                 moved.add(owner)
         if not moved:
             return set()
-        return {index for index, operation in enumerate(self._plan.operations) if operation.access.touches(moved)}
+        users = self._plan.schedule.users
+        return {index for owner in moved for index in users.get(owner, ())}
 
     def _take_out(self) -> None:
         running, kept = self._running, set(self._earlier_label.values())

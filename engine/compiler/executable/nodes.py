@@ -14,7 +14,7 @@ from engine.compiler.plan import Plan
 from engine.device.arguments import ArgumentError, KernelArguments, pack_arguments
 from engine.device.device import Device
 from engine.device.graph import Graph
-from engine.device.protocol import Condition, GraphNode, LaunchConfig, Memory, MemoryPart
+from engine.device.protocol import Condition, GraphNode, LaunchConfig, Memory, MemoryPart, part_of
 from engine.diagnostics import GraphValidationError, error
 from engine.patch.changes import PortRef
 
@@ -135,7 +135,7 @@ class NodeMaker:
         place = self._plan.buffers.blocks[operation.node].places[argument.name]
         memory = self._resources.memory[place.owner]
         whole = place.offset == 0
-        return memory if whole else MemoryPart(memory, place.offset, place.size_bytes), place.size_bytes
+        return memory if whole else part_of(memory, place.offset, place.size_bytes), place.size_bytes
 
 
 def _refused(operation: Operation, message: str) -> GraphValidationError:

@@ -37,7 +37,7 @@ class MemoryTimeline:
 def memory_timeline(plan: Plan) -> MemoryTimeline:
     """Return what is in use during each operation; sizes as the arena counts them, in multiples of 256 bytes."""
     placement = plan.placement
-    users = buffer_uses(plan.operations, plan.scopes, placement.offsets).users
+    users = buffer_uses(plan.schedule, placement.offsets).users
     owners = list(placement.offsets)
     found = dict(zip(owners, spans(plan.operations, plan.scopes, [users[o] for o in owners]), strict=True))
     starting: list[list[PortRef]] = [[] for _ in plan.operations]

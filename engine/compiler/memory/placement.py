@@ -7,7 +7,6 @@ frame computed can be read after it. All other buffers may reuse memory of buffe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +16,7 @@ from engine.compiler.memory.packing import BESIDE, Arena, pack, repack
 from engine.compiler.memory.recomputation import once_only
 from engine.compiler.memory.reuse_order import reuse_order, sharing_groups
 from engine.compiler.memory.uses import buffer_uses, may_miss_a_turn, spans
-from engine.compiler.operations import Operation, Scope
+from engine.compiler.operations import Schedule
 from engine.patch.changes import PortRef
 
 #: A buffer up to this size that grows gets room to double, a larger one a quarter, or this much.
@@ -75,8 +74,7 @@ class Placement:
 
 
 def place_buffers(
-    operations: Sequence[Operation],
-    scopes: Sequence[Scope],
+    schedule: Schedule,
     buffers: BufferPlan,
     pinned: frozenset[PortRef],
     keep: Placement | None = None,
@@ -85,7 +83,8 @@ def place_buffers(
 
     With `keep`, an earlier placement, buffers stay where they were as far as that is right and costs little.
     """
-    found, users, lasting = sharable(operations, scopes, buffers, pinned)
+    operations, scopes = schedule.operations, schedule.scopes
+    found, users, lasting = sharable(schedule, buffers, pinned)
     touched = [users[owner] for owner in found]
     allocations = buffers.allocations
     needed = [allocations[owner].size_bytes for owner in found]
@@ -101,8 +100,8 @@ def place_buffers(
     peak = sum(group.peak_bytes for group in groups)
     packing = None
     if keep is not None:
-        known = zip(found, sizes, held, strict=True)
-        kept = {number: keep.offsets[o] for number, (o, size, old) in enumerate(known) if old == size}
+        known = enumerate(zip(sizes, held, map(keep.offsets.get, found), strict=True))
+        kept = {number: offset for number, (size, old, offset) in known if old == size and offset is not None}
         grown = len(kept) < len(found) and any(old and old < size for size, old in zip(sizes, held, strict=True))
         slack = max(keep.size_bytes / keep.peak_bytes, 1.0) if keep.peak_bytes else 1.0
         packing = repack(sizes, reuse, groups, Arena(kept, keep.size_bytes, grows=grown), enough=1.1 * slack * peak)
@@ -123,11 +122,11 @@ def place_buffers(
 
 
 def sharable(
-    operations: Sequence[Operation], scopes: Sequence[Scope], buffers: BufferPlan, pinned: frozenset[PortRef]
+    schedule: Schedule, buffers: BufferPlan, pinned: frozenset[PortRef]
 ) -> tuple[list[PortRef], dict[PortRef, list[int]], set[PortRef]]:
     """Return the buffers that may share memory in the order of first writers, all users, and the lasting buffers."""
     allocations = buffers.allocations
-    uses = buffer_uses(operations, scopes, allocations)
+    uses = buffer_uses(schedule, allocations)
     users, fresh = uses.users, uses.fresh
     found: list[PortRef] = []
     lasting: set[PortRef] = set()
@@ -141,7 +140,7 @@ def sharable(
                 found.append(owner)
         elif lifetime is not status:
             lasting.add(owner)
-    once = once_only(operations, lasting)
+    once = once_only(schedule.operations, lasting)
     if once:
         found = [owner for owner in found if owner not in once]
     return found, users, lasting

@@ -19,7 +19,7 @@ def once_only(operations: Sequence[Operation], lasting: AbstractSet[PortRef]) ->
 
     `lasting` buffers have contents from before the frame: state, the user's arrays, what is read before it is written.
     """
-    if not any(place.owner in lasting for operation in operations for place in operation.access.writes):
+    if lasting.isdisjoint([place.owner for operation in operations for place in operation.access.writes]):
         return frozenset()
     top = [(index, operation) for index, operation in enumerate(operations) if not operation.scope]
     last_writer = {owner: index for index, operation in top for owner in operation.writes}

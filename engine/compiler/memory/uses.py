@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from engine.compiler.operations import Operation, RegionEntry, Scope
+from engine.compiler.operations import Operation, RegionEntry, Schedule, Scope
 from engine.patch.changes import PortRef
 
 
@@ -26,32 +26,17 @@ class Uses:
     fresh: set[PortRef]
 
 
-def buffer_uses(operations: Sequence[Operation], scopes: Sequence[Scope], owners: Container[PortRef]) -> Uses:
+def buffer_uses(schedule: Schedule, owners: Container[PortRef]) -> Uses:
     """Return the uses of those `owners` that any operation touches."""
-    users: dict[PortRef, list[int]] = {}
+    operations, scopes, _ = schedule
+    users = {owner: found for owner, found in schedule.users.items() if owner in owners}
     fresh: set[PortRef] = set()
-    for index, operation in enumerate(operations):
-        if isinstance(operation.entry, RegionEntry):
-            continue
-        access = operation.access
-        for place in access.writes:
-            owner = place.owner
-            known = users.get(owner)
-            if known is not None:
-                if known[-1] != index:
-                    known.append(index)
-            elif owner in owners:
-                users[owner] = [index]
-                if owner.node == operation.node or not operation.node:
+    for owner, found in users.items():
+        first = operations[found[0]]
+        if first.node == owner.node or not first.node:
+            for place in first.access.writes:
+                if place.owner == owner:
                     fresh.add(owner)
-        for place in access.reads:
-            owner = place.owner
-            known = users.get(owner)
-            if known is not None:
-                if known[-1] != index:
-                    known.append(index)
-            elif owner in owners:
-                users[owner] = [index]
     if len(scopes) > 1:
         for owner, found in users.items():
             users[owner], first_is_home = _lift(found, operations, scopes)

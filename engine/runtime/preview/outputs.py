@@ -18,7 +18,7 @@ from engine.compiler.inlining import owner
 from engine.compiler.memory.recomputation import recomputation
 from engine.compiler.plan import Plan
 from engine.device.device import Device
-from engine.device.protocol import Memory, MemoryPart, Stream
+from engine.device.protocol import Memory, Stream, part_of
 from engine.diagnostics import PatchError, WarploomError, error
 from engine.patch.changes import PortRef
 from engine.patch.files import write_atomically
@@ -40,7 +40,7 @@ def read_buffer(compiled: CompiledGraph, device: Device, port: PortRef) -> np.nd
 def read_from(plan: Plan, memories: Mapping[PortRef, Memory], device: Device, port: PortRef) -> np.ndarray[Any, Any]:
     """Return a copy of the contents of a port of a plain block; `memories` are the buffers' by owner."""
     layout, place = plan.layouts[port], plan.buffers.places[port]
-    memory = MemoryPart(memories[place.owner], place.offset, layout.span_bytes)
+    memory = part_of(memories[place.owner], place.offset, layout.span_bytes)
     if layout.strides is None:
         array = np.empty(layout.shape, layout.dtype.numpy)
         device.read(memory, array)

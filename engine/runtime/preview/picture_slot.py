@@ -10,7 +10,7 @@ from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import owner
 from engine.compiler.plan import Plan
 from engine.device.device import Device
-from engine.device.protocol import LoadedKernel, Memory, MemoryPart, Module, PinnedArray, Stream
+from engine.device.protocol import LoadedKernel, Memory, MemoryPart, Module, PinnedArray, Stream, part_of
 from engine.diagnostics import DeviceError, Diagnostic, WarploomError, error
 from engine.kernel_sources.loader import find_kernel, load_image
 from engine.patch.changes import PortRef
@@ -123,7 +123,7 @@ class PictureSource:
 
     def memory(self, compiled: CompiledGraph) -> MemoryPart:
         """Return the memory that held the picture in the last launch."""
-        return MemoryPart(compiled.memory[self.owner], self.offset, self.span_bytes)
+        return part_of(compiled.memory[self.owner], self.offset, self.span_bytes)
 
 
 def picture_sources(plan: Plan) -> tuple[dict[str, PictureSource], list[Diagnostic]]:

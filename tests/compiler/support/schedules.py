@@ -13,7 +13,7 @@ from engine.blocktypes.entries import BufferArgument, FillEntry, RegionKind
 from engine.compiler.buffers import BufferPlan, Lifetime, PlannedBuffer
 from engine.compiler.checking.layouts import Layout
 from engine.compiler.memory.placement import Placement, place_buffers
-from engine.compiler.operations import Access, Operation, Place, RegionEntry, Scope
+from engine.compiler.operations import Access, Operation, Place, RegionEntry, Schedule, Scope, find_users
 from engine.patch.changes import PortRef
 from engine.types import u8
 
@@ -96,7 +96,8 @@ class Draft:
             lifetime = self.lifetimes.get(owner, Lifetime.GRAPH)
             allocations[owner] = PlannedBuffer(owner, layout, lifetime, layout.size_bytes)
         plan = BufferPlan(allocations, {})
-        return place_buffers(self.operations, self.scopes, plan, frozenset(self.pinned), keep)
+        schedule = Schedule(tuple(self.operations), tuple(self.scopes), find_users(self.operations))
+        return place_buffers(schedule, plan, frozenset(self.pinned), keep)
 
 
 def random_draft(random: Random, count: int) -> Draft:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -64,16 +64,13 @@ class _Writer:
     def __init__(self, tree: GraphTree) -> None:
         self.done: list[GraphInstruction] = []
         self._nodes = nodes = tree.nodes
-        self._members: dict[int, Sequence[GraphNode]] = {ROOT: tree.order()}
-        if len(tree.owners) > 1:
-            members: dict[int, list[GraphNode]] = {}
-            for node in tree.order():
-                members.setdefault(nodes[node].graph, []).append(node)
-            self._members.update(members)
+        self._members: list[list[GraphNode]] = [[] for _ in tree.owners]
+        for node in tree.order():
+            self._members[nodes[node].graph].append(node)
 
     def graph(self, number: int, *, in_loop: bool) -> None:
         """Append the instructions of a graph of the tree."""
-        for node in self._members.get(number, ()):
+        for node in self._members[number]:
             work = self._nodes[node].work
             if type(work) is KernelWork:  # most nodes are
                 self.done.append((stepper.KERNEL, node, 0, 0))
@@ -143,12 +140,16 @@ class Program:
         self.in_python = [False] * self.end + [True]
         self._operations = [operation for operation, _, _, _ in rows]
         #: What the kernels launch, and these launches for those that Python has run.
-        self._works: dict[int, KernelWork] = {}
+        self._works: dict[int, KernelWork] = {
+            index: work
+            for index, (_, node, _, _) in enumerate(rows)
+            if node is not None and type(work := nodes[node].work) is KernelWork
+        }
         self._launches: dict[int, Launch] = {}
         #: What Python calls for fills, copies and events that it runs.
         self.actions: dict[int, Callable[[], None]] = {}
         self._transfers: dict[int, MemsetWork | CopyWork] = {}
-        self._indices: dict[GraphNode, int] = {}
+        self._indices: dict[GraphNode | None, int] = {rows[index][1]: index for index in self._works}
         #: Kernels that call Python, which prints for one kernel at a time.
         self._callers: set[int] = set()
         #: The time from which on a kernel is measured again when its arguments change.
@@ -159,14 +160,10 @@ class Program:
         # Single numbers are written by way of a memoryview: into the array they would take ten times as long.
         self._code_memory = self.code.data.cast("B")
         for index, (operation, node, a, b) in enumerate(rows):
-            work = None if node is None else nodes[node].work
-            if type(work) is KernelWork and node is not None:
-                self._indices[node] = index
-                self._works[index] = work
-                continue
-            self.code[index, :3] = operation, a, b
-            if work is not None and operation in (stepper.FILL, stepper.COPY, stepper.PYTHON):
-                self._enter_other(index, work)
+            if operation != stepper.KERNEL:
+                self.code[index, :3] = operation, a, b
+                if node is not None and operation in (stepper.FILL, stepper.COPY, stepper.PYTHON):
+                    self._enter_other(index, nodes[node].work)
         self._common = pool.watchdog.address, self.pool.services.address
         #: A launch record for each instruction, of which kernels use theirs.
         self._records = np.zeros((self.end + 1, abi.LAUNCH_FIELDS), np.int64)
