@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.types import NAMED, VECTORS
+from engine.types import NAMED, VECTORS, DType
 
 
 @dataclass(frozen=True)
 class PointerElement:
-    """What a kernel's pointer points to: its size, what the source calls it, and whether it is a struct.
+    """What a kernel's pointer points to: its size, what the source calls it, and whether it is a struct or a vector.
 
     CUDA's own vectors don't count as structs: kernels read buffers of scalars as vectors, to move several at once.
     """
@@ -19,24 +19,66 @@ class PointerElement:
     size_bytes: int
     name: str
     is_struct: bool = False
+    is_vector: bool = False
+
+    @property
+    def components(self) -> frozenset[str]:
+        """What it may consist of, as `components` names it; empty when its name doesn't tell.
+
+        Unsigned integers may be the bits of floats, as atomic functions take them.
+        """
+        dtype = _KNOWN.get(self.name)
+        if dtype is None:
+            return frozenset()
+        scalar = dtype.of or dtype
+        return components(dtype) | (
+            _BITS.get(scalar.size_bytes, frozenset())
+            if scalar.kind == "integer" and scalar.numpy.kind == "u"
+            else set()
+        )
 
 
-def _sizes() -> dict[str, int]:
-    sizes = {dtype.cuda_name: dtype.size_bytes for dtype in NAMED.values()}
-    sizes |= {dtype.__name__: dtype.size_bytes for dtype in VECTORS}
-    for size, names in {
-        1: "char int8_t uint8_t std::uint8_t std::int8_t",
-        2: "half nv_bfloat16 nv_half int16_t uint16_t",
-        4: "int32_t uint32_t nv_bfloat162 nv_half2 uint unsigned signed",
-        8: "int64_t uint64_t size_t cuComplex",
-        32: "double4_32a longlong4_32a ulonglong4_32a",
+_BITS = {2: frozenset({"f16", "bf16"}), 4: frozenset({"f32"}), 8: frozenset({"f64"})}
+
+
+def components(dtype: DType) -> frozenset[str]:
+    """Return the kinds of numbers in an element: "f32", or "integer of 4 bytes", with or without a sign."""
+    if dtype.of is not None:
+        return components(dtype.of)
+    if dtype.fields:
+        return frozenset().union(*map(components, dtype.fields.values()))
+    if dtype.kind == "float":
+        return frozenset({dtype.__name__})
+    if dtype.kind == "complex":
+        return frozenset({f"f{4 * dtype.size_bytes}"})
+    return frozenset({f"integer of {dtype.size_bytes} bytes"})
+
+
+def _known() -> dict[str, DType]:
+    known = {dtype.cuda_name: dtype for dtype in NAMED.values()} | NAMED
+    for name, names in {
+        "s8": "char int8_t uint8_t std::uint8_t std::int8_t",
+        "f16": "half nv_half",
+        "bf16": "nv_bfloat16",
+        "s16": "int16_t",
+        "u16": "uint16_t",
+        "s32": "int32_t signed",
+        "u32": "uint32_t uint unsigned",
+        "half2": "nv_half2",
+        "bfloat162": "nv_bfloat162",
+        "s64": "int64_t",
+        "u64": "uint64_t size_t",
+        "c64": "cuComplex",
+        "double4": "double4_32a",
+        "longlong4": "longlong4_32a ulonglong4_32a",
     }.items():
-        sizes |= dict.fromkeys(names.split(), size)
-    return sizes | {"short int": 2, "unsigned short int": 2, "long long int": 8, "unsigned long long int": 8}
+        known |= dict.fromkeys(names.split(), NAMED[name])
+    known |= {"short int": NAMED["s16"], "unsigned short int": NAMED["u16"]}
+    return known | {"long long int": NAMED["s64"], "unsigned long long int": NAMED["u64"]}
 
 
 # `long` is left out: its size depends on the platform.
-_SIZES = _sizes()
+_KNOWN = _known()
 VECTOR_NAMES = (*(dtype.cuda_name for dtype in VECTORS if not dtype.cuda_header), "double4_32a", "longlong4_32a")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _QUALIFIER = re.compile(r"\b(?:const|volatile|struct|__restrict__|__restrict|__grid_constant__)\b")
@@ -53,9 +95,7 @@ class NamedElements:
 
 def named_element(name: str) -> PointerElement | None:
     """Return the element that Warploom or CUDA C++ defines under a name; None for any other name."""
-    if name in NAMED:
-        return PointerElement(NAMED[name].size_bytes, name)
-    return PointerElement(_SIZES[name], name) if name in _SIZES else None
+    return PointerElement(_KNOWN[name].size_bytes, name) if name in _KNOWN else None
 
 
 def named_elements(source: str, entry: str, sizes_bytes: Sequence[int]) -> NamedElements:
@@ -104,10 +144,10 @@ def _element(text: str) -> tuple[bool, PointerElement | None]:
     text = " ".join(_QUALIFIER.sub(" ", text).split())
     pointer = _POINTER.fullmatch(text)
     if pointer is None:  # a value if its type is known (`float3 x[]` is not); other names may stand for pointers
-        return not text.endswith("]") and text.rpartition(" ")[0] in _SIZES, None
+        return not text.endswith("]") and text.rpartition(" ")[0] in _KNOWN, None
     name = pointer[1].strip()
     if pointer[3] is not None:  # `float* x[]` is a pointer to pointers
         return True, PointerElement(8, f"{name}*")
     if name == "void":
         return True, None
-    return name in _SIZES, PointerElement(_SIZES.get(name, 0), name)
+    return name in _KNOWN, named_element(name) or PointerElement(0, name)

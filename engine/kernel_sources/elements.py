@@ -14,6 +14,7 @@ from engine.kernel_sources.element_names import (
     VECTOR_NAMES,
     NamedElements,
     PointerElement,
+    components,
     named_element,
     named_elements,
 )
@@ -27,7 +28,8 @@ from engine.types import DType, layout_text
 # packing have the same effect as for the kernel.
 
 
-# A code is twice the size, plus one for a struct; 0 for a type without size (void, a struct that is only declared).
+# A code is 4 times the size, plus 1 for a struct and 2 for one of CUDA's vectors; 0 for a type without size (void, a
+# struct that is only declared).
 _PROBE = """
 namespace warploom_elements {
 template <class...> using always_void = void;
@@ -40,7 +42,7 @@ template <class T> struct plain<const volatile T> { using type = T; };
 template <class T, class = void> struct size_of { static constexpr unsigned value = 0; };
 template <class T> struct size_of<T, always_void<char[sizeof(T)]>> {
     static constexpr bool is_struct = (__is_class(T) || __is_union(T)) && !is_vector<T>::value;
-    static constexpr unsigned value = 2 * sizeof(T) + (is_struct ? 1 : 0);
+    static constexpr unsigned value = 4 * sizeof(T) + (is_struct ? 1 : is_vector<T>::value ? 2 : 0);
 };
 template <class T> struct element { static constexpr unsigned value = 0; };
 template <class T> struct element<T*> { static constexpr unsigned value = size_of<typename plain<T>::type>::value; };
@@ -57,8 +59,9 @@ _TARGET = re.compile(r"^\.target\s+sm_(\w+)", re.MULTILINE)
 _NAME = "warploom_elements_of_"
 _VARIABLE = re.compile(rf"\.b8 {_NAME}(\w+)\[(\d+)\](?: = \{{([\d, ]*)\}})?;")
 
-#: For each parameter, the size in bytes of the element it points to and whether that is a struct; None for no pointer.
-Sized = tuple[tuple[int, bool] | None, ...]
+#: For each parameter, the size in bytes of the element it points to, and 1 for a struct, 2 for a vector; None for no
+#: pointer.
+Sized = tuple[tuple[int, int] | None, ...]
 
 
 def probe_elements(source: str, path: Path, ptx: str, entries: Sequence[str], cache: CompileCache) -> dict[str, Sized]:
@@ -94,7 +97,7 @@ def _elements(values: list[int], size_bytes: int) -> Sized:
     """Decode the variable's bytes; zeros at the end are left out."""
     data = bytes(values).ljust(size_bytes, b"\0")
     codes = [int.from_bytes(data[at : at + 4], "little") for at in range(0, size_bytes - 4, 4)]
-    return tuple((code // 2, bool(code % 2)) if code else None for code in codes)
+    return tuple(divmod(code, 4) if code else None for code in codes)
 
 
 def pointer_elements(
@@ -113,34 +116,42 @@ def pointer_elements(
 def check_elements(
     arguments: Sequence[tuple[str, DType] | None], elements: Sequence[PointerElement | None], kernel: str
 ) -> list[Diagnostic]:
-    """Return an error for each buffer whose elements differ in size from the struct that the kernel expects.
+    """Return an error for each buffer whose elements are not what the kernel takes, as far as its source tells.
 
     The errors name no node. `arguments` gives for each argument of a launch its port and element type, None when it is
     no buffer; `elements` is what `pointer_elements` found for `kernel`, whose name is for the message. A kernel may
-    read scalars as structs whose size is a multiple of theirs, and structs as numbers.
+    read scalars as structs whose size is a multiple of theirs or as vectors of them, and structs and vectors as the
+    numbers in them.
     """
     mismatches = []
     for argument, element in zip(arguments, elements, strict=False):
-        if argument is None or element is None or not element.is_struct:
+        if argument is None or element is None or _fits(argument[1], element):
             continue
         port, dtype = argument
-        size = dtype.size_bytes
-        if size in (0, element.size_bytes):  # any_type has size 0
-            continue
-        if dtype.kind not in ("struct", "vector") and element.size_bytes % size == 0:
-            continue
         expected = f"{element.name}: {element.size_bytes} bytes"
         found = layout_text(dtype)
-        mismatches.append(
-            error(
-                f"elements of {port} must be of the size that kernel {kernel} gives {expected}, got {found}",
-                port=port,
-                expected=expected,
-                found=found,
-                remedy=_REMEDY,
-            )
-        )
+        text, remedy = f"be of the size that kernel {kernel} gives {expected}", _REMEDY
+        if not element.is_struct:
+            text = f"be what kernel {kernel} takes, {expected}"
+            remedy = "give the port and the kernel's parameter the same element type"
+        text = f"elements of {port} must {text}, got {found}"
+        mismatches.append(error(text, port=port, expected=expected, found=found, remedy=remedy))
     return mismatches
+
+
+def _fits(dtype: DType, element: PointerElement) -> bool:
+    size, taken = dtype.size_bytes, element.size_bytes
+    if 0 in (size, taken):  # any_type, or not known
+        return True
+    if element.is_struct:
+        return size == taken or (dtype.kind not in ("struct", "vector") and taken % size == 0)
+    known, numbers = element.components, components(dtype)
+    if known and known.isdisjoint(numbers):
+        return False
+    if dtype.kind == "struct":
+        return bool(known) or size % taken == 0
+    is_part = size == taken or (dtype.kind in ("vector", "complex") and size % taken == 0)
+    return is_part or ((bool(known) or element.is_vector) and taken % size == 0)
 
 
 def _find(image: KernelImage, cache: CompileCache) -> dict[str, tuple[PointerElement | None, ...]]:
@@ -162,7 +173,7 @@ def _complete(named: NamedElements, probed: Sized | None) -> tuple[PointerElemen
     for index in named.unknown:
         known, size = found[index], probed[index] if probed is not None else None
         name = known.name if known is not None else f"parameter {index}"
-        found[index] = PointerElement(size[0], name, size[1]) if size is not None else None
+        found[index] = PointerElement(size[0], name, size[1] == 1, size[1] == 2) if size is not None else None
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ from engine.kernel_sources.element_names import PointerElement, named_elements
 from engine.kernel_sources.elements import check_elements, pointer_elements
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import find_kernel, load_image
-from engine.types import DType, Struct, any_type, declaration, f32, float3, float4, s32, u8
+from engine.types import DType, Struct, any_type, c64, declaration, f16, f32, float3, float4, s32, u8
 from tests.fuzzing import many
 from tests.types.structs import ALL_TYPES, fields_of, struct_of
 
@@ -218,8 +218,31 @@ def test_a_struct_of_another_size_is_told_with_both_layouts() -> None:
         (f32, PointerElement(16, "float4"), False),
         (any_type, STRUCT, False),  # not known yet
         (Grown, None, False),
+        (f32, PointerElement(8, "double"), True),
+        (f32, PointerElement(4, "int"), True),
+        (f32, PointerElement(4, "unsigned int"), False),  # its bits, as atomic functions take them
+        (s32, PointerElement(4, "unsigned int"), False),
+        (s32, PointerElement(4, "float"), True),
+        (f16, PointerElement(2, "__nv_bfloat16"), True),
+        (f16, PointerElement(2, "half"), False),
+        (float3, PointerElement(16, "float4"), True),
+        (float3, PointerElement(8, "double"), True),
+        (c64, PointerElement(4, "float"), False),
+        (c64, PointerElement(16, "double2"), True),
+        (Grown, PointerElement(8, "double"), True),
+        (f32, PointerElement(8, "parameter 0"), True),  # of a size that the compiler found
+        (f32, PointerElement(8, "parameter 0", is_vector=True), False),
+        (f32, PointerElement(0, "Unknown"), False),
     ],
 )
-def test_only_structs_of_another_size_are_wrong(dtype: DType, element: PointerElement | None, wrong: bool) -> None:
+def test_elements_of_another_size_or_kind_are_wrong(dtype: DType, element: PointerElement | None, wrong: bool) -> None:
     """Views that kernels take of plain numbers are right."""
     assert bool(check_elements([("x", dtype)], [element], "k")) is wrong
+
+
+def test_a_double_under_another_name_is_told_from_a_vector(tmp_path: Path) -> None:
+    """Both have 8 bytes; only a vector may stand for several f32."""
+    source = "typedef double real; typedef float2 pair;\n"
+    image = image_of(tmp_path, source + 'extern "C" __global__ void one(real* x, const pair* y) {}')
+    found = check_elements([("x", f32), ("y", f32)], pointer_elements(image, "one"), "test.cu:one")
+    assert [mismatch.port for mismatch in found] == ["x"]

@@ -23,7 +23,7 @@ ImageOf = Callable[[Kernel, tuple[str, ...]], KernelImage]
 
 
 def element_problems(plan: Plan, image_of: ImageOf, only: Collection[int] | None = None) -> list[Diagnostic]:
-    """Return an error for each buffer whose elements have another size than the struct that a kernel declares.
+    """Return an error for each buffer whose elements are not what a kernel takes.
 
     With `only`, check these operations, by index.
     """

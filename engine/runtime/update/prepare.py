@@ -282,7 +282,7 @@ def prepare_code(
     if count_problems(plan, image_of, fresh):
         return PreparedCode(rebuild="without a loop over its grid", stale=stale)
     if element_problems(plan, image_of, fresh):
-        return PreparedCode(rebuild="with another struct", stale=stale)  # the build reports the problem on the node
+        return PreparedCode(rebuild="with other elements", stale=stale)  # the build reports the problem on the node
     nodes = (replace(node, kernel=fresh[node.operation]) if node.operation in fresh else node for node in kernels)
     return PreparedCode(fresh, "", launch_warnings(nodes, services.device.info), stale)
 
