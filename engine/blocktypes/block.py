@@ -58,6 +58,8 @@ class Block:
     values_out: ClassVar[dict[str, ValueSpec]] = {}
     #: Ids of the block types that a composite holds; its ports and parameters follow from theirs.
     made_of: ClassVar[frozenset[str]] = frozenset()
+    #: The names that ports and parameters had before (`replaces`), and those that they have now.
+    renamed: ClassVar[dict[str, str]] = {}
     #: The scopes that a region block opens: ("",) for one body, ("", "else") for two branches, () for other blocks.
     regions: ClassVar[tuple[str, ...]] = ()
     _file: ClassVar[Path | None] = None
@@ -106,7 +108,7 @@ class Block:
     def parameter(cls, name: str) -> ParameterSpec:
         """Return a parameter's declaration; PatchError that lists the parameters when there is none."""
         try:
-            return cls.parameters[name]
+            return cls.parameters[cls.renamed.get(name, name)]
         except KeyError:
             known = ", ".join(cls.parameters) or "no parameters"
             raise PatchError(f"{cls.id}: parameter must be one of {known}, got {name!r}") from None
@@ -117,7 +119,14 @@ class Block:
         ports, parameters = cls._declared()
         if not ports and not cls.is_value:
             raise BlockDefinitionError(f"block {cls.id} must have at least one port, got none")
-        cls.ports, cls.parameters = ports, parameters
+        cls.ports, cls.parameters, cls.renamed = ports, parameters, {}
+        specs: list[PortSpec | ParameterSpec] = [*ports.values(), *parameters.values()]
+        for spec in specs:
+            for old in spec.replaces:
+                if old in ports or old in parameters or old in cls.renamed:
+                    text = f"{spec.name} must replace a name that nothing else has or replaces, got {old!r}"
+                    raise BlockDefinitionError(f"block {cls.id}: {text}")
+                cls.renamed[old] = spec.name
 
     @classmethod
     def _declared(cls) -> tuple[dict[str, PortSpec], dict[str, ParameterSpec]]:

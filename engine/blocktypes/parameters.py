@@ -66,6 +66,7 @@ class ParameterSpec:
     choices: tuple[str, ...] = ()
     structural: bool = False
     files: str = ""
+    replaces: tuple[str, ...] = ()
 
     def coerce(self, value: Any) -> Any:
         """Return `value` as this parameter's type; PatchError says what it must be."""
@@ -223,11 +224,14 @@ def param(
     choices: tuple[str, ...] = (),
     structural: bool = False,
     files: str = "",
+    replaces: tuple[str, ...] = (),
 ) -> Any:
     """Declare a parameter; the annotation gives its type (float, int, bool, str, Path, numpy.ndarray or UserArray).
 
     `min` and `max` bound it and span its slider; `unit` is shown beside it; `choices` lists the allowed texts;
     `structural` makes its value part of the description (text, paths and arrays always are). A `UserArray` is memory of
-    the user's own; it is not saved with the patch.
+    the user's own; it is not saved with the patch. `replaces` are names that the parameter had before: values that
+    files and running patches hold under these are its own.
     """
-    return ParameterDeclaration(ParameterSpec("", "", default, doc, min, max, unit, choices, structural, files))
+    spec = ParameterSpec("", "", default, doc, min, max, unit, choices, structural, files, tuple(replaces))
+    return ParameterDeclaration(spec)

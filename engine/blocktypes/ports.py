@@ -77,7 +77,7 @@ class PortSpec(ByBits):
     A `strided` input takes layouts that are not contiguous. A `delayed` input is read in the next frame, so its writer
     may run later in this one. `default` is what an output holds when its region is skipped; with None, it must not
     leave its region. The count of an `append` output is a port of its own. `advised` makes a check of the patch mention
-    an optional input that is not connected.
+    an optional input that is not connected. `replaces` are names that it had before.
     """
 
     name: str
@@ -95,6 +95,7 @@ class PortSpec(ByBits):
     default: float | None = 0.0
     append: bool = False
     advised: bool = True
+    replaces: tuple[str, ...] = ()
 
     @property
     def is_input(self) -> bool:
@@ -133,6 +134,7 @@ def port(
     default: float | None = 0.0,
     append: bool = False,
     advised: bool = True,
+    replaces: tuple[str, ...] = (),
 ) -> Any:
     """Declare a port; the annotation gives its direction and element type.
 
@@ -146,8 +148,11 @@ def port(
     `strided` says that the kernels take an input's strides (`self.x.stride(0)`), `delayed` that an input is not read
     before the next frame. `default` is what an output holds when its region is skipped, None when no value makes sense.
     An `append` output is filled from the front; its count is the output `<name>_count` (`self.out.counter`).
+
+    `replaces` are names that the port had before: what files and running patches connect to these goes to it.
     """
-    flags = {"strided": strided, "delayed": delayed, "append": append, "advised": advised}
+    flags: dict[str, Any] = {"strided": strided, "delayed": delayed, "append": append, "advised": advised}
+    flags["replaces"] = tuple(replaces)
     spec = PortSpec("", "", any_type, doc, shape, rank, optional, inplace, state, dtype, default=default, **flags)
     return PortDeclaration(spec)
 

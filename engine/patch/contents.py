@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from engine.blocktypes.block import Block
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
@@ -105,6 +107,7 @@ class PatchContents:
     def value(self, node: NodeRef | str, parameter: str) -> Any:
         """Return a parameter's value: what was set, or the default when nothing was or the type refuses it."""
         found = self._require(self._id_of(node))
+        parameter = self._renamed(found.type).get(parameter, parameter)
         if parameter not in found.parameters:
             return self._parameter(found, parameter).default
         block_type = self._type_of(found.id)
@@ -138,7 +141,7 @@ class PatchContents:
 
     def check_connection(self, source: PortRef, target: PortRef) -> Connection:
         """Return the connection that `connect` would make, or raise what it would raise."""
-        source, target = self.own(source), self.own(target)
+        source, target = self._present(self.own(source)), self._present(self.own(target))
         connection = Connection(source, target)
         source_type, target_type = self._known_type(source.node), self._known_type(target.node)
         rules.check_types(
@@ -206,6 +209,45 @@ class PatchContents:
         check_change(change, self.nodes, self._by_target)
         apply_change(self.nodes, self._by_target, change)
         self._index.follow(change)
+
+    def _carried(self, change: Change) -> Change:
+        """Return a change with the present names of ports and parameters that it calls by their old ones.
+
+        An old name that is still in use here, or whose new one has a value or a connection of its own, stays.
+        """
+        match change:
+            case changes.NodeAdded(node):
+                renamed = self._renamed(node.type)
+                moved = {
+                    old: new for old, new in renamed.items() if old in node.parameters and new not in node.parameters
+                }
+                if moved:
+                    said = {moved.get(name, name): value for name, value in node.parameters.items()}
+                    return changes.NodeAdded(msgspec.structs.replace(node, parameters=said))
+            case changes.ParameterChanged(node_id, name) if node_id in self.nodes:
+                node = self.nodes[node_id]
+                new = self._renamed(node.type).get(name)
+                if new is not None and name not in node.parameters:
+                    return msgspec.structs.replace(change, parameter=new)
+            case changes.Connected(connection) | changes.Disconnected(connection):
+                made = Connection(self._present(connection.source), self._present(connection.target))
+                is_new = isinstance(change, changes.Connected)
+                stays = (
+                    made.target in self._by_target if is_new else self._by_target.get(connection.target) == connection
+                )
+                if made != connection and not stays:
+                    return type(change)(made)
+        return change
+
+    def _present(self, port: PortRef) -> PortRef:
+        """Return a port by the name that it has now."""
+        node = self.nodes.get(port.node)
+        new = self._renamed(node.type).get(port.port) if node is not None else None
+        return PortRef(port.node, new) if new is not None else port
+
+    def _renamed(self, type_id: str) -> Mapping[str, str]:
+        block_type = self.catalogue.get(type_id)
+        return block_type.renamed if block_type is not None else {}
 
     def _scope(self, node: str, region: NodeRef | str) -> str:
         """Return the text of a scope that blocks may lie in; `node` is what a message calls the block."""

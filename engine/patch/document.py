@@ -13,6 +13,7 @@ from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.patch import rules
 from engine.patch.changes import (
+    BlockTypesChanged,
     Change,
     Connected,
     Connection,
@@ -89,7 +90,8 @@ class Patch(PatchContents):
         `region` is where it lies: a region block (its body), or a scope such as `choice.otherwise`.
         """
         block_type = self.catalogue.require(type_id)
-        checked = {name: block_type.parameter(name).coerce(value) for name, value in values.items()}
+        specs = [(block_type.parameter(name), value) for name, value in values.items()]
+        checked = {spec.name: spec.coerce(value) for spec, value in specs}
         new_id = node_id or _free_id(type_id.rsplit(".", 1)[-1], self.nodes)
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {new_id!r}")
@@ -160,10 +162,10 @@ class Patch(PatchContents):
         found = self._require(self._id_of(node))
         changes: list[Change] = []
         for name, value in values.items():
-            checked = self._parameter(found, name).coerce(value)
-            previous = found.parameters.get(name)
+            spec = self._parameter(found, name)
+            checked, previous = spec.coerce(value), found.parameters.get(spec.name)
             if not same(previous, checked):
-                changes.append(ParameterChanged(found.id, name, checked, previous))
+                changes.append(ParameterChanged(found.id, spec.name, checked, previous))
         names = ", ".join(values)
         self._do(f"Set {names} of {self.title(found.id)}", *changes, gesture=gesture)
 
@@ -265,11 +267,28 @@ class Patch(PatchContents):
         if isinstance(change, NodeRemoved):  # its connections leave before it
             for connection in self.connections_of(change.node.id):
                 self._apply(Disconnected(connection))
+        elif isinstance(change, BlockTypesChanged):
+            self._carry_over(change.types)
+        change = self._carried(change)
         self._take(change)
         if edit is not None:
             edit.changes.append(change)
         for listener in tuple(self._listeners):
             listener(change)
+
+    def _carry_over(self, types: Collection[str]) -> None:
+        """Bring values and connections to the names that ports and parameters of changed types have now."""
+        for node in list(self.nodes.values()):
+            renamed = self._renamed(node.type) if node.type in types else {}
+            for old, new in renamed.items():
+                if old in node.parameters and new not in node.parameters:
+                    self._apply(ParameterChanged(node.id, new, node.parameters[old], None))
+                    self._apply(ParameterChanged(node.id, old, None, node.parameters[old]))
+            for connection in self.connections_of(node.id) if renamed else ():
+                made = Connection(self._present(connection.source), self._present(connection.target))
+                if made != connection and made.target not in self._by_target.keys() - {connection.target}:
+                    self._apply(Disconnected(connection))
+                    self._apply(Connected(made))
 
 
 def _copies(patch: Patch, offset: Position, region: str, taken: Collection[str]) -> tuple[dict[str, str], list[Change]]:

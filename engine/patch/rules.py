@@ -57,6 +57,7 @@ def find_end(block_type: type[Block] | None, name: str) -> End | None:
     """Return the declaration of a port, value output or parameter, or None; an unknown type has none."""
     if block_type is None:
         return None
+    name = block_type.renamed.get(name, name)
     return block_type.ports.get(name) or block_type.values_out.get(name) or block_type.parameters.get(name)
 
 

@@ -111,6 +111,7 @@ class ValueGraph:
             self._wire()
         for step in self._steps:
             step.drive_again()
+        self._tell(fresh=True)
 
     # Each frame
 
@@ -191,9 +192,9 @@ class ValueGraph:
         target = connection.target
         block_type = self._type_of(target.node)
         assert block_type is not None  # else the connection would have been left out
-        put = self._parameters.drive(target.node, target.port)
-        value = self._parameters.values[target.node][target.port]
-        return Drive(connection, block_type.parameters[target.port], value, put)
+        spec = block_type.parameter(target.port)
+        put = self._parameters.drive(target.node, spec.name)
+        return Drive(connection, spec, self._parameters.values[target.node][spec.name], put)
 
     def _look_at_settings(self) -> None:
         self._has_new_settings = False

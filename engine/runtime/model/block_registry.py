@@ -126,7 +126,8 @@ class BlockRegistry:
 
     def _place(self, placed: PlacedNode, block: ValueBlock | None, said: Mapping[str, object] | None = None) -> None:
         """Add a node, or replace it by one of another type; `said` is None for a known node."""
-        values = self._parameters.place(placed.id, placed.specs, said, reaches_kernels=block is None)
+        is_known = placed.block_type is not None
+        values = self._parameters.place(placed.id, placed.specs, said, reaches_kernels=block is None, is_known=is_known)
         self.value_blocks.pop(placed.id, None)
         if block is not None:
             block.values = values

@@ -215,7 +215,7 @@ class CudaContext:
         if self.parameters.set(node_id, name, value):
             self._block_changed(node_id)
         spec = self.parameters.spec(node_id, name)
-        if spec is None or self.parameters.is_driven(node_id, name):
+        if spec is None or self.parameters.is_driven(node_id, spec.name):
             return
         if node_id in self.registry.value_blocks:
             self.value_graph.set_parameter(node_id, structural=spec.structural)

@@ -23,7 +23,7 @@ from engine.catalogue.catalogue import Catalogue, folder_beside
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
 from engine.diagnostics import Diagnostic, error, warning
-from engine.patch.changes import Connection
+from engine.patch.changes import Connection, PortRef
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
     succeeded = {new.id: new.values for old, new in zip(patch.nodes, nodes, strict=True) if new.took_over_from(old)}
     graph = GraphDescription(tuple([node.block for node in nodes if node.block is not None]), patch.connections)
     kept, dangling = _without_dangling(graph.by_id, graph.connections)
-    if dangling:
+    if kept != graph.connections:
         graph = GraphDescription(graph.nodes, kept)
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
@@ -214,14 +214,29 @@ def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
     return PatchDescription(nodes, inline(graph), tuple(problems), notices, {**patch.values, **succeeded})
 
 
+def _present(port: PortRef, node: BlockNode | None) -> PortRef:
+    """Return a port by the name that it has now."""
+    rules = node.description.rules if node is not None else None
+    if node is None or rules is None or port.port in rules.output_of or port.port in rules.input_of:
+        return port
+    name = next((spec.name for spec in node.description.ports if port.port in spec.replaces), port.port)
+    return PortRef(port.node, name)
+
+
 def _without_dangling(
     nodes: Mapping[str, BlockNode], connections: Iterable[Connection]
 ) -> tuple[tuple[Connection, ...], list[Diagnostic]]:
-    """Return the connections whose ports exist, and a warning for each other one on the node that lacks the port."""
+    """Return the connections whose ports exist, and a warning for each other one on the node that lacks the port.
+
+    A port that is called by a name that it had before has its present one in the result.
+    """
     kept, warnings = [], []
     ports: Iterable[str]
     for connection in connections:
         source, target = nodes.get(connection.source.node), nodes.get(connection.target.node)
+        ends = _present(connection.source, source), _present(connection.target, target)
+        if ends != (connection.source, connection.target):
+            connection = Connection(*ends)
         if source is not None and connection.source.port not in source.description.rules.output_of:
             end, kind, ports = connection.source, "output", source.description.rules.output_of
         elif target is not None and connection.target.port not in target.description.rules.input_of:

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.blocktypes.parameters import ParameterSpec
+from engine.blocktypes.parameters import ParameterSpec, shown
 from engine.compiler.executable.compiled_graph import Write, together
 from engine.compiler.inlining import Place
 from engine.device.arguments import ArgumentError
-from engine.diagnostics import Diagnostic, PatchError, error
+from engine.diagnostics import Diagnostic, PatchError, error, warning
 from engine.patch.changes import ParameterChanged
 from engine.types.bits import same
 
@@ -36,11 +36,15 @@ def _range_of(spec: ParameterSpec) -> _Range:
 
 @dataclass(slots=True)
 class _Node:
-    """What is known of one node's parameters; `reaches_kernels` is False for value blocks."""
+    """What is known of one node's parameters.
+
+    `reaches_kernels` is False for value blocks, `is_known` for a node whose type is not in the catalogue.
+    """
 
     specs: Specs
     said: dict[str, object]
     reaches_kernels: bool
+    is_known: bool
     driven: set[str] = field(default_factory=set)
 
 
@@ -77,7 +81,13 @@ class ParameterStore:
     # What the patch says
 
     def place(
-        self, node_id: str, specs: Specs, said: Mapping[str, object] | None = None, *, reaches_kernels: bool
+        self,
+        node_id: str,
+        specs: Specs,
+        said: Mapping[str, object] | None = None,
+        *,
+        reaches_kernels: bool,
+        is_known: bool = True,
     ) -> dict[str, Any]:
         """Add a node, or replace its declared parameters, and return its values.
 
@@ -89,8 +99,10 @@ class ParameterStore:
         kept = dict(said) if said is not None else known.said if known is not None else {}
         self._forget_misfits(node_id)
         values, misfits = fit(node_id, specs, kept, self._folder)
+        self._nodes[node_id] = node = _Node(specs, kept, reaches_kernels, is_known)
+        misfits |= {name: told for name in kept if (told := _homeless(node, node_id, name)) is not None}
         self.misfits.update({(node_id, name): misfit for name, misfit in misfits.items()})
-        self._nodes[node_id], self.values[node_id] = _Node(specs, kept, reaches_kernels), values
+        self.values[node_id] = values
         self._outdated.add(node_id)
         if before is not None and reaches_kernels:
             for name, spec in specs.items():
@@ -110,14 +122,19 @@ class ParameterStore:
 
     def set(self, node_id: str, name: str, value: object) -> bool:
         """Set what the patch says of a parameter, None for nothing; return whether its misfit has changed."""
-        node, place = self._nodes[node_id], (node_id, name)
+        node = self._nodes[node_id]
         if value is None:
             node.said.pop(name, None)
         else:
             node.said[name] = value
-        spec = node.specs.get(name)
-        if spec is None:
-            return False  # kept for a version of the type that takes it
+        spec = self.spec(node_id, name)
+        if spec is None:  # kept for a version of the type that takes it
+            known, told = self.misfits.pop((node_id, name), None), _homeless(node, node_id, name)
+            if told is not None:
+                self.misfits[node_id, name] = told
+            return known != told
+        name = spec.name
+        place = (node_id, name)
         values, misfits = fit(node_id, {name: spec}, node.said, self._folder)
         before, after = self.misfits.pop(place, None), misfits.get(name)
         if after is not None:
@@ -130,7 +147,8 @@ class ParameterStore:
 
     def spec(self, node_id: str, name: str) -> ParameterSpec | None:
         """Return the declaration of a parameter; None when the node's type has none of this name."""
-        return self._nodes[node_id].specs.get(name)
+        specs = self._nodes[node_id].specs
+        return specs.get(name) or next((spec for spec in specs.values() if name in spec.replaces), None)
 
     def said(self, node_id: str) -> Mapping[str, object]:
         """Return what the patch says of a node's parameters, by name."""
@@ -164,8 +182,10 @@ class ParameterStore:
     def release(self, node_id: str, name: str) -> None:
         """Give a parameter that is no longer driven the patch's value again."""
         node = self._nodes.get(node_id)
-        if node is None or name not in node.driven:
+        spec = self.spec(node_id, name) if node is not None else None
+        if node is None or spec is None or spec.name not in node.driven:
             return  # the node has gone, or its type is another
+        name = spec.name
         node.driven.discard(name)
         values, _ = fit(node_id, {name: node.specs[name]}, node.said, self._folder)
         if not same(self.values[node_id][name], values[name]):
@@ -262,6 +282,17 @@ class ParameterStore:
             del self.misfits[place]
 
 
+def _homeless(node: _Node, node_id: str, name: str) -> Diagnostic | None:
+    """Return a warning for a value that the patch holds for a parameter which the type does not have."""
+    is_taken = name in node.specs or any(name in spec.replaces for spec in node.specs.values())
+    if is_taken or name not in node.said or not node.is_known:
+        return None
+    known = ", ".join(node.specs) or "no parameters"
+    text = f"parameter must be one of {known}, got {name}: its value {shown(node.said[name])} is kept and not used"
+    remedy = f"declare the parameter that took its place with replaces=({name!r},), or reset {name}"
+    return warning(text, node=node_id, port=name, remedy=remedy)
+
+
 def fit(
     node_id: str, specs: Specs, said: Mapping[str, object], folder: Callable[[], Path]
 ) -> tuple[dict[str, Any], dict[str, Diagnostic]]:
@@ -271,7 +302,8 @@ def fit(
     """
     values, misfits = {}, {}
     for name, spec in specs.items():
-        value = said.get(name, spec.default)
+        called = name if name in said else next((old for old in spec.replaces if old in said), name)
+        value = said.get(called, spec.default)
         if spec.files.startswith("open") and isinstance(value, str) and value:
             value = str(folder() / value)
         try:

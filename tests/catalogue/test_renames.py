@@ -1,0 +1,145 @@
+"""A port or parameter that says what it `replaces` takes over values and connections, in files and in live patches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch
+from engine.api import Block, BlockBuilder, In, Kernel, Moment, Out, Value, ValueBlock, f32, param, port, value_port
+from engine.blocktypes.declarations import BlockDefinitionError
+from engine.diagnostics import Severity
+from engine.patch.changes import BlockTypesChanged, PortRef
+from engine.patch.files import dump_patch, parse_patch
+from engine.runtime.check.check_patch import check_patch
+
+KERNEL = Kernel("buffers.cu", "constant")
+
+
+def define(
+    parameter: str = "amount", output: str = "out", old: tuple[str, ...] = (), *, structural: bool = False
+) -> None:
+    """Define a block, or a newer version of it, whose parameter and output have these names."""
+
+    def describe(self: Any, build: BlockBuilder) -> None:
+        made = getattr(self, output)
+        build.launch(KERNEL, num_threads=1, args=(made, build.element_type(made), getattr(self, parameter), 1))
+
+    names = {
+        "__doc__": "Make a number.",
+        "__annotations__": {output: Out[f32], parameter: float},
+        output: port(shape="[1]", doc="The number.", replaces=old),
+        parameter: param(2.0, doc="The number.", structural=structural, replaces=tuple(f"{name}_" for name in old)),
+        "describe": describe,
+        "__module__": __name__,
+    }
+    type("Renamed", (Block,), names, id="test_renames.made")
+
+
+class Say(ValueBlock, id="test_renames.say"):
+    """Give a number."""
+
+    said: Value[float] = value_port(doc="The number.")
+
+    def update(self, now: Moment) -> None:
+        """Always 7."""
+        self.said = 7.0
+
+
+def patch_of(output: str, parameter: str) -> Patch:
+    """Return a patch of a block with a value of its own, one that is driven, and a reader of the first."""
+    patch = Patch()
+    made = patch.add("test_renames.made", node_id="made", **{parameter: 3.0})
+    driven = patch.add("test_renames.made", node_id="driven")
+    patch.connect(patch.add("test_renames.say")["said"], driven[parameter])
+    patch.connect(made[output], patch.add("buffer.copy", node_id="copy")["x"])
+    return patch
+
+
+def read(engine: Engine) -> list[float]:
+    """Return what the copy holds, and the driven block."""
+    port = next(name for name in engine.patch.block_type("driven").ports)  # type: ignore[union-attr]
+    return [engine.read(PortRef("copy", "out"))[0], engine.read(PortRef("driven", port))[0]]
+
+
+@pytest.mark.parametrize("structural", [False, True])
+def test_a_file_with_the_old_names_gives_the_same_numbers(structural: bool) -> None:
+    """Its values and connections have the new names when it is saved again."""
+    define("old_", "old", structural=False)
+    text = dump_patch(patch_of("old", "old_"))
+    define("new", "result", ("old",))
+    patch = parse_patch(text)
+    assert (patch.value("made", "new"), patch.nodes["made"].parameters) == (3.0, {"new": 3.0})
+    assert not check_patch(patch)
+    assert "old" not in dump_patch(patch)
+    with Engine(patch, device="host") as engine:
+        assert not engine.step().diagnostics
+        assert read(engine) == [3.0, 7.0]
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_a_running_patch_keeps_its_numbers(is_followed: bool) -> None:
+    """Whether the document has followed the new version yet (the editor does) or not; and undo goes on."""
+    define("old_", "old")
+    patch = patch_of("old", "old_")
+    patch.set("made", old_=4.0)
+    with Engine(patch, device="host") as engine:
+        engine.step()
+        define("new", "result", ("old",))
+        if is_followed:
+            patch.restore([BlockTypesChanged(frozenset({"test_renames.made"}))])
+            assert patch.nodes["made"].parameters == {"new": 4.0}
+        assert not engine.step().diagnostics
+        assert read(engine) == [4.0, 7.0]
+        patch.undo()
+        assert not engine.step().diagnostics
+        assert read(engine) == [3.0, 7.0]
+        patch.set("made", new=-0.0)
+        engine.step()
+        assert np.signbit(read(engine)[0])
+        patch.disconnect(PortRef("driven", "new" if is_followed else "old_"))
+        engine.step()
+        assert read(engine)[1] == 2.0
+
+
+def test_a_value_without_a_home_is_told_and_kept() -> None:
+    """A warning at the node; saving again loses nothing, and resetting it ends the warning."""
+    define("old_", "old")
+    text = dump_patch(patch_of("old", "old_"))
+    define("new", "old")
+    patch = parse_patch(text)
+    (told,) = [item for item in check_patch(patch) if item.node == "made"]
+    assert told.severity is Severity.WARNING
+    assert "got old_: its value 3.0 is kept and not used" in told.message
+    assert '"old_": 3.0' in dump_patch(patch)
+    with Engine(patch, device="host") as engine:
+        assert told in engine.step().diagnostics
+        patch.reset("made", "old_")
+        assert not [item for item in engine.step().diagnostics if item.node == "made"]
+
+
+def test_a_name_can_be_replaced_once_and_not_while_it_is_there() -> None:
+    """Otherwise it would not be clear whose a value is."""
+    for old in (("new",), ("old", "old")):
+        with pytest.raises(BlockDefinitionError, match="must replace a name that nothing else has or replaces"):
+            define("new", "old_", tuple(old)) if old == ("new",) else define("x", "result", old)
+
+
+class Reader(Block, id="test_renames.reader"):
+    """Copy."""
+
+    x: In[f32] = port(doc="Numbers.", replaces=("input",))
+    out: Out[f32] = port(doc="The same.")
+
+    def describe(self, build: BlockBuilder) -> None:
+        """One copy."""
+        build.copy(self.out, self.x)
+
+
+def test_an_old_name_is_understood_by_edits() -> None:
+    """What they make has the new one."""
+    patch = Patch()
+    made, reader = patch.add("buffer.constant"), patch.add("test_renames.reader")
+    assert patch.connect(made["out"], reader["input"]).target == PortRef(reader.id, "x")
