@@ -2,6 +2,7 @@
 
 from engine.blocktypes.block import Block
 from engine.blocktypes.builder import BlockBuilder
+from engine.blocktypes.copies import describe_copy
 from engine.blocktypes.entries import Kernel, ReinterpretView, ReshapeView, SliceView, TransposeView
 from engine.blocktypes.parameters import UserArray, param
 from engine.blocktypes.ports import In, Out, Value, port, value_port
@@ -45,6 +46,7 @@ __all__ = [
     "ValueBlock",
     "any_type",
     "declaration",
+    "describe_copy",
     "describe_for",
     "describe_if",
     "describe_while",

@@ -1,4 +1,4 @@
-from engine.api import Block, BlockBuilder, In, Kernel, Out, any_type, port
+from engine.api import Block, BlockBuilder, In, Out, any_type, describe_copy, port
 
 
 class Copy(Block, id="buffer.copy", tags=("duplicate", "memcpy", "contiguous", "pack")):
@@ -11,13 +11,6 @@ class Copy(Block, id="buffer.copy", tags=("duplicate", "memcpy", "contiguous", "
     x: In[any_type] = port(strided=True, doc="What is copied: any element type, up to four dimensions.")
     out: Out[any_type] = port(shape="same(x)", dtype="same(x)", doc="The copy.")
 
-    kernel = Kernel("buffers.cu", entry="copy_strided")
-
     def describe(self, build: BlockBuilder) -> None:
-        """One thread an element; axes that x does not have count as of size 1."""
-        sizes = [self.x.last(axis) for axis in (3, 2, 1, 0)]
-        strides = [self.x.last_stride(axis) for axis in (3, 2, 1, 0)]
-        in_four = sizes[0] * sizes[1] * sizes[2] * sizes[3]
-        build.require(in_four - self.x.size, "a copied buffer must have at most four dimensions", port=self.x)
-        arguments = (self.x, self.out, build.element_type(self.x), *sizes[1:], *strides, self.out.size)
-        build.launch(self.kernel, num_threads=self.out.size, args=arguments)
+        """One thread an element."""
+        describe_copy(build, self.x, self.out)

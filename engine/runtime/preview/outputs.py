@@ -71,7 +71,7 @@ def leaf_outputs(compiled: CompiledGraph) -> list[PortRef]:
     ports += [
         port for port, inner in inlined.outputs.items() if "/" not in port.node and inner.node in description.by_id
     ]
-    return sorted((port for port in ports if inlined.output(port) not in description.targets_of), key=str)
+    return sorted({port for port in ports if inlined.output(port) not in description.targets_of}, key=str)
 
 
 @dataclass(frozen=True)

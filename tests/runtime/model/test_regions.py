@@ -370,3 +370,34 @@ def test_both_branches_may_change_the_same_buffer() -> None:
             patch.set(decide, value=value)
             assert not engine.step().diagnostics
             assert read(engine, first) == read(engine, second) == [expected]
+
+
+def test_what_a_skipped_region_leaves_does_not_depend_on_where_it_comes_from() -> None:
+    """Computed buffers, uploaded arrays, the user's own memory and views read as zeros outside, and come back."""
+    patch = Patch()
+    number = patch.add("buffer.constant", value=0.0)
+    region = patch.add("control.if")
+    patch.connect(number["out"], region["condition"])
+    own = np.full(4, 3, np.float32)
+    made = [
+        patch.add("buffer.constant", value=3.0, shape="4", region=region),
+        patch.add("io.array", data=own.copy(), region=region),
+        patch.add("io.external", array=own, region=region),
+        patch.add("buffer.slice", region=region),
+        patch.add("math.scale_offset", region=region),
+    ]
+    patch.connect(made[1]["out"], made[3]["x"])
+    patch.connect(made[2]["out"], made[4]["x"])
+    readers = [patch.add("math.scale_offset", scale=2.0) for _ in made]
+    for node, reader in zip(made, readers, strict=True):
+        patch.connect(node["out"], reader["x"])
+    alone = patch.add("io.array", data=own.copy(), region=region)  # which only a person looks at
+    with Engine(patch, device="host") as engine:
+        for value in (1.0, 0.0, 1.0, 0.0):
+            patch.set(number, value=value)
+            assert not engine.step().diagnostics
+            for reader in readers:
+                assert engine.read(reader["out"]).tolist() == [6 * value] * 4
+            for node in (*made[:3], alone):
+                assert engine.read(node["out"]).tolist() == [3 * value] * 4
+    assert own.tolist() == [3] * 4

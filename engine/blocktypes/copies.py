@@ -1,0 +1,35 @@
+"""How blocks describe a copy: one kernel for any element type and any strides."""
+
+from __future__ import annotations
+
+from engine.blocktypes.builder import BlockBuilder
+from engine.blocktypes.description import BlockDescription
+from engine.blocktypes.entries import Kernel
+from engine.blocktypes.ports import BufferHandle, PortSpec
+from engine.types import any_type
+
+_KERNEL = Kernel("buffers.cu", entry="copy_strided")
+
+
+def describe_copy(build: BlockBuilder, x: BufferHandle, out: BufferHandle) -> None:
+    """Copy `x`, which may have gaps, to `out`: one thread an element; axes that x does not have count as of size 1."""
+    sizes = [x.last(axis) for axis in (3, 2, 1, 0)]
+    strides = [x.last_stride(axis) for axis in (3, 2, 1, 0)]
+    in_four = sizes[0] * sizes[1] * sizes[2] * sizes[3]
+    build.require(in_four - x.size, "a copied buffer must have at most four dimensions", port=x)
+    arguments = (x, out, build.element_type(x), *sizes[1:], *strides, out.size)
+    build.launch(_KERNEL, num_threads=out.size, args=arguments)
+
+
+def _described() -> BlockDescription:
+    ports = {
+        "x": PortSpec("x", "in", any_type, "What is copied.", "same", strided=True),
+        "out": PortSpec("out", "out", any_type, "The copy.", "same(x)", dtype_rule="same(x)"),
+    }
+    build = BlockBuilder("copy", ports, (), {}, None)
+    describe_copy(build, BufferHandle("x"), BufferHandle("out"))
+    return build.commit()
+
+
+#: What a block asks for that copies its input `x` to its output `out`.
+COPY = _described()

@@ -1,0 +1,73 @@
+"""Copies of what leaves a region although no run of the region makes it: uploaded arrays and the user's own memory.
+
+When a region is skipped, its outputs hold their default for readers outside. Such memory must stay as it is. So readers
+outside get a copy that the region makes when it runs, and the copy is an output like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.blocktypes.copies import COPY
+from engine.compiler.description import BlockNode, GraphDescription, Nesting
+from engine.compiler.inlining import Inlined
+from engine.patch.changes import Connection, PortRef
+from engine.patch.regions import RegionRefused
+
+
+def with_copies(inlined: Inlined) -> Inlined:
+    """Return the description with a copy block for each such output; its connections and its port lead to the copy."""
+    description = inlined.description
+    if not any(node.region and _is_there(node) for node in description.nodes):
+        return inlined
+    try:
+        leaving, looked_at = _leaving(description)
+    except RegionRefused:  # a region inside itself, which the check reports
+        return inlined
+    by_id = description.by_id
+    ports = dict.fromkeys((*(c.source for c in leaving), *looked_at))
+    copies = {port: PortRef(f"{port.node}/{port.port}", "out") for port in ports}
+    nodes = [
+        BlockNode(copy.node, COPY, by_id[port.node].region, by_id[port.node].group) for port, copy in copies.items()
+    ]
+    wires = [Connection(copies[c.source], c.target) if c in leaving else c for c in description.connections]
+    wires += [Connection(port, PortRef(copy.node, "x")) for port, copy in copies.items()]
+    outputs = {outer: copies.get(inner, inner) for outer, inner in inlined.outputs.items()} | copies
+    return replace(inlined, description=GraphDescription((*description.nodes, *nodes), tuple(wires)), outputs=outputs)
+
+
+def _is_there(node: BlockNode) -> bool:
+    return bool(node.description.contents or node.description.externals)
+
+
+def _leaving(description: GraphDescription) -> tuple[set[Connection], list[PortRef]]:
+    """Return the connections that take such memory out of a region, and such outputs in regions that feed nothing."""
+    nesting, by_id, source_of = Nesting(description), description.by_id, description.source_of
+    roots: dict[PortRef, str | None] = {}
+
+    def around(root: str, node: str) -> list[str]:
+        return nesting.regions_between(nesting.scope_of(root), nesting.scope_of(node))
+
+    def root_of(port: PortRef) -> str | None:
+        """Return the block in a region in whose array a port lies, if there is none of its regions between them."""
+        if port in roots or port.node not in by_id:
+            return roots.get(port)
+        roots[port] = None  # for a circle, which the check reports
+        block = by_id[port.node].description
+        if port.port in block.contents or port.port in block.externals:
+            roots[port] = port.node if by_id[port.node].region else None
+            return roots[port]
+        rule, view = block.rules.output_of.get(port.port), block.view_of.get(port.port)
+        through = view.source if view is not None else rule.spec.inplace if rule is not None else None
+        source = source_of.get(PortRef(port.node, through)) if through is not None else None
+        root = root_of(source) if source is not None else None
+        roots[port] = root if root is not None and not around(root, port.node) else None
+        return roots[port]
+
+    leaving = set()
+    for connection in description.connections:
+        root, target = root_of(connection.source), connection.target.node
+        if root is not None and target in by_id and target not in (regions := around(root, target)) and regions:
+            leaving.add(connection)
+    outputs = [port for port in description.looked_at if root_of(port) is not None]
+    return leaving, sorted(outputs, key=str)
