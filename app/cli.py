@@ -37,7 +37,10 @@ class _EditByDefault(click.Group):
 def _means_nothing(word: str) -> bool:
     from app.documents.gallery import find_patch
 
-    return not find_patch(Path(word)).exists()
+    try:
+        return not find_patch(Path(word)).exists()
+    except OSError:
+        return True
 
 
 def _check_device(name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -27,8 +28,8 @@ def make_table(*columns: str) -> Table:
 
 @contextmanager
 def progress(title: str, total: int, *, show: bool) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on stderr; what it gives is called after each of `total` steps."""
-    if not show:
+    """Show a progress bar on stderr if that is a terminal; what it gives is called after each of `total` steps."""
+    if not (show and sys.stderr is not None and sys.stderr.isatty()):
         yield lambda: None
         return
     from rich.console import Console

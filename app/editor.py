@@ -52,7 +52,11 @@ def run_editor(
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal; Qt's loop would not let Python see it
     app.setDesktopFileName("warploom")
     with ExitStack() as stack:
-        folder = state_folder() if screenshot is None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder, lost = state_folder(), ""
+        if screenshot is None:
+            lost = _why_unusable(folder)
+        if lost or screenshot is not None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
         def make_engine(opened: Patch, profiling: ProfilingLevel) -> Client:
             return open_engine(opened, device, engine, profiling=profiling)
@@ -62,6 +66,8 @@ def run_editor(
         window.show()
         if screenshot is not None:
             return take_screenshot(window, patch, screenshot, trust=trust)
+        if lost:
+            window.log.add_error(f"{lost}; recent files and copies of unsaved work are lost when the editor ends")
         window.offer_recovery()
         if patch is not None:
             window.files.open_path(patch, trust=trust)
@@ -73,6 +79,15 @@ def state_folder() -> Path:
     from platformdirs import user_state_path
 
     return user_state_path("warploom")
+
+
+def _why_unusable(folder: Path) -> str:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as problem:
+        return f"state folder must be writable, got {problem}"
+    return ""
 
 
 def _pass_on(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -54,6 +55,8 @@ def run_headless(
     level = _profiling_level(profile)
     opened = open_patch(patch, trust=trust)
     _apply_settings(opened, settings)
+    if out is not None:
+        _make_folder(out)  # not after a million frames
     with open_engine(opened, device, engine, profiling=level, time_step_s=step_s) as client:
         try:
             last = _run(client, frames, pacer, real_time, out, result, show_progress=not as_json)
@@ -145,10 +148,10 @@ def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool) -> i
     text = formats[form](plan)
     if out is None:
         click.echo(text, nl=False)
-        return 0
-    _write("plan", out, text)
-    click.echo(f"wrote {out}")
-    return 0
+    else:
+        _write("plan", out, text)
+        click.echo(f"wrote {out}")
+    return 1 if has_errors(diagnostics) else 0
 
 
 def _make_pacer(step_s: float, rate: float | None, real_time: bool) -> Pacer:
@@ -182,6 +185,16 @@ def _apply_settings(patch: Patch, settings: Sequence[str]) -> None:
             patch.set(node, **{parameter: parse_text(block_type.parameter(parameter), text)})
         except PatchError as problem:
             raise click.BadParameter(f"--set {setting}: {problem}") from problem
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except FileExistsError as problem:
+        raise click.BadParameter(f"--out must be a folder, got the file {path}") from problem
+    except (OSError, ValueError) as problem:
+        raise PatchError(f"--out must be a folder that can be written, got {path}: {problem}") from problem
 
 
 def _write(what: str, path: Path, text: str) -> None:

@@ -30,7 +30,10 @@ def find_examples(folder: Path = EXAMPLES_FOLDER) -> list[Example]:
 def find_patch(path: Path) -> Path:
     """Return the file that a person means: the one at `path` or, when there is none, the example of that name."""
     example = EXAMPLES_FOLDER / f"{path}{SUFFIX}"
-    return example if path.name == str(path) and not path.exists() and example.is_file() else path
+    try:
+        return example if path.name == str(path) and not path.exists() and example.is_file() else path
+    except OSError:  # a text that is too long for a name, for instance: reading it says so
+        return path
 
 
 def _read(path: Path) -> Example | None:

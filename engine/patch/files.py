@@ -70,8 +70,11 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     The file keeps its permissions. Where `path` is a symbolic link, the file that it leads to is written. The new
     contents have no name until they are complete, so a process that is killed leaves nothing behind, or at most
-    `.NAME.part`, which the next save removes.
+    `.NAME.part`, which the next save removes. A pipe or a device, such as /dev/stdout, takes the data as it is.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_bytes(data)
+        return None
     path = Path(os.path.realpath(path))
     part = path.with_name(f".{path.name}.part")
     for _ in range(_TRIES):
@@ -145,9 +148,12 @@ def load_patch(path: Path, catalogue: Catalogue | None = None, *, trust: bool = 
     With `trust`, it may write files outside its folder and listen to the network (`engine.patch.trust`).
     """
     try:
+        if path.is_char_device() or path.is_block_device():  # it may have no end
+            raise PatchError(f"{path} must be a patch (UTF-8 JSON), got a device")
         data = path.read_bytes()
-    except OSError as problem:
-        raise PatchError(f"patch must be readable: {path}: {problem.strerror or problem}") from problem
+    except (OSError, ValueError) as problem:  # ValueError for a NUL in the path
+        reason = getattr(problem, "strerror", None) or problem
+        raise PatchError(f"patch must be readable: {path}: {reason}") from problem
     patch = read_patch(data, path, catalogue)
     patch.trusted = trust
     return patch
@@ -156,7 +162,7 @@ def load_patch(path: Path, catalogue: Catalogue | None = None, *, trust: bool = 
 def read_patch(data: bytes, path: Path, catalogue: Catalogue | None = None) -> Patch:
     """Return the patch that the file at `path` holds as `data`; it is not trusted."""
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError as problem:
         raise PatchError(f"{path} must be a patch (UTF-8 JSON), got other data") from problem
     patch = parse_patch(text, str(path), catalogue)
@@ -209,8 +215,10 @@ def parse_patch(text: str, name: str = "patch", catalogue: Catalogue | None = No
         raise PatchError(f"{name}: must be a patch, got JSON nested too deeply") from problem
     if not isinstance(document, dict) or "schema" not in document:
         raise PatchError(f'{name}: must be a patch: an object with "schema", "nodes" and "connections"')
-    if document["schema"] != SCHEMA:
-        raise PatchError(f"{name}: schema must be {SCHEMA}, got {document['schema']!r}; a newer Warploom may read it")
+    schema = document["schema"]
+    if type(schema) is not int or schema != SCHEMA:
+        hint = "; a newer Warploom may read it" if type(schema) is int and schema > SCHEMA else ""
+        raise PatchError(f"{name}: schema must be {SCHEMA}, got {json.dumps(schema)[:80]}{hint}")
     patch = Patch(catalogue)
     patch.trusted = False
     patch.extra = {key: value for key, value in document.items() if key not in _PATCH_FIELDS}

@@ -34,7 +34,10 @@ def serve_standard_streams() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for who started this process
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as sink:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        serve(source, sink)
+        try:
+            serve(source, sink)
+        except msgspec.DecodeError as problem:
+            raise WarploomError(f"engine's input must be messages, as --engine sends them, got {problem}") from problem
 
 
 def serve(source: IO[bytes], sink: IO[bytes]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -188,7 +190,11 @@ def test_check_names_the_nodes_of_a_cycle(warploom: Warploom, saxpy_file: Path) 
         ("", ":1: must be JSON"),
         ("{", ":1: must be JSON"),
         ("[]", 'must be a patch: an object with "schema"'),
-        ('{"schema": 99}', "schema must be 1, got 99"),
+        ('{"schema": 99}', "schema must be 1, got 99; a newer Warploom may read it"),
+        ('{"schema": true}', "schema must be 1, got true\n"),
+        ('{"schema": "1"}', 'schema must be 1, got "1"\n'),
+        ("[" * 100_000, "JSON nested too deeply"),
+        ("\0" * 1000, ":1: must be JSON"),
         ('{"schema": 1, "nodes": [{"id": "a"}]}', 'nodes[0]: "type" must be a name, got None'),
         ('{"schema": 1, "connections": [{"source": "a.b", "target": "c.d"}]}', "source must name a node of the patch"),
     ],
@@ -203,6 +209,100 @@ def test_a_bad_file_gets_one_line(warploom: Warploom, tmp_path: Path, text: str,
         assert result.err.startswith(f"error: {path}")
         assert message in result.err
         assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("/dev/zero", "/dev/zero must be a patch (UTF-8 JSON), got a device"),
+        (".", "patch must be readable: .: Is a directory"),
+        ("x" * 5000, "File name too long"),
+        ("a/b\nc.loom", "No such file or directory"),
+        ("é→.loom", "é→.loom: No such file or directory"),
+    ],
+)
+def test_what_can_be_no_patch_is_refused(warploom: Warploom, name: str, message: str) -> None:
+    """One error, exit status 1, whatever the path leads to."""
+    for command in ("check", "plan", "trace", "run"):
+        result = warploom(command, name)
+        assert result.status == 1
+        assert result.err.startswith("error: ")
+        assert message in result.err
+
+
+def test_files_of_other_editors_are_read(warploom: Warploom, saxpy_file: Path) -> None:
+    """Some begin with a byte order mark; what isn't UTF-8 is refused."""
+    text = saxpy_file.read_text()
+    saxpy_file.write_text(text, encoding="utf-8-sig")
+    assert warploom("check", saxpy_file).status == 0
+    saxpy_file.write_text(text, encoding="utf-16")
+    assert "must be a patch (UTF-8 JSON), got other data" in warploom("check", saxpy_file).err
+
+
+def test_outputs_that_have_no_place_are_refused_before_the_first_frame(
+    warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million frames are not for nothing."""
+    monkeypatch.setattr("app.headless.open_engine", None)
+    wrong = warploom("run", saxpy_file, "--out", saxpy_file)
+    assert (wrong.status, wrong.err.count("--out must be a folder, got the file")) == (2, 1)
+    refused = warploom("run", saxpy_file, "--out", "/proc/nowhere", "--json")
+    assert refused.status == 1
+    assert refused.json["diagnostics"][0]["message"].startswith("--out must be a folder that can be written, got /proc")
+
+
+def test_a_device_takes_what_is_written_and_stays(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """`--out /dev/stdout` is a pipe or a terminal, and root could replace /dev/null by a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    assert warploom("plan", saxpy_file, "--format", "dot", "--out", pipe).status == 0
+    reader.join()
+    assert read[0].startswith(b"digraph plan {")
+    assert pipe.is_fifo()
+    assert warploom("trace", saxpy_file, "--device", "host", "--frames", "1", "--out", "/dev/full").status == 1
+    assert Path("/dev/full").is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("blocks --json | true", 1),
+        ("blocks | true", 1),
+        ("blocks > /dev/full", 1),
+        ("devices --json > /dev/full", 1),
+        ("devices --json >&-", 0),
+        ("check missing.loom 2>&-", 1),
+    ],
+)
+def test_output_that_nobody_takes_ends_the_program_quietly(command: str, status: int, tmp_path: Path) -> None:
+    """A closed pipe, a full disk, no stream at all; `set -o pipefail` shows the program's own status."""
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m app {command}"],
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parents[1])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert "Unexpected" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_without_a_state_folder_the_unexpected_is_told_all_the_same(
+    warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The details have no place then, which the line says."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
+    monkeypatch.setattr("app.headless.open_patch", lambda path, **_: 1 / 0)
+    result = warploom("run", saxpy_file)
+    assert result.status == 1
+    assert result.err.startswith("error: Unexpected ZeroDivisionError: division by zero.")
+    assert "details are in no file, since /dev/null/warploom can't be written: Not a directory\n" in result.err
 
 
 def test_a_missing_file_is_named(warploom: Warploom, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cli import USAGE_WRONG
+from app.outcome import USAGE_WRONG
 from engine import Patch
 from engine.patch.files import save_patch
 from tests.app.test_cli import Warploom, warploom
