@@ -1,7 +1,6 @@
 """The host device: the Device protocol on this computer's CPU."""
 
 import math
-import os
 import platform
 import re
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ from engine.device.host.memory import (
     bytes_of,
     copy,
     free_bytes,
+    total_bytes,
 )
 from engine.device.host.modules.module import HostModule, own_kernel
 from engine.device.host.pool import Pool
@@ -54,7 +54,7 @@ class HostDevice:
         self.pool = Pool(cores, self.watchdog)
         self.table = AllocationTable()
         self._is_open = True
-        self.info = DeviceInfo("host", _title(), "compute_75", _memory_bytes(), self.pool.cores, has_own_memory=False)
+        self.info = DeviceInfo("host", _title(), "compute_75", total_bytes(), self.pool.cores, has_own_memory=False)
 
     @property
     def memory_free_bytes(self) -> int:
@@ -178,7 +178,3 @@ def _title() -> str:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
-
-
-def _memory_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -10,12 +10,14 @@ from engine.blocktypes.entries import Kernel, KernelEntry
 from engine.catalogue.block_code import BlockCode
 from engine.compiler.description import BlockNode
 from engine.compiler.plan import Plan, make_plan
+from engine.device.open import list_devices
 from engine.diagnostics import Diagnostic, GraphValidationError, KernelError, Severity, error
 from engine.kernel_sources.image import KernelImage
 from engine.kernel_sources.loader import load_image
 from engine.patch.document import Patch
 from engine.patch.trust import SavePlace, refuse_source
 from engine.runtime.check.kernel_checks import count_problems, element_problems
+from engine.runtime.memory.graph_memory import memory_problems
 from engine.runtime.model.block_registry import BlockRegistry
 from engine.runtime.model.describe_patch import describe_patch
 from engine.runtime.model.module_cache import ModuleCache, kernel_diagnostic
@@ -25,6 +27,8 @@ from engine.values.wiring import wire
 
 #: Kernels are compiled to PTX, as for the host: that needs no GPU.
 ARCHITECTURE = "compute_75"
+#: For less memory than this, nobody looks which devices there are.
+ALWAYS_THERE = 1 << 30
 
 
 def check_patch(patch: Patch) -> list[Diagnostic]:
@@ -58,6 +62,7 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
         # Blocks that depend on one that can't be described have no errors of their own.
         plan = make_plan(description.without(description.dependents(described.undescribed - values.keys())))
         found += plan.warnings
+        found += _memory_problems(plan)
         if not has_errors(found):
             image = cache(_image)
             found += [*element_problems(plan, image), *count_problems(plan, image)]
@@ -68,6 +73,14 @@ def plan_patch(patch: Patch) -> tuple[Plan | None, list[Diagnostic]]:
 
 def _image(kernel: Kernel, folders: tuple[str, ...]) -> KernelImage:
     return load_image(ModuleCache.path(kernel, folders), ARCHITECTURE)
+
+
+def _memory_problems(plan: Plan) -> list[Diagnostic]:
+    """Return errors when no device of this machine has the memory for a plan."""
+    if not memory_problems(plan, ALWAYS_THERE, ""):
+        return []
+    largest = max((device for device in list_devices() if device.usable), key=lambda device: device.memory_bytes)
+    return memory_problems(plan, largest.memory_bytes, largest.name)
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

@@ -13,7 +13,7 @@ from engine.compiler.operations import FRAME, STATUS
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import Memory, MemoryPart, PinnedArray
-from engine.diagnostics import DeviceError, GraphValidationError, error
+from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, error
 from engine.figures import format_bytes
 from engine.patch.changes import PortRef
 from engine.runtime.memory.buffer_pool import BufferPool, bucket_bytes, exact_bytes
@@ -108,39 +108,54 @@ class MemoryRefused(GraphValidationError):
     """A plan needs more memory than there is."""
 
 
+#: How many buffers are named when all together are too large.
+MOST_NAMED = 3
+
+
 def require_memory(
     plan: Plan, device: Device, pool: BufferPool, kept: AbstractSet[PortRef], *, has_arena: bool = False
 ) -> None:
-    """Raise MemoryRefused at the largest buffer when the plan needs more memory than there is.
+    """Raise MemoryRefused at the largest buffers when the plan needs more memory than there is.
 
     `kept` are the buffers that exist already; with `has_arena`, so does the memory that the others share.
     """
+    available = device.memory_free_bytes + pool.idle_bytes
+    if problems := memory_problems(plan, available, device.info.name, kept, has_arena=has_arena):
+        raise MemoryRefused(problems)
+
+
+def memory_problems(
+    plan: Plan, available: int, device: str, kept: AbstractSet[PortRef] = frozenset(), *, has_arena: bool = False
+) -> list[Diagnostic]:
+    """Return an error at each of the largest buffers when a plan needs more than the `available` bytes of a device.
+
+    `kept` and `has_arena` as for `require_memory`. As many are named as have to go for the rest to fit, at most three.
+    """
     allocations, shared = plan.buffers.allocations, plan.placement.offsets
-    wanted = [
-        owner
+    wanted = {
+        owner: bucket_bytes(buffer.layout.size_bytes)
         for owner, buffer in allocations.items()
         if owner not in kept and buffer.lifetime is not Lifetime.EXTERNAL and not (has_arena and owner in shared)
-    ]
-    total = sum(bucket_bytes(allocations[owner].layout.size_bytes) for owner in wanted if owner not in shared)
-    if plan.placement.offsets and not has_arena:
+    }
+    total = sum(size for owner, size in wanted.items() if owner not in shared)
+    if shared and not has_arena:
         total += exact_bytes(plan.placement.size_bytes)
-    available = device.memory_free_bytes + pool.idle_bytes
-    if total <= available:
-        return
-    largest = max(wanted, key=lambda owner: allocations[owner].layout.size_bytes)
-    size = allocations[largest].layout.size_bytes
-    text = f"buffers must fit in the memory of {device.info.name}: all together need {format_bytes(total)}, "
-    text += f"{format_bytes(available)} are free; this one is {format_bytes(size)}"
-    remedy = "make it smaller, or close what else uses the memory"
-    found = error(
-        text,
-        node=largest.node,
-        port=largest.port,
-        expected=f"at most {format_bytes(available)}",
-        found=format_bytes(total),
-        remedy=remedy,
-    )
-    raise MemoryRefused([found])
+    problems: list[Diagnostic] = []
+    left = total
+    for owner in sorted(wanted, key=lambda owner: allocations[owner].layout.size_bytes, reverse=True)[:MOST_NAMED]:
+        if left <= available:
+            break
+        left -= wanted[owner]
+        size = format_bytes(allocations[owner].layout.size_bytes)
+        text = f"buffers must fit in the memory of {device}: all together need {format_bytes(total)}, "
+        text += f"{format_bytes(available)} are there; this one is {size}"
+        place = {
+            "node": owner.node,
+            "port": owner.port,
+            "remedy": "make it smaller, or close what else uses the memory",
+        }
+        problems.append(error(text, expected=f"at most {format_bytes(available)}", found=format_bytes(total), **place))
+    return problems
 
 
 def adopt(plan: Plan, device: Device, owner: PortRef) -> Memory:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from engine import Patch
+from engine import Engine, Patch
+from engine.api import Block, BlockBuilder, Out, f32, param, port
+from engine.blocktypes.block import block_types
 from engine.diagnostics import warning
 from engine.patch.changes import Node, NodeAdded
-from engine.runtime.check.check_patch import check_patch, has_errors
+from engine.runtime.check.check_patch import check_patch, has_errors, plan_patch
+from engine.runtime.memory.graph_memory import memory_problems
+from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 
 
@@ -45,3 +52,56 @@ def test_arguments_are_counted(kernels: Kernels) -> None:
     patch.add("test_run.count", node_id="count")
     (problem,) = check_patch(patch)
     assert (problem.node, problem.message) == ("count", "kernel count takes 2 arguments, got 3")
+
+
+@pytest.fixture(scope="module")
+def big() -> type[Block]:
+    """A block with a buffer of any size, which is zeros and goes on from frame to frame."""
+
+    class Big(Block, id="test_check.big"):
+        """Is big."""
+
+        out: Out[f32] = port(shape="[n]", state=True, doc="Zeros.")
+        n: int = param(1, min=1, structural=True, doc="How many.")
+
+        def describe(self, build: BlockBuilder) -> None:
+            build.fill(self.out)
+
+    return Big
+
+
+@settings(max_examples=many(20))
+@given(st.lists(st.integers(1, 1 << 34), min_size=1, max_size=6), st.integers(0, 1 << 38))
+def test_what_does_not_fit_is_told_at_the_largest_buffers(big: type[Block], counts: list[int], available: int) -> None:
+    """And only then. Buffers up to 1 GB take the next power of two."""
+    patch = Patch()
+    block_types.commit({big.id: big}, [])
+    nodes = {patch.add(big.id, n=count).id: count for count in counts}
+    plan, _ = plan_patch(patch)
+    assert plan is not None
+    needed = sum(4 * n if 4 * n > 1 << 30 else max(256, 1 << (4 * n - 1).bit_length()) for n in counts)
+    problems = memory_problems(plan, available, "host")
+    assert bool(problems) == (needed > available)
+    named = [nodes[problem.node or ""] for problem in problems]
+    assert named == sorted(counts, reverse=True)[: len(named)]
+    assert len(named) <= 3
+
+
+def test_a_patch_that_no_device_has_the_memory_for_is_refused(big: type[Block]) -> None:
+    """By the check, and by the engine before it allocates, which runs on; smaller again, the block runs."""
+    block_types.commit({big.id: big}, [])
+    patch = Patch()
+    node = patch.add(big.id, n=4)
+    with Engine(patch, "host") as engine:
+        engine.step()
+        used = engine.core.context.services.pool.allocated_bytes
+        patch.set(node, n=1 << 42)
+        for found in (check_patch(patch), engine.step().diagnostics):
+            (problem,) = found
+            assert (problem.node, problem.port) == (node.id, "out")
+            assert "all together need 16.0 TB" in problem.message
+        assert engine.core.context.services.pool.allocated_bytes == used
+        assert engine.read(node["out"]).size == 4
+        patch.set(node, n=5)
+        assert not engine.step().diagnostics
+        assert engine.read(node["out"]).size == 5

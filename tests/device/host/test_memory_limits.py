@@ -1,0 +1,42 @@
+"""The memory that a container may use, as the system's files tell it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.device.host.memory import container_limits, free_bytes, total_bytes
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("groups", "folder", "names"),
+    [
+        ("0::/a/b\n", "", ("memory.max", "memory.current", "inactive_file")),
+        (
+            "5:cpu:/a\n4:memory:/a/b\n0::/\n",
+            "memory",
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ),
+    ],
+)
+def test_limits_of_all_groups_around_count(
+    tmp_path: Path, groups: str, folder: str, names: tuple[str, str, str]
+) -> None:
+    """Without the file contents that the system can drop; a group without a limit, or out of sight, has none."""
+    limit, used, dropped = names
+    for group, most in (("a", str(4 * GIB)), ("a/b", "max")):
+        path = tmp_path / folder / group
+        path.mkdir(parents=True, exist_ok=True)
+        (path / limit).write_text(most)
+        (path / used).write_text(str(3 * GIB))
+        (path / "memory.stat").write_text(f"anon 5\n{dropped} {GIB}\n")
+    assert container_limits(groups, tmp_path) == [(4 * GIB, 2 * GIB)]
+    assert container_limits(groups, tmp_path / "none") == []
+
+
+def test_what_is_free_is_part_of_all() -> None:
+    """Whatever this machine is."""
+    assert 0 < free_bytes() <= total_bytes()
