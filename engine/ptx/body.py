@@ -14,6 +14,7 @@ from engine.ptx.scopes import NameScope, declared_registers
 
 #: More targets than a jump table has.
 MAX_TARGETS = 1 << 16
+MAX_LINE = (1 << 31) - 1
 
 
 class BodyParser:
@@ -210,6 +211,8 @@ def _location(text: str, files: dict[int, str], line: int) -> ptx.SourceLocation
     if len(numbers) < 3:
         raise PtxSyntaxError(f"PTX line {line}: .loc must give file, line and column, got {text!r}", line=line)
     file, source_line, column = (int(item) for item in numbers[:3])
+    if source_line > MAX_LINE:
+        raise PtxSyntaxError(f"PTX line {line}: .loc must give a line up to {MAX_LINE}, got {source_line}", line=line)
     return ptx.SourceLocation(files.get(file, ""), source_line, column)
 
 

@@ -3,9 +3,10 @@
 import math
 
 from engine.ptx.constants import immediate, integer, offset
-from engine.ptx.lexer import Cursor
+from engine.ptx.lexer import Cursor, PtxSyntaxError
 from engine.ptx.tree import InitialValue, Integer, SymbolValue, Variable, type_size
 
+MAX_ALIGNMENT, MAX_BYTES = 1 << 16, 1 << 40
 LINKAGES = ("extern", "visible", "weak", "common")
 SPACES = ("global", "const", "shared", "local", "param", "tex")
 #: Types whose values only texture and surface instructions read.
@@ -43,6 +44,11 @@ def _type(cursor: Cursor) -> tuple[int, int, str]:
         name = cursor.directive("a type")
         if name == "align":
             given = integer(cursor)
+            if not 0 < given <= MAX_ALIGNMENT or given & (given - 1):
+                raise PtxSyntaxError(
+                    f"PTX line {cursor.line}: .align must be a power of two up to {MAX_ALIGNMENT}, got {given}",
+                    line=cursor.line,
+                )
             # `.ptr .align n` is the alignment of what the pointer points to.
             if not pointer:
                 alignment = given
@@ -80,6 +86,10 @@ def _named(cursor: Cursor, space: str, linkage: str, ptx_type: str, components: 
             if sizes and sizes[0] == 0:
                 count = -(-len(initial) // (math.prod(sizes[1:]) * components)) * math.prod(sizes[1:])
     natural = type_size(ptx_type) * components
+    if not 0 <= count * natural <= MAX_BYTES:
+        raise PtxSyntaxError(
+            f"PTX line {line}: variable {name} must have 0 to {MAX_BYTES} bytes, got {count * natural}", line=line
+        )
     return Variable(name, space, ptx_type, count * components, max(alignment, natural, 1), line, linkage, initial)
 
 

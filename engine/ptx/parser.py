@@ -13,6 +13,8 @@ from engine.ptx.scopes import NameScope, declared_registers
 from engine.ptx.signature import signatures, symbols
 
 _LIST_DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "reqnctapercluster")
+#: What begins another item of a module.
+_DECLARATIONS = (*LINKAGES, *SPACES, "entry", "func", "alias", "reg", "version", "target", "address_size")
 _FLAG_DIRECTIVES = ("noreturn", "explicitcluster", "blocksareclusters")
 _VALUE_DIRECTIVES = ("maxclusterrank", "abi_preserve", "abi_preserve_control")
 
@@ -54,16 +56,20 @@ class _ModuleParser:
         )
 
     def _place_locals(self) -> None:
-        """Move each local variable of the module, as PTX had them before version 3, to the function that names it."""
+        """Move each local variable of the module, as PTX had them before version 3, to the function that names it.
+
+        Each of several kernels has its own.
+        """
         shared = {name: found for name, found in self._variables.items() if found.space == "local"}
         users: dict[str, str] = {}
         for name, function in self._functions.items() if shared else ():
             own = [shared[symbol] for symbol in symbols(function) if symbol in shared]
             for variable in own:
-                if users.setdefault(variable.name, name) != name:
+                user = self._functions[users.setdefault(variable.name, name)]
+                if user.name != name and not (user.is_entry and function.is_entry):
                     raise PtxSyntaxError(
                         f"PTX line {variable.line}: local variable {variable.name} must be used in one function only, "
-                        f"got {users[variable.name]} and {name}; declare it in one and pass its address",
+                        f"got {user.name} and {name}; declare it in one and pass its address",
                         line=variable.line,
                     )
             self._functions[name] = replace(function, variables=(*function.variables, *own))
@@ -119,11 +125,10 @@ class _ModuleParser:
         name = cursor.word("a function name")
         parameters = parameter_list(cursor) if cursor.at("(") else ()
         directives = self._performance_directives()
-        if cursor.accept(";"):
-            if name not in self._functions:
-                self._functions[name] = ptx.Function(
-                    name, is_entry, line, _renamed(parameters), _renamed(results), linkage=linkage
-                )
+        # nvcc once wrote declarations of functions without a semicolon.
+        if cursor.accept(";") or not (is_entry or cursor.at("{")):
+            declared = ptx.Function(name, is_entry, line, _renamed(parameters), _renamed(results), linkage=linkage)
+            self._functions.setdefault(name, declared)
             return
         own = {variable.name: variable for variable in (*results, *parameters)}
         body = BodyParser(cursor, self._files, name, ChainMap(own, self._variables), self._scope)
@@ -157,12 +162,20 @@ class _ModuleParser:
     def _performance_directives(self) -> dict[str, tuple[int, ...]]:
         cursor = self._cursor
         found: dict[str, tuple[int, ...]] = {}
-        while cursor.token.kind == "directive":
-            name = cursor.directive("a directive")
+        while cursor.token.kind in ("directive", "file", "location") and cursor.token.text[1:] not in _DECLARATIONS:
+            if cursor.token.kind != "directive":
+                cursor.take()
+                continue
+            line, name = cursor.line, cursor.directive("a directive")
             if name in _LIST_DIRECTIVES:
                 values = [integer(cursor)]
                 while cursor.accept(","):
                     values.append(integer(cursor))
+                if len(values) > 3 or not all(0 < value < 1 << 31 for value in values):
+                    given = ", ".join(map(str, values))
+                    raise PtxSyntaxError(
+                        f"PTX line {line}: .{name} must have 1 to 3 positive numbers, got {given}", line=line
+                    )
                 found[name] = tuple(values)
             elif name in _VALUE_DIRECTIVES:
                 found[name] = (integer(cursor),)

@@ -126,15 +126,17 @@ def mutate(text: str, rng: random.Random) -> str:
 
 
 def attempt(text: str, *, is_whole: bool = True) -> str:
-    """Compile PTX and return "fine" or "refused"; whatever else is raised goes to the caller.
+    """Compile PTX and return "fine", "refused", or the message of a refusal that names no line.
+
+    Whatever else is raised goes to the caller.
 
     Without `is_whole` it ends when LLVM has found the translation sound.
     """
     try:
         translated = translate_module(parse(text), native.triple(), *native.cpu()).text
         native.compile_object(translated) if is_whole else native.verified(translated)
-    except KernelError:
-        return "refused"
+    except KernelError as reason:
+        return "refused" if reason.line else f"FAILED without a line: {reason}"
     return "fine"
 
 

@@ -131,3 +131,35 @@ def test_a_local_variable_of_two_functions_is_refused():
         PtxSyntaxError, match="line 4: local variable own must be used in one function only, got f and k"
     ):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".func (.param .b32 r) f (.param .b32 a)\n.func g ()\n.visible .entry k() { ret; }",
+        ".extern .func f (.param .b32 a)\n.global .u32 x;\n.visible .entry k() { ret; }",
+        '.visible .entry k()\n.file 1 "a.cu"\n.loc 1 2 3\n{ ret; }',
+        ".global .u64 x, temp; .visible .entry k() { st.u64 [x], temp + 1; ret; }",
+        ".local .b32 own; .entry k() { st.local.u32 [own], 1; ret; } .entry j() { st.local.u32 [own], 2; ret; }",
+    ],
+)
+def test_forms_of_old_compilers_are_read(text):
+    """Declarations without semicolons, file names before a body, sums of addresses, local variables of a module."""
+    assert "k" in parse(HEAD + text).signatures
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".visible .entry k() {\n.loc 1 99999999999999999999999 1\nret; }",
+        ".visible .entry k()\n.maxntid 99999999999999999999999\n{ ret; }",
+        ".visible .entry k()\n.reqntid 1, 2, 3, 4\n{ ret; }",
+        ".visible .entry k(\n.param .b8 x[99999999999999999999999]) { ret; }",
+        ".visible .entry k() {\n.local .align 3 .b8 x[4]; ret; }",
+    ],
+)
+def test_numbers_that_nothing_can_hold_are_refused_with_their_line(text):
+    """Not when they are stored or used."""
+    with pytest.raises(PtxSyntaxError, match="must") as caught:
+        parse(HEAD + text)
+    assert caught.value.line == 5

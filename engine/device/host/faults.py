@@ -37,6 +37,8 @@ def fault(
     """
     kind, size = int(record[abi.FAULT_KIND]) & 0xFF, int(record[abi.FAULT_KIND]) >> abi.SIZE_SHIFT
     line, address = int(record[abi.FAULT_LINE]), int(record[abi.FAULT_ADDRESS])
+    if kind == abi.STOPPED:
+        line = line or int(record[abi.POINT_LINE])
     thread = position(int(record[abi.FAULT_THREAD]), config.thread_block)
     block = position(int(record[abi.FAULT_BLOCK]), config.grid)
     is_access = kind in (abi.BAD_ADDRESS, abi.BAD_SHARED, abi.BAD_LOCAL)
@@ -56,7 +58,7 @@ def fault(
         ptx_line=line or None,
         source_file=file,
         source_line=source_line,
-        thread=thread if line or kind != abi.STOPPED else None,
+        thread=thread if record[abi.FAULT_LINE] or kind != abi.STOPPED else None,
         thread_block=block,
         address=address if is_access else None,
     )

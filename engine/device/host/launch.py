@@ -24,6 +24,8 @@ INLINE_NS = 50_000
 INLINE_THREADS = 8192
 MAX_SHARED_BYTES = 227 << 10
 _MAX_THREADS_OF_AXIS = (1 << 31) - 1
+#: CUDA's limits of a grid along y and z, of a thread block along x and y, and along z.
+_MOST_ROWS, _MOST_WIDE, _MOST_DEEP = 65535, 1024, 64
 #: All workers write to the last field, so nothing else may lie in its cache line.
 _CACHE_LINE = 64
 _RECORD_BYTES = 8 * abi.LAUNCH_FIELDS + _CACHE_LINE
@@ -46,6 +48,11 @@ def check(kernel: HostKernel, config: LaunchConfig) -> None:
         problem = f"thread block must have at most {signature.max_threads} threads, got {threads}"
     elif signature.required_threads is not None and tuple(config.thread_block) != signature.required_threads:
         problem = f"thread block must be {signature.required_threads}, got {config.thread_block}"
+    elif bx > _MOST_WIDE or by > _MOST_WIDE or bz > _MOST_DEEP:
+        most_of = f"{_MOST_WIDE}, {_MOST_WIDE} and {_MOST_DEEP}"
+        problem = f"thread block must have at most {most_of} threads along its axes, got {config.thread_block}"
+    elif gy > _MOST_ROWS or gz > _MOST_ROWS:
+        problem = f"grid must have at most {_MOST_ROWS} thread blocks along y and z, got {config.grid}"
     elif (longest := max(gx * bx, gy * by, gz * bz)) > most:
         problem = f"threads of one axis must be at most 2^31 - 1, got {longest}"
     elif blocks > most:

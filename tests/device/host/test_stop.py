@@ -44,6 +44,8 @@ def test_the_time_limit_ends_a_kernel(ptx, name, grid):
         device.launch(module.kernel(name), (grid,), (64,), [buffer])
     assert time.perf_counter() - start > 0.09
     assert caught.value.kernel == name
+    loop = " turn(" if name == "call" else f" {name}("
+    assert loop in SOURCE.splitlines()[caught.value.source_line - 1]
     device.launch(module.kernel("one"), (1,), (64,), [buffer])
     assert (buffer.download() == 1).all()
     device.close()

@@ -29,7 +29,8 @@ CACHE_BASE = 9  # the range that held the last address looked up
 CACHE_SIZE = 10
 ARGUMENTS = 11  # address of the argument block
 LOCAL_TOP = 12  # where the next device function's local memory begins
-WORKER_FIELDS = 13
+POINT_LINE = 13  # the line of the point after which the last phase began, 0 before the first
+WORKER_FIELDS = 14
 
 # The services record: the function that prints and gives memory, and the device heap, zeros while there is none.
 # `HEAP_MAP` is the address of one byte for every 16 of the heap: how many of them a kernel may access.

@@ -14,6 +14,7 @@ from engine.device.host.translate.analysis.ranges import Ranges
 from engine.device.host.translate.analysis.suspension_points import is_suspension_point
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
+from engine.device.host.translate.errors import error_at
 from engine.device.host.translate.memory_layout import MemoryLayout
 from engine.device.host.translate.opcodes.calls import FRAME, function_name
 from engine.device.host.translate.passes.inlining import inline_suspending
@@ -21,7 +22,6 @@ from engine.device.host.translate.passes.lockstep_loops import with_lockstep_loo
 from engine.device.host.translate.passes.web_splitting import split_webs, without_redundant_moves
 from engine.device.host.translate.phases.phase import translate_waiting
 from engine.device.host.translate.runtime.thread_loops import RUN, block_loop, memory_prologue, share, thread_loop
-from engine.diagnostics import KernelError
 from engine.ptx.signature import reachable, shared_layout, shared_variables, symbols
 from engine.ptx.tree import Function, KernelSignature, PtxModule
 
@@ -229,7 +229,8 @@ def _called(function: Function, callees: dict[str, Function]) -> set[str]:
 
 def _check_local(function: Function, body: Body) -> None:
     if body.local_bytes > abi.MAX_LOCAL_BYTES:
-        raise KernelError(
+        raise error_at(
+            function.line,
             f"function {function.name}: local memory must be at most {abi.MAX_LOCAL_BYTES} bytes, "
-            f"got {body.local_bytes}"
+            f"got {body.local_bytes}",
         )

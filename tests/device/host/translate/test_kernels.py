@@ -259,6 +259,9 @@ def test_an_unknown_opcode_is_refused_when_the_module_loads(host):
         ((1,), (0,), 0, "thread block must be at least 1"),
         ((1,), (1,), 1 << 20, "shared memory must be"),
         ((1 << 22,), (1024,), 0, "threads of one axis"),
+        ((1, 70000), (32,), 0, "at most 65535 thread blocks along y and z"),
+        ((1, 1, 65536), (32,), 0, "at most 65535 thread blocks along y and z"),
+        ((1,), (1, 1, 65), 0, "at most 1024, 1024 and 64 threads"),
     ],
 )
 def test_a_launch_that_cannot_be_is_refused(run, grid, block, shared, message):

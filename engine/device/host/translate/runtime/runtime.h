@@ -54,6 +54,7 @@ struct worker {
     int64_t cache_size;
     uint64_t arguments;
     int64_t local_top; /* where the next device function's local memory begins */
+    int64_t point_line; /* of the point after which the last phase began, 0 before the first */
 };
 
 enum { EXCHANGES = 36, RESULTS = 16, BARRIERS = 17 };

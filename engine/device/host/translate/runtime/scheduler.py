@@ -71,12 +71,14 @@ def _dispatch(name: str, phases: Sequence[PhasePlan]) -> str:
     )
     cases = " ".join(f"i32 {number}, label %phase.{number}" for number in range(len(phases)))
     calls = "".join(
-        f"phase.{number}:\n  %next.{number} = call i32 {phase.name}({FRAME})\n  ret i32 %next.{number}\n"
+        f"phase.{number}:\n  store i64 {phase.line}, ptr %point.line.at\n"
+        f"  %next.{number} = call i32 {phase.name}({FRAME})\n  ret i32 %next.{number}\n"
         for number, phase in enumerate(phases)
     )
     return (
         f"define internal i32 {name}({', '.join(['ptr %frame', *threads, 'i32 %state'])}) alwaysinline nounwind {{\n"
-        f"{loads}  switch i32 %state, label %never [{cases}]\n{calls}never:\n  unreachable\n}}\n"
+        f"{loads}  %point.line.at = getelementptr i64, ptr %worker, i64 {abi.POINT_LINE}\n"
+        f"  switch i32 %state, label %never [{cases}]\n{calls}never:\n  unreachable\n}}\n"
     )
 
 

@@ -112,6 +112,8 @@ def block_loop(prologue: str, inner: str) -> str:
     return f"""start:
   %frame = call ptr @llvm.frameaddress.p0(i32 0)
   call void @wl.begin(ptr %worker, ptr %frame)
+  %point.line.at = getelementptr i64, ptr %worker, i64 {abi.POINT_LINE}
+  store i64 0, ptr %point.line.at
 {prologue}
   br label %blocks
 blocks:
