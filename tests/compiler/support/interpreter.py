@@ -181,7 +181,7 @@ class Interpreter:
             block = self._nodes[maker.node].description
             spec = next(spec for spec in block.outputs if spec.name == maker.port)
             delayed = any(isinstance(e, DelayEntry) for e in block.entries)
-            if spec.state or delayed or maker.port in block.contents:
+            if spec.state or delayed:
                 continue
             inside = [scope for scope, _ in self._tree.around(maker.node) if scope]
             for region in dict.fromkeys(
@@ -205,6 +205,8 @@ class Interpreter:
             else:
                 self.array(PortRef(node, delay.target.name))[...] = int(delay.initial)
         for node in self._orders.get(scope, ()):
+            for name, contents in self._nodes[node].description.contents.items():
+                self.array(PortRef(node, name))[...] = contents
             for entry in self._nodes[node].description.entries:
                 if not isinstance(entry, DelayEntry):
                     self._entry(node, entry)
