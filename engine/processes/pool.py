@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -26,6 +27,8 @@ Result = TypeVar("Result")
 KEPT_IDLE = 2
 #: When a job takes longer than this, another process is started, for the save that may overtake it.
 LONG_S = 0.5
+#: How long a program that ends waits for jobs under way: so a short one leaves the next a kernel that is optimised.
+GRACE_S = 1.0
 
 
 def run(function: Callable[Arguments, Result], *arguments: Arguments.args, **_: Arguments.kwargs) -> Result:
@@ -151,10 +154,14 @@ class WorkerPool:
                     self._idle.append(Worker(tuple(self._modules)))
 
     def close(self) -> None:
-        """Kill all processes; who waits for one gets `Cancelled`."""
+        """Begin nothing more, and kill processes that don't end soon; who waits for one gets `Cancelled`."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
+        deadline = time.monotonic() + GRACE_S
+        while self._busy and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with self._lock:
             for worker in self._busy:
                 worker.kill()
         for worker in idle:

@@ -116,7 +116,7 @@ class CudaModule:
             raise KernelError(f"kernel {name} must be one of {', '.join(self._kernels) or 'none'} in this module")
         return self._kernels[name]
 
-    def unload(self) -> None:
+    def unload(self, *, is_replaced: bool = False) -> None:
         """Release the code; a second call does nothing."""
         if self._loaded:
             self._loaded = False

@@ -135,7 +135,7 @@ class ModuleCache:
         """Unload old versions, which no graph may use any more."""
         with self._lock:
             for loaded in self._replaced:
-                loaded.module.unload()
+                loaded.module.unload(is_replaced=True)
             self._replaced.clear()
 
     def close(self) -> None:

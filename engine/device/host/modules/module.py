@@ -129,15 +129,15 @@ class HostModule:
             QUEUE.add(kernel.job)
         return kernel
 
-    def unload(self) -> None:
+    def unload(self, *, is_replaced: bool = False) -> None:
         """Release the module; its code stays loaded until the last graph that uses one of its kernels is gone.
 
-        Kernels that are not optimised yet stay as they are.
+        The kernel that is being optimised is finished for the cache, unless newer code has replaced it.
         """
         if self.is_loaded:
             self.is_loaded = False
             for kernel in self._kernels.values():
-                if (job := kernel.job) is not None:
+                if is_replaced and (job := kernel.job) is not None:
                     job.cancel()
             self._kernels = {}
 
