@@ -109,6 +109,14 @@ class KernelFault(DeviceError):
         self.address = address
 
 
+class LoopStopped(DeviceError):
+    """A loop was stopped; `node` is its node in the device's graph, `turns` how many were done, `why` a reason."""
+
+    def __init__(self, node: int, turns: int, why: str) -> None:
+        super().__init__(f"loop of graph node {node} was stopped {why}, after {turns:,} turns")
+        self.node, self.turns, self.why = node, turns, why
+
+
 class GraphValidationError(WarploomError):
     """The patch cannot become a graph; `errors` holds one diagnostic for each reason, `warnings` the other findings."""
 

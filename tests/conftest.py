@@ -66,7 +66,7 @@ def leaves_no_threads() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     left: list[str] = []
-    for _ in range(50):
+    for _ in range(6000):
         left = sorted(t.name for t in set(threading.enumerate()) - before if t.name.startswith(_OWN_THREADS))
         if not left:
             return

@@ -68,9 +68,7 @@ def run(environment: Path, folder: Path, *words: str) -> str:
     hidden = ("PYTHONPATH", "PYTHONHOME", "QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
     alone = {name: value for name, value in os.environ.items() if name not in hidden}
     program = environment / "bin" / words[0]
-    done = subprocess.run(
-        [program, *words[1:]], cwd=folder, env=alone, capture_output=True, text=True, check=False, timeout=100
-    )
+    done = subprocess.run([program, *words[1:]], cwd=folder, env=alone, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 

@@ -35,7 +35,7 @@ def test_the_first_block_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         exec(compile(script, "README.md", "exec"), {})
     finally:
         block_folders.remove(folder)
-        block_folders.reload([]).result(30)
+        block_folders.reload([]).result()
 
 
 @pytest.mark.parametrize(

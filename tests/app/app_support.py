@@ -18,9 +18,6 @@ from engine.profiling.levels import ProfilingLevel
 from engine.protocol.messages import EditCost, EngineStatistics, FrameReport, Preview, UpdateLevel
 from engine.protocol.pacing import Pacing
 
-#: How long a test waits for a real engine.
-PATIENCE_MS = 20_000
-
 
 class EveryParameter(Block, id="test_app.every_parameter", category="Test"):
     """Has a parameter of every kind."""

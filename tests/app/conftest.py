@@ -19,6 +19,10 @@ from app.documents.dialogs import Answer
 from app.documents.trust import Trust
 from engine.patch.document import Patch
 from tests.app.app_support import FakeEngine
+from tests.waiting import PATIENCE_MS
+
+for _wait in (QtBot.waitSignal, QtBot.waitUntil):
+    _wait.__kwdefaults__["timeout"] = PATIENCE_MS
 
 
 @dataclass

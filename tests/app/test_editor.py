@@ -21,7 +21,6 @@ def run(code: str, state: Path, *, display: bool = True) -> subprocess.Completed
         cwd=state,
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
     )
 

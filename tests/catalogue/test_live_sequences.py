@@ -78,7 +78,7 @@ def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> Non
                 compare(engine, patch)
                 for step in steps:
                     if step in TEXTS:
-                        block_folders.reload([folder.write("scale.py", TEXTS[step])]).result(30)
+                        block_folders.reload([folder.write("scale.py", TEXTS[step])]).result()
                     else:
                         try:
                             EDITS[step](patch)
@@ -87,7 +87,7 @@ def test_saves_and_edits_give_what_a_fresh_engine_gives(steps: list[str]) -> Non
                     compare(engine, patch)
         finally:
             block_folders.remove(folder.path)
-            block_folders.reload([]).result(30)
+            block_folders.reload([]).result()
 
 
 def compare(engine: Engine, patch: Patch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -49,7 +48,7 @@ class Driven:
 
     def save(self, name: str, text: str) -> None:
         """Save a file and have it loaded."""
-        block_folders.reload([self.folder.write(name, text)]).result(30)
+        block_folders.reload([self.folder.write(name, text)]).result()
 
     def out(self) -> float:
         """Run two frames, the second to apply what the first one loaded, and return the first number."""
@@ -109,11 +108,9 @@ def test_every_frame_of_a_replaced_block_is_driven(driven: Driven) -> None:
     assert driven.engine.read(port)[0] == 20
     driven.save("scale.py", block_text())
     level = UpdateLevel.NONE
-    end = time.perf_counter() + 60
     while level is not UpdateLevel.COLD:
         level = engine.frame(free_running=True).update_level
         assert engine.read(port)[0] == 20
-        assert time.perf_counter() < end
 
 
 def test_what_is_set_of_a_driven_parameter_lasts_over_new_versions(driven: Driven) -> None:

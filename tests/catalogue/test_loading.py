@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,13 @@ from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import configured_folder, default_catalogue, load_package
 from engine.diagnostics import WarploomError
 from tests.catalogue.block_texts import BlockFolder, block_text
+from tests.waiting import until
 
 
 def save(folder: BlockFolder, name: str, text: str) -> Path:
     """Save a file and have it loaded."""
     path = folder.write(name, text)
-    block_folders.reload([path]).result(30)
+    block_folders.reload([path]).result()
     return path
 
 
@@ -42,7 +43,7 @@ def test_a_trusted_folder_is_in_the_catalogue(folder: BlockFolder) -> None:
     assert block("live.one").source_folder() == folder.path
     assert block("live.one").__module__ != block("live.two").__module__
     forget_blocks(folder.path)
-    block_folders.reload([]).result(30)
+    block_folders.reload([]).result()
     assert default_catalogue().get("live.one") is None
     assert not [name for name in sys.modules if name.startswith(FOLDER_PACKAGE)]
 
@@ -58,10 +59,7 @@ def test_files_are_run_beside_the_caller(folder: BlockFolder) -> None:
     folder.write("where.py", "import threading\nNAME = threading.current_thread().name\n" + block_text())
     trust_blocks(folder.path)
     assert sys.modules[block().__module__].NAME == "block-loader"
-    deadline = time.monotonic() + 60
-    while any(thread.name == "block-loader" for thread in threading.enumerate()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert all(thread.name != "block-loader" for thread in threading.enumerate())
+    until(lambda: all(thread.name != "block-loader" for thread in threading.enumerate()))
 
 
 def test_saving_a_file_defines_its_types_anew(folder: BlockFolder) -> None:
@@ -167,7 +165,7 @@ def test_a_type_may_move_to_another_file(folder: BlockFolder) -> None:
     old = folder.write("old.py", block_text())
     trust_blocks(folder.path)
     old.rename(folder.path / "new.py")
-    block_folders.reload([folder.path / "new.py"]).result(30)
+    block_folders.reload([folder.path / "new.py"]).result()
     assert block().source_file() == folder.path / "new.py"
     assert block_folders.problems(folder.path) == []
 
@@ -220,7 +218,7 @@ def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -
     assert block("live.blocks").parameters["gain"].default == 1.0
     assert block("live.other").parameters["gain"].default == 2.0
     forget_blocks(other.path)
-    block_folders.reload([]).result(30)
+    block_folders.reload([]).result()
     assert default_catalogue().get("live.other") is None
 
 
@@ -250,15 +248,20 @@ def test_a_file_that_cannot_be_stopped_is_left_behind(folder: BlockFolder, monke
     before = block()
     monkeypatch.setattr(loading_thread, "LIMIT_S", 0.05)
     monkeypatch.setattr(loading_thread, "PATIENCE_S", 0.05)
-    path = folder.write("scale.py", f"import time\ntime.sleep(1.2)\n{block_text(gain='7.0')}")
+    gate = folder.path / "gate"
+    os.mkfifo(gate)  # opening it to read waits for a writer
+    path = folder.write("scale.py", f"open({str(gate)!r}).close()\n{block_text(gain='7.0')}")
     stuck = block_folders.reload([path])
-    time.sleep(0.3)
+    until(lambda: block_folders.problems(folder.path))
     assert not stuck.done()
     (problem,) = block_folders.problems(folder.path)
+    monkeypatch.setattr(loading_thread, "LIMIT_S", 100.0)  # so that the other file has time
+    monkeypatch.setattr(loading_thread, "PATIENCE_S", -100.0)  # but the thread counts as stuck
     assert problem.message.startswith("block file scale.py must be done within 0.05 s")
     save(folder, "other.py", block_text("live.other"))
     assert block("live.other")
-    stuck.result(10)
+    gate.open("w").close()
+    stuck.result()
     assert block() is before
 
 

@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +16,7 @@ from engine.catalogue import catalogue, loading_thread
 from engine.catalogue.block_folders import block_folders
 from engine.catalogue.catalogue import default_catalogue
 from tests.catalogue.block_texts import BlockFolder, block_text
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, which must be soon."""
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+from tests.waiting import until
 
 
 def is_there(type_id: str) -> bool:
@@ -87,7 +78,7 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
     assert trust_blocks(odd.path) == []
     assert is_there("live.scale")
     forget_blocks(odd.path)
-    block_folders.reload([]).result(30)
+    block_folders.reload([]).result()
 
 
 def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
@@ -102,7 +93,7 @@ def test_names_that_look_like_one_module(folder: BlockFolder) -> None:
     )
     assert [is_there(f"live.{name}") for name in ("dotted", "underlined", "hidden", "package")] == [1, 1, 0, 1]
     (folder.path / "c.py").rename(folder.path / "d.py")
-    block_folders.catch_up().result(30)
+    block_folders.catch_up().result()
     assert block_folders.problems(folder.path) == []
     assert is_there("live.hidden")
     assert is_there("live.package")
@@ -117,7 +108,7 @@ def test_files_that_import_each_other(folder: BlockFolder) -> None:
     assert is_there("live.b")
     folder.write("a.py", f"from .b import OTHER\n{block_text('live.a')}VALUE = 1\n")
     folder.write("b.py", f"from .a import VALUE\n{block_text('live.b')}OTHER = VALUE\n")
-    block_folders.catch_up().result(30)
+    block_folders.catch_up().result()
     assert all("ImportError: cannot import name" in item.message for item in block_folders.problems(folder.path))
     assert is_there("live.a")
     assert is_there("live.b")
@@ -132,11 +123,11 @@ def test_a_folder_takes_over_what_another_lets_go(folder: BlockFolder, tmp_path:
     (problem,) = trust_blocks(other.path)
     assert problem.message.startswith("block id live.scale must be unique")
     forget_blocks(folder.path)
-    block_folders.reload([]).result(30)
+    block_folders.reload([]).result()
     assert block_folders.problems() == []
     assert default_catalogue().require("live.scale").source_folder() == other.path
     forget_blocks(other.path)
-    block_folders.reload([]).result(30)
+    block_folders.reload([]).result()
     assert not is_there("live.scale")
 
 
@@ -149,14 +140,14 @@ def test_files_beside_one_that_hangs_load(folder: BlockFolder, monkeypatch: pyte
     folder.write("a.py", f"import time\nwith open({str(runs)!r}, 'a') as f:\n    f.write('.')\n{code}\n{block_text()}")
     folder.write("b.py", block_text("live.beside"))
     trust_blocks(folder.path, wait_s=0.0)
-    wait_until(lambda: is_there("live.beside"))
+    until(lambda: is_there("live.beside"))
     (problem,) = block_folders.problems(folder.path)
     assert problem.message.startswith("block file a.py must be done within 0.05 s")
     folder.write("b.py", block_text("live.later"))
-    block_folders.catch_up().result(30)
+    block_folders.catch_up().result()
     assert is_there("live.later")
     assert runs.read_text() == "."
-    wait_until(lambda: all(thread.name != "block-loader" for thread in threading.enumerate()))
+    until(lambda: all(thread.name != "block-loader" for thread in threading.enumerate()))
     assert not is_there("live.scale")
 
 
@@ -168,7 +159,7 @@ def test_what_was_saved_before_the_watching_began_is_loaded(folder: BlockFolder)
         folder.write("scale.py", block_text(gain="3.0"))
         folder.write("new.py", block_text("live.new"))
         engine.watch_files()
-        block_folders.reload([]).result(30)
+        block_folders.reload([]).result()
     assert default_catalogue().require("live.scale").parameters["gain"].default == 3.0
     assert is_there("live.new")
 
@@ -214,7 +205,7 @@ def test_blocks_where_python_was_started_are_not_the_library(tmp_path: Path) -> 
         "from engine.catalogue.catalogue import default_catalogue\n"
         "assert default_catalogue().get('math.saxpy')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not (folder / "ran").exists()
 
@@ -225,5 +216,5 @@ def test_the_configuration_folder_is_never_forgotten(folder: BlockFolder, monkey
     monkeypatch.setattr(catalogue, "configured_folder", lambda: folder.path)
     trust_blocks(folder.path)
     forget_blocks(folder.path)
-    block_folders.reload([]).result(30)
+    block_folders.reload([]).result()
     assert is_there("live.scale")

@@ -30,7 +30,7 @@ def patch_file(folder: BlockFolder) -> Path:
     path = folder.path.parent / "p.loom"
     save_patch(patch, path)
     forget_blocks(folder.path)
-    block_folders.reload([]).result(30)
+    block_folders.reload([]).result()
     (folder.path / "ran").unlink()
     return path
 

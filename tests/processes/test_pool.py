@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -20,14 +19,9 @@ from engine.processes import pool
 from engine.processes.pool import run
 from engine.processes.scope import Cancelled, Scope
 from tests.processes import jobs
+from tests.waiting import until
 
 ROOT = Path(engine.__file__).parents[1]
-
-
-def until(holds: Callable[[], object]) -> None:
-    """Wait for something that must come."""
-    while not holds():
-        time.sleep(0.01)
 
 
 def is_running(process: int) -> bool:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,8 +34,8 @@ from engine.protocol.messages import (
 from engine.protocol.pipe import connect
 from engine.runtime.engine import open_engine
 from tests.protocol.engine_process import COMMAND, the_child
+from tests.waiting import next_report
 
-PATIENCE_S = 30.0
 Connect = Callable[[Patch], Client]
 
 
@@ -59,17 +58,6 @@ def saxpy_patch() -> Patch:
     patch.connect(x["out"], saxpy["x"])
     patch.connect(y["out"], saxpy["y"])
     return patch
-
-
-def wait_for(client: Client, holds: Callable[[FrameReport], bool]) -> FrameReport:
-    """Return the next report of which something holds; fail when none comes."""
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        report = client.take_report()
-        if report is not None and holds(report):
-            return report
-        time.sleep(0.002)
-    pytest.fail("a report must come of which this holds")
 
 
 def comparable(report: FrameReport) -> dict[str, Any]:
@@ -135,12 +123,12 @@ def test_a_slider_moves_while_the_engine_plays(connected: Connect) -> None:
     patch = saxpy_patch()
     with connected(patch) as client:
         client.start(rate=200.0)
-        wait_for(client, lambda r: not r.preparing and r.frame > 2)
+        next_report(client, lambda r: not r.preparing and r.frame > 2)
         patch.set("saxpy", a=4.0)
-        wait_for(client, lambda r: r.hot_updates == 1)
+        next_report(client, lambda r: r.hot_updates == 1)
         assert client.read(patch["saxpy"]["out"]).tolist() == (4.0 * np.arange(1000) + 1).tolist()
         client.post(SetRunning(False))
-        paused = wait_for(client, lambda r: not r.running)
+        paused = next_report(client, lambda r: not r.running)
         client.stop()
         assert client.step().frame >= paused.frame
         records = [event for event in client.take_events() if isinstance(event, UpdateRecord)]
@@ -183,7 +171,7 @@ def test_a_child_that_dies_is_told_in_one_message() -> None:
         client.step()
         client.take_report()
         os.kill(the_child(), signal.SIGKILL)
-        report = wait_for(client, lambda r: r.failed)
+        report = next_report(client, lambda r: r.failed)
         assert set(report.nodes) == {"x", "y", "saxpy"}
         assert not report.running
         (told,) = [event for event in client.take_events() if isinstance(event, Diagnostic)]
@@ -227,7 +215,7 @@ def test_a_child_ends_with_its_parent() -> None:
         "from tests.protocol.engine_process import COMMAND;"
         "connect(Patch(), COMMAND, 'host').start(); os._exit(5)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (5, b"")
 
 

@@ -129,7 +129,7 @@ def leaves_no_device_threads() -> Iterator[None]:
     """Every engine here opens a device of its own, which must end with it."""
     before = set(threading.enumerate())
     yield
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     # The processes that compile serve all engines, until the program ends.
     while left := [t.name for t in set(threading.enumerate()) - before if t.name != "warploom-workers"]:
         if time.monotonic() > deadline:

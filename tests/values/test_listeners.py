@@ -8,7 +8,8 @@ import pytest
 
 from engine.values.listening import Inputs, Listener, Listeners
 from engine.values.osc import OscListener
-from tests.values.test_listening import listeners, wait_for
+from tests.values.test_listening import listeners
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("source", ["osc:9000", "osc:", "osc:127.0.0.1:", "osc:127.0.0.1:http"])
@@ -16,7 +17,7 @@ def test_a_source_that_names_no_port_is_told(source: str) -> None:
     """A block of somebody's own may ask for anything; nothing is opened to the network by mistake."""
     listener = OscListener(source, Inputs())
     listener.start()
-    wait_for(lambda: listener.problem_at("node") is not None)
+    until(lambda: listener.problem_at("node") is not None)
     listener.close()
     told = listener.problem_at("node")
     assert told is not None and told.message.endswith(f"such as osc:127.0.0.1:9000, got {source}")
@@ -35,7 +36,7 @@ class Slow(Listener):
         self.ready()
         self.held.set()
         self.stopping.wait()
-        assert self.may_release.wait(60)
+        assert self.may_release.wait()
         self.device.release()
 
 
@@ -43,12 +44,12 @@ def test_frames_do_not_wait_for_a_listener_to_end() -> None:
     """What listens instead begins when the one before has given back its device; closing waits for all."""
     needed = Listeners(Inputs(), {"slow": Slow})
     needed.need(["slow:a"])
-    assert Slow.held.wait(60)
+    assert Slow.held.wait()
     Slow.held.clear()
     needed.need(["slow:b"])
     needed.need(["slow:c"])
     Slow.may_release.set()  # both calls have returned before the device was free
-    assert Slow.held.wait(60)
+    assert Slow.held.wait()
     assert needed.open["slow:c"].problem_at("node") is None
     needed.close()
     assert not Slow.device.locked() and listeners() == []

@@ -22,16 +22,9 @@ from engine.values.listening import Inputs
 from engine.values.midi import MidiListener, midi_name
 from engine.values.osc import OscListener, osc_name
 from tests.values import fake_midi
+from tests.waiting import until
 
 HOST = "127.0.0.1"
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Wait until something holds, for at most ten seconds."""
-    end = time.perf_counter() + 60
-    while not condition():
-        assert time.perf_counter() < end, "it must happen within a minute"
-        time.sleep(0.002)
 
 
 def step_until(engine: Engine, condition: Callable[[FrameReport], bool]) -> FrameReport:
@@ -42,7 +35,7 @@ def step_until(engine: Engine, condition: Callable[[FrameReport], bool]) -> Fram
         reports.append(engine.step())
         return condition(reports[-1])
 
-    wait_for(is_there)
+    until(is_there)
     return reports[-1]
 
 
@@ -66,7 +59,7 @@ def osc(port: int) -> Iterator[tuple[Inputs, SimpleUDPClient]]:
     listener = OscListener(f"osc:{HOST}:{port}", inputs)
     listener.start()
     with SimpleUDPClient(HOST, port) as client:
-        wait_for(lambda: _send(client, inputs))
+        until(lambda: _send(client, inputs))
         yield inputs, client
     listener.close()
 
@@ -96,7 +89,7 @@ def test_osc_arguments_get_names(osc: tuple[Inputs, SimpleUDPClient]) -> None:
     inputs, client = osc
     client.send_message("/mix", [0.5, "text", 7, True, b"blob"])
     client.send_message("/mix", [0.75, "text", 8, False])
-    wait_for(lambda: inputs.table.get(osc_name("/mix", "count")) == 2)
+    until(lambda: inputs.table.get(osc_name("/mix", "count")) == 2)
     mine = {name: value for name, value in inputs.table.items() if name.startswith("osc:/mix") and "@" not in name}
     assert mine == {"osc:/mix/0": 0.75, "osc:/mix/2": 8.0, "osc:/mix/3": 0.0, "osc:/mix/count": 2.0}
 
@@ -113,7 +106,7 @@ def test_osc_bundles_count_at_once_and_noise_is_left_out(osc: tuple[Inputs, Simp
             raw.sendto(data, (HOST, port))
     client.send(bundle.build())
     client.send_message("/now", 4)
-    wait_for(lambda: "osc:/now/0" in inputs.table)
+    until(lambda: "osc:/now/0" in inputs.table)
     assert inputs.table["osc:/later/0"] == 3.0
 
 
@@ -140,10 +133,10 @@ def test_osc_drives_a_patch(port: int) -> None:
         other = port - 1 if port > 2000 else port + 1
         patch.set(two, port=other)
         engine.step()
-        wait_for(lambda: listeners() == [f"warploom-listener osc:{HOST}:{other}"])
+        until(lambda: listeners() == [f"warploom-listener osc:{HOST}:{other}"])
         patch.remove(two)
         engine.step()
-        wait_for(lambda: listeners() == [])
+        until(lambda: listeners() == [])
         patch.undo()
         engine.step()
         assert len(listeners()) == 1
@@ -222,7 +215,7 @@ def test_midi_messages_get_names(device: str) -> None:
     inputs = Inputs()
     listener = MidiListener("midi:fake", inputs)
     listener.start()
-    wait_for(lambda: device in fake_midi.opened)
+    until(lambda: device in fake_midi.opened)
     fake_midi.play(device, "control_change", channel=2, control=74, value=100)
     fake_midi.play(device, "note_on", channel=0, note=60, velocity=90)
     fake_midi.play(device, "note_on", channel=0, note=60, velocity=0)
@@ -257,7 +250,7 @@ def test_midi_drives_a_patch(device: str) -> None:
     bend = patch.add("value.midi_in", kind="pitch")
     with Engine(patch, device="host") as engine:
         assert engine.step().values[str(knob["value"])] == 0.5
-        wait_for(lambda: device in fake_midi.opened)
+        until(lambda: device in fake_midi.opened)
         assert listeners() == ["warploom-listener midi:"]
         fake_midi.play(device, "control_change", channel=5, control=74, value=127)
         fake_midi.play(device, "note_on", channel=0, note=60, velocity=64)

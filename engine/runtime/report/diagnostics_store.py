@@ -9,7 +9,7 @@ from engine.compiler.description import GraphDescription
 from engine.compiler.executable.compiled_graph import CompiledGraph
 from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan
-from engine.diagnostics import DeviceError, Diagnostic, KernelFault, error, warning
+from engine.diagnostics import DeviceError, Diagnostic, KernelFault, LoopStopped, error, warning
 from engine.patch.changes import PortRef
 from engine.runtime.memory.graph_memory import status_words
 from engine.runtime.model.context import CudaContext
@@ -111,9 +111,17 @@ def status_diagnostics(
 def fault_diagnostic(problem: DeviceError, compiled: CompiledGraph | None) -> Diagnostic:
     """Return the diagnostic of a device that failed while it ran `compiled`.
 
-    It names the node when the device says which kernel failed and only one node of the graph uses that kernel; when
-    several do, the message names them.
+    It names the node of a loop that was stopped, and that of a kernel that failed when only one node uses that kernel;
+    when several do, the message names them.
     """
+    if isinstance(problem, LoopStopped) and compiled is not None:
+        handles = compiled.variants[compiled.phase].built.handles
+        loop = next(index for index, handle in handles.items() if handle == problem.node)
+        return error(
+            f"loop must end by itself, got {problem.turns:,} turns, after which it was stopped {problem.why}",
+            node=compiled.plan.operations[loop].node,
+            remedy="mend its condition or lower its limit, then start the engine again",
+        )
     if not isinstance(problem, KernelFault):
         return error(str(problem), remedy="mend the patch, then start the engine again")
     used = compiled.kernels if compiled else []

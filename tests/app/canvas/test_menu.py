@@ -85,7 +85,7 @@ def test_a_drag_at_the_edge_moves_the_view(canvas: Canvas, hand: Hand, patch: Pa
     edge = view.mapToScene(view.viewport().width() - 2, view.viewport().height() // 2)
     hand.drag(hand.title("count"), edge, release=False)
     right = view.mapToScene(view.viewport().rect().bottomRight()).x()
-    qtbot.waitUntil(lambda: view.mapToScene(view.viewport().rect().bottomRight()).x() > right + 100, timeout=60_000)
+    qtbot.waitUntil(lambda: view.mapToScene(view.viewport().rect().bottomRight()).x() > right + 100)
     QTest.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, view.cursor_position)
     assert patch.nodes["count"].position[0] > edge.x() + 40
     stopped = view.mapToScene(0, 0)

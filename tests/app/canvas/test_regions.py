@@ -64,7 +64,7 @@ def test_a_box_follows_its_blocks(hand: Hand, patch: Patch, qtbot: QtBot) -> Non
     before = box(hand, "loop")
     patch.move("inner", (-160, -240))
     layout = hand.scene.regions.views["loop"].layout
-    qtbot.waitUntil(lambda: hand.scene.regions.views["loop"].layout != layout, timeout=60_000)
+    qtbot.waitUntil(lambda: hand.scene.regions.views["loop"].layout != layout)
     assert box(hand, "loop").top() == before.top() - 200
     patch.undo()
     assert box(hand, "loop") == before

@@ -50,7 +50,7 @@ def test_states_show_at_once_and_times_only_a_few_times_a_second(hand: Hand, qtb
     assert node.appearance.badge == "0.42 ms"
     hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.WARNING, 610_000)}))
     assert node.appearance.state is NodeState.WARNING
-    qtbot.waitUntil(lambda: node.appearance.badge == "0.61 ms", timeout=60_000)
+    qtbot.waitUntil(lambda: node.appearance.badge == "0.61 ms")
 
 
 def test_a_report_may_name_nodes_that_are_gone(hand: Hand) -> None:
@@ -68,7 +68,7 @@ def test_tooltips_are_made_when_asked_for(hand: Hand, qtbot: QtBot) -> None:
     QApplication.sendEvent(viewport, QHelpEvent(QEvent.Type.ToolTip, position, viewport.mapToGlobal(position)))
     assert QToolTip.text() == as_html("source.out → scale.x\nf32, 64 elements, 256 B (512 B allocated)")
     QToolTip.hideText()
-    qtbot.waitUntil(lambda: not QToolTip.isVisible(), timeout=60_000)
+    qtbot.waitUntil(lambda: not QToolTip.isVisible())
 
 
 def test_both_themes_paint_the_canvas_in_their_own_colours(canvas: Canvas, qapp: QApplication) -> None:
@@ -109,5 +109,5 @@ def test_a_state_is_repainted_however_far_away(hand: Hand, qtbot: QtBot) -> None
     """An error's outline shows at every zoom, and at once."""
     hand.canvas.view.set_zoom(0.3)
     qtbot.wait(50)
-    with qtbot.waitSignal(hand.scene.changed, timeout=60_000):
+    with qtbot.waitSignal(hand.scene.changed):
         hand.canvas.show_report(make_report({"scale": make_node_report(NodeState.ERROR, message="no")}))

@@ -8,7 +8,6 @@ from pytestqt.qtbot import QtBot
 from app.window.main_window import MainWindow
 from engine.patch.document import Patch
 from engine.patch.history import History
-from tests.app.app_support import PATIENCE_MS
 
 
 def told(window: MainWindow) -> list[tuple[str, str, str, tuple[str, ...]]]:
@@ -26,19 +25,19 @@ def test_rebuilds_are_listed_with_their_blocks_and_drags_are_counted(qtbot: QtBo
         patch.connect(source["out"], scale[port])
     patch.history = History()
     window.session.replace(patch)
-    qtbot.waitUntil(lambda: told(window) == [("COLD", "engine", "first build", ())], timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: told(window) == [("COLD", "engine", "first build", ())])
 
     patch.add("io.array", node_id="other", data=np.ones(3, np.float32))
-    qtbot.waitUntil(lambda: len(told(window)) == 2, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: len(told(window)) == 2)
     assert told(window)[1] == ("COLD", "edit", "block other", ("other",))
     window.updates.table.clicked.emit(window.updates.rows.index(1, 2))
     assert window.canvas.selected() == ["other"]
     window.session.undo()
-    qtbot.waitUntil(lambda: len(told(window)) == 3, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: len(told(window)) == 3)
     assert told(window)[2] == ("COLD", "undo", "removed block other", ("other",))
 
     patch.set("scale", a=3.0)
-    qtbot.waitUntil(lambda: window.updates.hot_label.text() == "Hot 1", timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.updates.hot_label.text() == "Hot 1")
     patch.set("scale", a=4.0)
-    qtbot.waitUntil(lambda: window.updates.hot_label.text() == "Hot 2", timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.updates.hot_label.text() == "Hot 2")
     assert len(told(window)) == 3

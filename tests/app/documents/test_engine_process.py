@@ -15,7 +15,6 @@ from engine.patch.files import EXAMPLES_FOLDER
 from engine.protocol.client import Client
 from engine.protocol.messages import UpdateLevel
 from engine.protocol.pipe import connect
-from tests.app.app_support import PATIENCE_MS
 from tests.app.conftest import Asked
 from tests.protocol.engine_process import COMMAND, the_child
 
@@ -32,21 +31,21 @@ def test_pictures_come_and_a_process_that_dies_can_be_started_again(qtbot: QtBot
         assert window.files.open_example(EXAMPLES_FOLDER / "photo.loom")
         patch = window.session.patch
         assert patch is not None
-        with qtbot.waitSignal(window.bridge.preview, timeout=PATIENCE_MS):
+        with qtbot.waitSignal(window.bridge.preview):
             pass
         removal = [NodeRemoved(patch.nodes["viewer"])]
         cost = window.session.cost_of(removal)
         assert cost is not None
         assert cost.level is UpdateLevel.COLD
 
-        with qtbot.waitSignal(window.bridge.failed, timeout=PATIENCE_MS) as failed:
+        with qtbot.waitSignal(window.bridge.failed) as failed:
             os.kill(the_child(), signal.SIGKILL)
         assert "it was ended by SIGKILL" in failed.args[0].message
         patch.set("tone", exposure=-2.0)
         assert window.session.cost_of(removal) is None
 
         window.session.restart_engine()
-        with qtbot.waitSignal(window.bridge.preview, timeout=PATIENCE_MS):
+        with qtbot.waitSignal(window.bridge.preview):
             pass
     finally:
         window.close()

@@ -95,7 +95,7 @@ def test_a_notice_says_what_differs_and_reload_can_be_undone(opened: MainWindow,
     opened.session.patch.set("every", label="mine")
     mine = text_of(opened)
     edit_elsewhere(file)
-    qtbot.waitUntil(lambda: not opened.file_banner.isHidden(), timeout=20_000)  # by the timer itself
+    qtbot.waitUntil(lambda: not opened.file_banner.isHidden())  # by the timer itself
     assert opened.file_banner.notice.lines == (
         "added: new (Picture)",
         "changed: every (Every Parameter): gain default → 7, label mine → default",

@@ -11,7 +11,7 @@ from app.window.main_window import MainWindow
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, param, port
 from engine.patch.document import Patch
 from engine.patch.files import save_patch
-from tests.app.app_support import PATIENCE_MS, FakeEngine
+from tests.app.app_support import FakeEngine
 
 
 class Wild(Block, id="test_app.wild", category="Test"):
@@ -46,10 +46,10 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     window.files.open_path(file)
     patch = window.session.patch
     assert patch is not None
-    qtbot.waitUntil(lambda: "still" in window.badge.label.text(), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: "still" in window.badge.label.text())
     assert window.banner.text == ""
     patch.set("wild", reach=1 << 28)
-    qtbot.waitUntil(lambda: bool(window.banner.text), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: bool(window.banner.text))
     assert "write_wildly" in window.banner.text
     assert "the patch is intact" in window.banner.text
     assert window.badge.label.text() == "host · stopped"
@@ -64,7 +64,7 @@ def test_a_fault_is_shown_and_the_engine_can_be_started_again(
     window.banner.buttons[0].click()
     assert window.session.engine is not failed
     assert window.banner.text == ""
-    qtbot.waitUntil(lambda: "still" in window.badge.label.text(), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: "still" in window.badge.label.text())
     assert window.problems.list.topLevelItemCount() == 0
     assert window.canvas.scene.nodes["wild"].appearance.state == "ok"
 

@@ -19,7 +19,7 @@ from engine.patch.document import Patch
 from engine.protocol.messages import Reset, SetPacing, SetRunning
 from engine.protocol.pacing import Pacing, PacingMode
 from engine.runtime.frame.gc_scheduler import COLLECTOR
-from tests.app.app_support import PATIENCE_MS, make_report
+from tests.app.app_support import make_report
 
 
 class FakeScreen(QObject):
@@ -173,15 +173,15 @@ def test_a_real_engine_is_paused_stepped_and_reset(qtbot: QtBot, real_window: An
     window = real_window
     window.session.replace(patch)
     text = lambda: window.transport.bar.place.text()  # noqa: E731 - read again and again below
-    qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: "frame" in text() and not text().endswith("frame 0"))
     window.actions_by_id["play"].trigger()
-    qtbot.waitUntil(lambda: not window.session.engine.core.running, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: not window.session.engine.core.running)
     qtbot.wait(50)
     before = window.session.engine.core.clock.moment.frame
     window.actions_by_id["step"].trigger()
-    qtbot.waitUntil(lambda: text().endswith(f"frame {before:,}"), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: text().endswith(f"frame {before:,}"))
     window.actions_by_id["reset"].trigger()
-    qtbot.waitUntil(lambda: text() == "0:00.00   frame 0", timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: text() == "0:00.00   frame 0")
 
 
 def test_the_editor_collects_garbage_in_its_own_thread_while_it_is_open(qtbot: QtBot) -> None:
@@ -197,7 +197,7 @@ def test_the_editor_collects_garbage_in_its_own_thread_while_it_is_open(qtbot: Q
             cycle: list[object] = []
             cycle.append(cycle)
         assert gc.get_count()[0] >= 2000
-        qtbot.waitUntil(lambda: gc.get_count()[0] < 1500, timeout=PATIENCE_MS)
+        qtbot.waitUntil(lambda: gc.get_count()[0] < 1500)
     finally:
         timer.close()
         timer.close()

@@ -11,7 +11,6 @@ from app.inspector.parameter_editors import NumberEditor
 from app.window.main_window import MainWindow
 from engine.patch.changes import PortRef
 from engine.patch.files import EXAMPLES_FOLDER
-from tests.app.app_support import PATIENCE_MS
 from tests.app.conftest import Asked
 
 
@@ -25,10 +24,7 @@ def picture(window: MainWindow) -> np.ndarray:
 def wait_for_picture(qtbot: QtBot, window: MainWindow) -> np.ndarray:
     """Wait until the viewer shows something that is not one colour."""
     viewer = window.viewers.viewer("viewer")
-    qtbot.waitUntil(
-        lambda: viewer.picture.picture_size is not None and int(np.ptp(picture(window)[..., :3])) > 8,
-        timeout=PATIENCE_MS,
-    )
+    qtbot.waitUntil(lambda: viewer.picture.picture_size is not None and int(np.ptp(picture(window)[..., :3])) > 8)
     return picture(window)
 
 
@@ -41,22 +37,22 @@ def test_photo_runs_loses_and_regains_a_connection_and_survives_saving(
     patch = window.session.patch
     assert patch is not None
     first = wait_for_picture(qtbot, window)
-    qtbot.waitUntil(lambda: window.badge.label.text() == "host · still", timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.badge.label.text() == "host · still")
     assert window.problems.list.topLevelItemCount() == 0
 
-    with qtbot.waitSignal(window.bridge.preview, timeout=PATIENCE_MS):
+    with qtbot.waitSignal(window.bridge.preview):
         patch.set("tone", exposure=-2.0)
-    qtbot.waitUntil(lambda: picture(window).mean() < first.mean() - 1, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: picture(window).mean() < first.mean() - 1)
     dark = picture(window)
 
     removed = patch.source_of(PortRef("tone", "image"))
     assert removed is not None
     patch.disconnect(PortRef("tone", "image"))
-    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() > 0, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() > 0)
     qtbot.waitUntil(window.actions_by_id["undo"].isEnabled)
     window.actions_by_id["undo"].trigger()
     assert patch.source_of(PortRef("tone", "image")) == removed
-    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() == 0, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.problems.list.topLevelItemCount() == 0)
 
     asked.path = tmp_path / "mine.loom"
     assert window.files.save()
@@ -72,7 +68,7 @@ def test_particles_fall_where_gravity_is_dragged(qtbot: QtBot, real_window: Main
     patch = window.session.patch
     assert patch is not None
     first = wait_for_picture(qtbot, window)
-    qtbot.waitUntil(lambda: not np.array_equal(first, picture(window)), timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: not np.array_equal(first, picture(window)))
     updates = list(window.updates.rows.rows)
     window.canvas.select(["forces"])
     name = next(name for name in window.inspector.rows if "gravity" in name)

@@ -1,6 +1,5 @@
-"""The folder of compiled kernels: damage, several processes, and how fast a kernel comes back from it."""
+"""The folder of compiled kernels: damage, several processes, and that a kernel comes back from it as it is."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -82,17 +81,13 @@ def test_a_kernel_from_the_cache_still_knows_its_lines(folder, cuda_ptx):
         device.close()
 
 
-def test_the_second_load_is_fast(folder, cuda_ptx):
-    """Under 5 ms: nothing is parsed, translated or compiled."""
+def test_the_second_load_is_only_read(folder, cuda_ptx, monkeypatch):
+    """Nothing is parsed, translated or compiled."""
     ptx = cuda_ptx(SOURCE)
     device = HostDevice(cores=1)
     device.load_module(ptx)
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        device.load_module(ptx)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.005
+    monkeypatch.setattr(build, "run", lambda *work: pytest.fail(f"{work} must be in the cache"))
+    device.load_module(ptx)
     device.close()
 
 

@@ -182,7 +182,7 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
     """A job that is running elsewhere is waited for; a job that is added twice runs once."""
     queue, done, go = modules.OptimiserQueue(1), [], threading.Event()
     jobs = [
-        modules.OptimiserJob(lambda: (go.wait(5), done.append(0))),
+        modules.OptimiserJob(lambda: (go.wait(), done.append(0))),
         *(modules.OptimiserJob(lambda i=i: done.append(i)) for i in (1, 2)),
     ]
     for job in (*jobs, jobs[1]):
@@ -195,7 +195,7 @@ def test_jobs_are_done_once_in_order_by_a_thread_that_ends():
     assert sorted(done) == [0, 1, 2]
     for thread in threading.enumerate():
         if thread.name == "warploom-optimiser":
-            thread.join(60)
+            thread.join()
     assert sorted(done) == [0, 1, 2]
     queue.add(modules.OptimiserJob(lambda: done.append(3)))
     for _ in range(500):
@@ -231,5 +231,6 @@ ptx, device = Path({str(tmp_path / "kernel.ptx")!r}).read_text(), HostDevice()
 kept = [device.load_module(ptx.replace("mixed", f"mixed{{i}}")) for i in range(20)]
 kernels = [module.kernel(f"mixed{{i}}") for i, module in enumerate(kept)]
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert done.stderr == b""
     assert len(list((tmp_path / "cache").iterdir())) == 20

@@ -10,6 +10,7 @@ from engine.device.arguments import pack_arguments
 from engine.device.host import HostDevice
 from engine.device.protocol import LaunchConfig
 from engine.diagnostics import DeviceError, KernelFault
+from tests.waiting import repeated, until
 
 SOURCE = """extern "C" __global__ void wait_for(volatile int* a) { while (*a == 0); }
 extern "C" __global__ void count(int* a) { for (int i = 0;; i++) a[i & 1] = i; }
@@ -56,8 +57,7 @@ def test_an_interruption_ends_a_kernel(ptx, name):
     """Whatever kind of loop the kernel is in, since each looks at the stop flag."""
     device = HostDevice(cores=2, time_limit_s=None)
     module, buffer = device.load_module(ptx), given(device)
-    threading.Timer(0.05, device.interrupt).start()
-    with pytest.raises(KernelFault, match="was stopped because that was asked for"):
+    with repeated(device.interrupt), pytest.raises(KernelFault, match="was stopped because that was asked for"):
         device.launch(module.kernel(name), (8,), (64,), [buffer])
     device.launch(module.kernel("one"), (1,), (64,), [buffer])
     device.close()
@@ -83,8 +83,7 @@ def test_an_interruption_ends_a_graph(ptx):
         kernel = module.kernel(name)
         nodes = [graph.add_kernel(kernel, config, pack_arguments(kernel.parameters, [buffer]), nodes)]
     executable, stream = graph.instantiate(), device.create_stream()
-    threading.Timer(0.05, device.interrupt).start()
-    with pytest.raises(KernelFault, match="kernel count was stopped"):
+    with repeated(device.interrupt), pytest.raises(KernelFault, match="kernel count was stopped"):
         executable.launch(stream)
     assert not buffer.download()[2:].any()
     device.close()
@@ -104,7 +103,7 @@ def test_close_ends_a_kernel_that_hangs(ptx):
 
     thread = threading.Thread(target=launch)
     thread.start()
-    time.sleep(0.1)
+    until(lambda: buffer.download()[:2].any())
     device.close()
     thread.join()
     assert "because the device was closed" in errors[0]

@@ -164,7 +164,7 @@ def test_a_picture_that_is_just_being_taken_is_whole(
 
     def slowly(slot: PictureSlot, *picture: Any) -> Preview | None:
         is_taking.set()
-        assert may_take.wait(60)
+        assert may_take.wait()
         return take(slot, *picture)
 
     monkeypatch.setattr(PictureSlot, "take", slowly)
@@ -173,14 +173,14 @@ def test_a_picture_that_is_just_being_taken_is_whole(
     engine.step()
     with ThreadPoolExecutor(1) as reader:
         taken = reader.submit(engine.take_preview, "show")
-        assert is_taking.wait(60)
+        assert is_taking.wait()
         closing = threading.Thread(target=engine.close)
         closing.start()
         closing.join(0.05)
         assert closing.is_alive()
         may_take.set()
-        preview = taken.result(10)
-    closing.join(60)
+        preview = taken.result()
+    closing.join()
     assert isinstance(preview, Preview)
     assert preview.pixels.shape == (4, 8, 4)
     assert device.is_empty
@@ -196,7 +196,7 @@ def test_files_that_are_being_written_are_written(
     engine = Engine(patch, device)
     engine.step()
     may_write, write = threading.Event(), outputs.write_atomically
-    monkeypatch.setattr(outputs, "write_atomically", lambda *a: may_write.wait(60) and write(*a))
+    monkeypatch.setattr(outputs, "write_atomically", lambda *a: may_write.wait() and write(*a))
     engine.post(SaveOutputs())
     engine.core.frame(free_running=True)
     closing = threading.Thread(target=engine.close)
@@ -204,5 +204,5 @@ def test_files_that_are_being_written_are_written(
     closing.join(0.05)
     assert closing.is_alive()
     may_write.set()
-    closing.join(60)
+    closing.join()
     np.testing.assert_array_equal(np.load(tmp_path / "numbers.npy"), np.arange(3, dtype=np.float32))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,13 @@ import pytest
 from engine import Engine, Patch, UpdateLevel
 from engine.diagnostics import DeviceError, Diagnostic, PatchError
 from engine.patch.changes import PortRef
-from engine.protocol.messages import FrameReport, Observe, Reset, Saved, SaveOutputs, SetRunning, Viewing
+from engine.protocol.messages import Observe, Reset, Saved, SaveOutputs, SetRunning, Viewing
 from engine.runtime.update import updater as updates
 from engine.runtime.update.prepare import prepare
 from tests.runtime.conftest import SCALE, Kernels
+from tests.waiting import next_report, until
 
 COUNT = PortRef("count", "out")
-
-
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    """Wait until something holds; fail when it never does."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it must happen within a minute"
-        time.sleep(0.002)
 
 
 def counted(engine: Engine) -> float:
@@ -42,25 +34,11 @@ def patch(kernels: Kernels) -> Patch:
     return patch
 
 
-def report(engine: Engine, wanted: Callable[[FrameReport], object]) -> FrameReport:
-    """Return the next report of which something holds."""
-    found: list[FrameReport] = []
-
-    def look() -> bool:
-        newest = engine.take_report()
-        if newest is not None and wanted(newest):
-            found.append(newest)
-        return bool(found)
-
-    until(look)
-    return found[0]
-
-
 def test_the_first_frame_waits_for_the_first_build(patch: Patch) -> None:
     """The counter has counted every frame that was reported."""
     with Engine(patch, device="host") as engine:
         engine.start(rate=None)
-        report(engine, lambda r: r.frame > 20)
+        next_report(engine, lambda r: r.frame > 20)
         engine.stop()
         last = engine.step().frame
         assert counted(engine) == last + 1
@@ -83,7 +61,7 @@ def test_frames_run_on_a_thread_of_its_own_until_it_is_stopped(patch: Patch) -> 
         engine.start(rate=None)
         engine.start(rate=None)
         assert [t.name for t in threading.enumerate()].count("warploom-engine") == 1
-        assert report(engine, lambda r: r.frame > 5).nodes["count"].state == "ok"
+        assert next_report(engine, lambda r: r.frame > 5).nodes["count"].state == "ok"
         patch.set("count", step=0.0)
         until(lambda: counted(engine) == counted(engine) > 5)
         engine.stop()
@@ -100,11 +78,11 @@ def test_structure_can_be_edited_while_it_runs(patch: Patch) -> None:
     """The running graph goes on until the new one is ready, and is not set back."""
     with Engine(patch, device="host") as engine:
         engine.start(rate=None)
-        report(engine, lambda r: r.nodes.get("count") and r.nodes["count"].state == "ok")
+        next_report(engine, lambda r: r.nodes.get("count") and r.nodes["count"].state == "ok")
         scale = patch.add("test_run.scale")
         patch.connect(COUNT, scale["x"])
         patch.set(scale, factor=3.0)
-        report(engine, lambda r: "scale.out" in r.buffers)
+        next_report(engine, lambda r: "scale.out" in r.buffers)
         engine.stop()
         engine.step()
         assert engine.read(scale["out"]).tolist() == [3 * counted(engine)] * 3
@@ -127,7 +105,7 @@ def test_a_paused_engine_stands_still_and_steps_frame_by_frame(patch: Patch) -> 
         engine.step()
         engine.post(SetRunning(False))
         engine.start(rate=None)
-        report(engine, lambda r: not r.running)
+        next_report(engine, lambda r: not r.running)
         assert counted(engine) == 1
         for _ in range(3):
             before = counted(engine)
@@ -171,14 +149,14 @@ def test_a_broken_kernel_does_not_stop_the_thread(patch: Patch, kernels: Kernels
     patch.connect(data["out"], scale["x"])
     with Engine(patch, device="host") as engine:
         engine.start(rate=None)
-        report(engine, lambda r: "scale.out" in r.buffers)
+        next_report(engine, lambda r: "scale.out" in r.buffers)
         engine.post(kernels.write("scale.cu", "broken"))
-        failed = report(engine, lambda r: r.diagnostics)
+        failed = next_report(engine, lambda r: r.diagnostics)
         assert failed.nodes["scale"].state == "error"
         before = counted(engine)
         until(lambda: counted(engine) > before + 3)
         engine.post(kernels.write("scale.cu", SCALE))
-        assert report(engine, lambda r: not r.diagnostics and not r.preparing)
+        assert next_report(engine, lambda r: not r.diagnostics and not r.preparing)
 
 
 @pytest.fixture
@@ -220,7 +198,7 @@ def test_a_still_picture_is_made_once_and_again_after_an_edit(pictured: Patch) -
     """On its thread the engine does not launch what would give the same; an observer who comes late is served."""
     with Engine(pictured, device="host") as engine:
         engine.start(rate=200)
-        report(engine, lambda r: r.buffers)
+        next_report(engine, lambda r: r.buffers)
         engine.post(Observe({"right": Viewing()}))
         until(lambda: engine.take_preview("right") is not None)
         time.sleep(0.05)
@@ -243,11 +221,11 @@ def test_a_report_tells_how_often_the_graph_was_launched(pictured: Patch) -> Non
     with Engine(pictured, device="host") as engine:
         assert [engine.step().launches for _ in range(3)] == [1, 2, 3]
         engine.start(rate=200)
-        first = report(engine, lambda r: r.running)
-        later = report(engine, lambda r: r.frame > first.frame + 5)
+        first = next_report(engine, lambda r: r.running)
+        later = next_report(engine, lambda r: r.frame > first.frame + 5)
         assert later.launches == first.launches
         pictured.set("image", data=np.full((2, 3, 4), 9, np.float32))
-        report(engine, lambda r: r.launches > later.launches)
+        next_report(engine, lambda r: r.launches > later.launches)
 
 
 def test_outputs_are_saved_where_blocks_say_or_all_into_one_folder(patch: Patch, tmp_path: Path) -> None:
@@ -353,7 +331,7 @@ def test_edits_during_a_rebuild_reach_the_running_graph_and_the_new_one(
     def slow_prepare(*arguments: Any, **more: Any) -> Any:
         made = prepare(*arguments, **more)
         is_built.set()
-        assert may_finish.wait(60)
+        assert may_finish.wait()
         return made
 
     with Engine(patch, device="host") as engine:
@@ -363,7 +341,7 @@ def test_edits_during_a_rebuild_reach_the_running_graph_and_the_new_one(
         more = patch.add("test_run.scale", node_id="more", factor=10.0)
         patch.connect(scale["out"], more["x"])
         assert (frame(free_running=True).update_level, frame(free_running=True).preparing) == (UpdateLevel.NONE, True)
-        assert is_built.wait(60)
+        assert is_built.wait()
         patch.set(scale, factor=5.0)
         last = patch.add("test_run.scale", node_id="last", factor=100.0)
         patch.connect(scale["out"], last["x"])

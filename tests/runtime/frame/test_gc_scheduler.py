@@ -220,7 +220,7 @@ def test_what_is_finalized_may_hold_and_release_the_collector(
 
         thread = threading.Thread(target=change, daemon=True)
         thread.start()
-        thread.join(60)
+        thread.join()
         assert not thread.is_alive(), "it must not wait for the collection"
         return collect(generation)
 

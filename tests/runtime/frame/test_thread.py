@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +22,9 @@ from engine.runtime.frame.cuda_engine import CudaEngine
 from engine.runtime.frame.gc_scheduler import COLLECTOR
 from engine.runtime.frame.thread import SWITCH_INTERVAL_S
 from tests.runtime.conftest import Kernels
+from tests.waiting import until
 
 COUNT = PortRef("count", "out")
-
-
-def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait until something holds; fail when it never does."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it must happen within a minute"
-        time.sleep(0.002)
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ from engine.api import (
     s16,
     uchar4,
 )
-from engine.diagnostics import Severity
+from engine.device.host import HostDevice
+from engine.diagnostics import DeviceError, Severity
 from engine.patch.document import NodeRef
 from engine.protocol.messages import NodeState
 from engine.types import DType
@@ -45,6 +46,22 @@ def _loops(patch: Patch, counts: list[int], around: NodeRef | str = "") -> NodeR
         around = patch.add("control.for", count=count, region=around)
     assert isinstance(around, NodeRef)
     return around
+
+
+@pytest.mark.parametrize("counts", [[], [2], [1000, 1000]])
+def test_a_loop_that_is_stopped_is_named_as_the_patch_names_it(counts: list[int]) -> None:
+    """In the error and in the last report; the outermost, whose turns count."""
+    patch = Patch()
+    outer = patch.add("control.while", limit=10_000_000)
+    patch.connect(array(patch, np.ones(1, np.float32))["out"], outer["condition"])
+    bump(patch, zeros(patch), _loops(patch, counts, outer))
+    device = HostDevice(cores=1, time_limit_s=0.2)
+    with Engine(patch, device=device) as engine:
+        with pytest.raises(DeviceError, match=rf"^node {outer.id}: loop must end by itself, got [\d,]+ turns.* 0.2 s"):
+            engine.step()
+        report = engine.take_report()
+    device.close()
+    assert report is not None and [item.node for item in report.diagnostics if item.severity == "error"] == [outer.id]
 
 
 @pytest.mark.parametrize("counts", [[2, 3, 4], [1, 0, 5], [3, 1, 1, 2], [0, 2, 2]])

@@ -304,15 +304,13 @@ def test_memory_for_a_larger_picture_is_reserved_beside_the_frames(
         core, may_go = engine.core, threading.Event()
         core.previews.downscaler.load(wait=True)
         pinned = device.pinned
-        monkeypatch.setattr(device, "pinned", lambda array: may_go.wait(60) and pinned(array))
+        monkeypatch.setattr(device, "pinned", lambda array: may_go.wait() and pinned(array))
         engine.post(Observe({"show": Viewing((8, 8))}))
         frames = [core.frame(free_running=True).frame for _ in range(5)]
         assert engine.take_preview("show") is None
         may_go.set()
-        deadline = time.monotonic() + 60
-        while (preview := engine.take_preview("show")) is None and time.monotonic() < deadline:
+        while (preview := engine.take_preview("show")) is None:
             core.frame(free_running=True)
-        assert preview is not None
         assert preview.frame > frames[-1]
 
 
@@ -340,7 +338,7 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
     with Engine(gapped_patch(), device) as engine:
         engine.step()
         may_load, find_kernel = threading.Event(), downscale.find_kernel
-        monkeypatch.setattr(downscale, "find_kernel", lambda *name: may_load.wait(60) and find_kernel(*name))
+        monkeypatch.setattr(downscale, "find_kernel", lambda *name: may_load.wait() and find_kernel(*name))
         engine.post(SetRunning(False))
         engine.post(Observe({"show": Viewing((8, 8))}))
         engine.start()
@@ -349,9 +347,8 @@ def test_a_paused_engine_tells_why_there_is_no_kernel(
         time.sleep(0.05)
         engine.take_events()
         may_load.set()
-        deadline = time.monotonic() + 60
         told: list[Happening] = []
-        while not told and time.monotonic() < deadline:
+        while not told:
             told += engine.take_events()
             time.sleep(0.002)
     assert isinstance(told[0], Diagnostic)

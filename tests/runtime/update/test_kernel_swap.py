@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from engine.patch.changes import PortRef
 from engine.protocol.messages import NodeState
 from tests.processes import broken_compilers
 from tests.runtime.conftest import COUNT, SCALE, Kernels
+from tests.waiting import until
 
 OUT = PortRef("scale", "out")
 CODE, COLD, NONE, HOT = UpdateLevel.CODE, UpdateLevel.COLD, UpdateLevel.NONE, UpdateLevel.HOT
@@ -179,18 +179,13 @@ def test_a_deleted_kernel_file_does_not_stop_the_engine(patch: Patch, kernels: K
 
 def test_saves_reach_a_watching_engine(patch: Patch, kernels: Kernels) -> None:
     """With `watch_files` nobody has to say that a file was saved."""
-    import time
-
     with Engine(patch, device="host") as engine:
         engine.watch_files([kernels.folder])
         engine.step()
         kernels.write("scale.cu", SCALE.replace("x[i] * factor", "-x[i]"))
-        deadline = time.monotonic() + 60
-        level: Any = NONE
-        while level is NONE and time.monotonic() < deadline:
-            time.sleep(0.02)
-            level = engine.step().update_level
-        assert level is CODE
+        levels = [NONE]
+        until(lambda: levels.append(engine.step().update_level) or levels[-1] is not NONE)
+        assert levels[-1] is CODE
         assert engine.read(OUT).tolist() == [-1, -2]
 
 

@@ -19,10 +19,10 @@ from tests.fuzzing import many
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update.update_edits import Editor
 from tests.runtime.update.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
+from tests.waiting import next_report, until
 
 #: How long the stress test edits.
 STRESS_S = many(5)
-PATIENCE_S = 30.0
 #: What an editor does to a running engine; kernel files that stay broken would only slow it down.
 KINDS: tuple[str, ...] = ("live",) * 8 + (
     "size",
@@ -40,33 +40,22 @@ KINDS += ("undo", "redo", "undo", "save_kernel", "profile")
 
 
 def wait_for(engine: Engine, holds: Callable[[FrameReport], bool]) -> FrameReport:
-    """Return the next report of which something holds; fail when none comes."""
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        report = engine.take_report()
-        if report is not None and holds(report):
-            return report
-        assert report is None or not report.failed, report.diagnostics
-        time.sleep(0.001)
-    pytest.fail("a report must come of which this holds")
+    """Return the next report of which something holds."""
+    report = next_report(engine, lambda r: r.failed or holds(r))
+    assert not report.failed, report.diagnostics
+    return report
 
 
 def settle(engine: Engine) -> FrameReport:
     """Wait until the engine has followed everything, and return a report from then."""
-    until = time.monotonic() + PATIENCE_S
-    while engine.core.inbox or engine.core.updates.pending:
-        assert time.monotonic() < until, "the engine must come to rest"
-        time.sleep(0.001)
+    until(lambda: not (engine.core.inbox or engine.core.updates.pending))
     engine.take_report()
     return wait_for(engine, lambda r: not r.preparing)
 
 
 def follow(engine: Engine) -> None:
     """Wait until frames have followed everything that was posted, as far as a job under way lets them."""
-    until = time.monotonic() + PATIENCE_S
-    while engine.core.inbox:
-        assert time.monotonic() < until, "the engine must read what was posted"
-        time.sleep(0.001)
+    until(lambda: not engine.core.inbox)
     engine.take_report()
     now = wait_for(engine, lambda r: True)  # the frame that read the last of it is at most the next one
     wait_for(engine, lambda r: r.frame > now.frame + 1 and r.preparing)
@@ -82,7 +71,7 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
 
     def slow(*arguments: Any, **more: Any) -> Any:
         begun.set()
-        assert may_finish.wait(PATIENCE_S)
+        assert may_finish.wait()
         return prepare(*arguments, **more)
 
     with Engine(patch, device=device) as engine:
@@ -92,7 +81,7 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
         with engine.between_frames():  # else the connection would wait for the job that the block begins
             more = patch.add("test_run.scale", node_id="more", factor=100.0)
             patch.connect(scale["out"], more["x"])
-        assert begun.wait(PATIENCE_S)
+        assert begun.wait()
         first = wait_for(engine, lambda r: r.preparing)
         wait_for(engine, lambda r: r.frame > first.frame + 20 and r.preparing)
         patch.set("count", step=0.0)
@@ -123,8 +112,8 @@ def test_edits_from_another_thread_end_in_what_a_fresh_engine_gives(
         with Engine(editor.patch, device=device) as engine:
             assert not errors(engine.step())
             engine.start(rate=None)
-            until = time.monotonic() + STRESS_S
-            while time.monotonic() < until:
+            end_s = time.monotonic() + STRESS_S
+            while time.monotonic() < end_s:
                 for message in editor.edit(KINDS).messages:
                     engine.post(message)
                 if chance.random() < 0.05:

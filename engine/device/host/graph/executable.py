@@ -16,7 +16,7 @@ from engine.device.host.translate import abi
 from engine.device.host.watchdog import RUNNING, TIME_LIMIT
 from engine.device.nodes import KernelWork
 from engine.device.protocol import GraphNode, LaunchConfig, LoadedKernel, Stream
-from engine.diagnostics import DeviceError, KernelFault
+from engine.diagnostics import DeviceError, KernelFault, LoopStopped
 
 #: How long native code runs loops before Python looks at the time limit and for optimised kernels.
 _LEAST_NS, _MOST_NS = 2_000_000, 8_000_000
@@ -150,7 +150,5 @@ class HostExecutable:
         return program.launch(index).error(worker, pool, pairs)
 
     def _stopped(self, reason: int = RUNNING) -> DeviceError:
-        node, turns = int(self._state[stepper.LOOP]), int(self._state[stepper.TURNS])
         why = self._watchdog.explain(reason or self._watchdog.reason)
-        remedy = "; let its body set the condition to 0 sooner" if why.startswith("by") else ""
-        return DeviceError(f"host: WHILE of node {node} was stopped {why}, after {turns} turns{remedy}")
+        return LoopStopped(int(self._state[stepper.LOOP]), int(self._state[stepper.TURNS]), why)

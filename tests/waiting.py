@@ -1,0 +1,54 @@
+"""Waiting for what other threads and processes do.
+
+Without a limit of its own, since the machine may be busy: pytest's (in `pyproject.toml`) ends a test that hangs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from engine.protocol.messages import FrameReport
+
+#: For calls that need a limit, such as pytest-qt's: longer than pytest's.
+PATIENCE_MS = 3_600_000
+
+
+class _Reporting(Protocol):
+    def take_report(self) -> FrameReport | None: ...
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    while not holds():
+        time.sleep(0.002)
+
+
+def next_report(engine: _Reporting, holds: Callable[[FrameReport], object]) -> FrameReport:
+    """Wait for the next report of which something holds."""
+    while True:
+        report = engine.take_report()
+        if report is not None and holds(report):
+            return report
+        time.sleep(0.002)
+
+
+@contextmanager
+def repeated(call: Callable[[], object], every_s: float = 0.05) -> Iterator[None]:
+    """Call something again and again on another thread, for it may come too early the first time."""
+    over = threading.Event()
+
+    def go() -> None:
+        while not over.wait(every_s):
+            call()
+
+    thread = threading.Thread(target=go)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
