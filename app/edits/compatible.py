@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from engine.blocktypes.block import Block
+from engine.blocktypes.block import Block, is_ours
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
 from engine.blocktypes.value_blocks import ValueBlock
+from engine.catalogue.block_code import BlockCode
+from engine.catalogue.block_errors import code_diagnostic
 from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
@@ -53,7 +55,8 @@ def fitting_types(found: list[type[Block]], spec: End) -> list[type[Block]]:
 def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) -> dict[str, Any]:
     """Return what to set on a new value block so that it covers the range of the parameter that it will drive.
 
-    Without bounds, the range is from 0 to twice the value, or from -1 to 1 around a value of 0.
+    Without bounds, the range is from 0 to twice the value, or from -1 to 1 around a value of 0. PatchError says what
+    went wrong in the block's code.
     """
     if not issubclass(block_type, ValueBlock):
         return {}
@@ -62,8 +65,20 @@ def spanning(block_type: type[Block], parameter: ParameterSpec, value: float) ->
     high = float(value) + reach if parameter.maximum is None else parameter.maximum
     if parameter.type == "bool":
         low, high = 0.0, 1.0
-    found = block_type.spanning(low, high, float(value))
-    return {name: _within(block_type.parameter(name), number) for name, number in found.items()}
+
+    def ask() -> dict[str, Any]:
+        found = block_type.spanning(low, high, float(value))
+        return {name: _within(block_type.parameter(name), number) for name, number in found.items()}
+
+    def failed(problem: BaseException) -> dict[str, Any]:
+        told = code_diagnostic(problem, f"spanning of {block_type.id}", block_type.source_file())
+        raise PatchError(f"{told.message}; {told.remedy}")
+
+    code = BlockCode()  # so that it can't hold up the editor
+    try:
+        return code.run(ask, failed, ours=is_ours(block_type))
+    finally:
+        code.close()
 
 
 def _preference(spec: End, other: End) -> tuple[bool, bool]:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.checks import BlockDefinitionError
+from engine.blocktypes.checks import BlockDefinitionError, declaring, sequence, shown, text, texts, whole
 from engine.blocktypes.declarations import collect
 from engine.blocktypes.description import BlockDescription
 from engine.blocktypes.parameters import ParameterSpec
@@ -78,17 +78,24 @@ class Block:
     ) -> None:
         if abstract:
             return  # a base class of block types
-        if not _ID.match(id):
-            raise BlockDefinitionError(f"{cls.__name__}: id must be like 'category.name' in lower case, got {id!r}")
+        with declaring():
+            own = cls.__name__
+            cls.version = whole(own, "version", version, 1)
+            cls.tags, cls.regions = texts(own, "tags", tags), tuple(sequence(own, "regions", regions))
+            category = category if category is None else text(own, "category", category)
+            title = title if title is None else text(own, "title", title)
+        if not isinstance(id, str) or not _ID.match(id):
+            raise BlockDefinitionError(
+                f"{cls.__name__}: id must be like 'category.name' in lower case, got {shown(id)}"
+            )
         if not (cls.__doc__ or "").strip():
             raise BlockDefinitionError(f"block {id} must have a docstring that says what it does, got none")
         block_types.check_free(id, cls)
-        cls.id, cls.version, cls.tags = id, version, tags
+        cls.id = id
         prefix = id.split(".")[0]
         cls.category = category or _CATEGORIES.get(prefix, prefix.replace("_", " ").title())
         cls.title = title or re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])", " ", cls.__name__)
         cls.summary = inspect.cleandoc(cls.__doc__ or "").splitlines()[0]
-        cls.regions = regions
         cls._file = _defining_file(cls)
         cls._folder = cls._file and cls._file.parent
         cls.declare()

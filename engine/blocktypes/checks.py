@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from engine.diagnostics import WarploomError
@@ -41,7 +44,7 @@ def whole(where: str, what: str, value: object, low: int, high: int | None = Non
     if type(value) is not int:
         try:
             number = None if isinstance(value, bool) else int(operator.index(value))  # type: ignore[arg-type]
-        except TypeError:
+        except Exception:  # noqa: BLE001 - the value may be of a class of the user's
             number = None
     if number is None or number < low or (high is not None and number > high):
         rule = f"at least {low}" if high is None else f"from {low} to {high}"
@@ -55,7 +58,7 @@ def number(where: str, what: str, value: object) -> float:
         return value
     try:
         found = math.nan if isinstance(value, (bool, str)) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # noqa: BLE001 - as above
         found = math.nan
     if not math.isfinite(found):
         raise refuse(where, what, "be a finite number", value)
@@ -83,3 +86,29 @@ def sequence(where: str, what: str, value: object) -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise refuse(where, what, "be a list or a tuple", value)
     return tuple(value)
+
+
+def flag(where: str, what: str, value: object) -> bool:
+    """Return True or False."""
+    return instance(where, what, value, bool, "be True or False")
+
+
+def prose(where: str, what: str, value: object) -> str:
+    """Return a text, which may be empty or have several lines."""
+    return str.__str__(instance(where, what, value, str, "be a text"))
+
+
+def texts(where: str, what: str, value: object) -> tuple[str, ...]:
+    """Return a list of texts as a tuple."""
+    return tuple([text(where, f"each of {what}", item) for item in sequence(where, what, value)])
+
+
+@contextmanager
+def declaring(what: str = "") -> Iterator[str]:
+    """Give the class whose body calls a function such as `port`, for messages; what is wrong is its definition."""
+    frame = sys._getframe(3) if what else None
+    name = frame.f_code.co_qualname.rpartition(".")[2] if frame is not None else ""
+    try:
+        yield f"{name}: {what}" if name.isidentifier() else what
+    except BlockCallError as problem:
+        raise BlockDefinitionError(str(problem)) from None

@@ -18,7 +18,7 @@ def collect(cls: type[Any]) -> tuple[dict[str, PortSpec], dict[str, ParameterSpe
     """Return the ports and parameters that a class declares; BlockDefinitionError says what is wrong with them."""
     try:
         hints = get_type_hints(cls)
-    except NameError as problem:
+    except Exception as problem:  # what the module says may raise anything
         text = f"block {cls.id}: annotations must be names that the module defines or imports, got: {problem}"
         raise BlockDefinitionError(text) from problem
     ports: dict[str, PortSpec] = {}
@@ -93,7 +93,7 @@ def _check_port(cls: type[Any], spec: PortSpec, ports: dict[str, PortSpec], size
 
 def _parameter_spec(cls: type[Any], declaration: ParameterDeclaration, hint: Any) -> ParameterSpec:
     where = f"block {cls.id}: parameter {declaration.spec.name}"
-    kind = TYPES.get(get_origin(hint) or hint)
+    kind = next((name for known, name in TYPES.items() if known is (get_origin(hint) or hint)), None)
     if kind is None:
         allowed = "float, int, bool, str, Path, numpy.ndarray or UserArray"
         raise BlockDefinitionError(f"{where} must be {allowed}, got {hint}")

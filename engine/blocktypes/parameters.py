@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.blocktypes.checks import declaring, flag, number, prose, texts
 from engine.diagnostics import PatchError
 
 
@@ -233,5 +234,17 @@ def param(
     the user's own; it is not saved with the patch. `replaces` are names that the parameter had before: values that
     files and running patches hold under these are its own.
     """
-    spec = ParameterSpec("", "", default, doc, min, max, unit, choices, structural, files, tuple(replaces))
+    with declaring("param") as where:
+        spec = ParameterSpec(
+            *("", ""),
+            default,
+            doc=prose(where, "doc", doc),
+            minimum=None if min is None else number(where, "min", min),
+            maximum=None if max is None else number(where, "max", max),
+            unit=prose(where, "unit", unit),
+            choices=texts(where, "choices", choices),
+            structural=flag(where, "structural", structural),
+            files=prose(where, "files", files),
+            replaces=texts(where, "replaces", replaces),
+        )
     return ParameterDeclaration(spec)

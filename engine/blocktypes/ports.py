@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, overload
 
-from engine.blocktypes.checks import whole
+from engine.blocktypes.checks import declaring, flag, number, prose, text, texts, whole
 from engine.blocktypes.extents import Extent
 from engine.types import DType, any_type
 from engine.types.bits import ByBits
@@ -151,9 +151,23 @@ def port(
 
     `replaces` are names that the port had before: what files and running patches connect to these goes to it.
     """
-    flags: dict[str, Any] = {"strided": strided, "delayed": delayed, "append": append, "advised": advised}
-    flags["replaces"] = tuple(replaces)
-    spec = PortSpec("", "", any_type, doc, shape, rank, optional, inplace, state, dtype, default=default, **flags)
+    with declaring("port") as where:
+        spec = PortSpec(
+            *("", "", any_type),
+            doc=prose(where, "doc", doc),
+            shape=text(where, "shape", shape),
+            rank=None if rank is None else whole(where, "rank", rank, 0, MOST_AXES),
+            optional=flag(where, "optional", optional),
+            inplace=None if inplace is None else text(where, "inplace", inplace),
+            state=flag(where, "state", state),
+            dtype_rule=None if dtype is None else text(where, "dtype", dtype),
+            strided=flag(where, "strided", strided),
+            delayed=flag(where, "delayed", delayed),
+            default=None if default is None else number(where, "default", default),
+            append=flag(where, "append", append),
+            advised=flag(where, "advised", advised),
+            replaces=texts(where, "replaces", replaces),
+        )
     return PortDeclaration(spec)
 
 
@@ -195,4 +209,5 @@ class Value(Generic[Number]):
 
 def value_port(*, doc: str, unit: str = "") -> Any:
     """Declare a value output; its annotation gives the type: `Value[float]`, `Value[int]` or `Value[bool]`."""
-    return Value[Any](doc, unit)
+    with declaring("value_port") as where:
+        return Value[Any](prose(where, "doc", doc), prose(where, "unit", unit))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from engine.blocktypes.block import Block, check_name
 from engine.blocktypes.builder import BlockBuilder
-from engine.blocktypes.checks import BlockDefinitionError
+from engine.blocktypes.checks import BlockDefinitionError, declaring, prose, texts
 from engine.blocktypes.parameters import ParameterDeclaration, ParameterSpec
 from engine.blocktypes.ports import ZEROS, PortSpec, Value, ValueSpec
 
@@ -116,6 +116,9 @@ class ValueBlock(Block, abstract=True):
                 raise BlockDefinitionError(
                     f"block {cls.id}: an output or parameter must have another name, got {name!r}"
                 )
+        with declaring():
+            texts(f"value block {cls.id}", "hears", cls.hears)
+            prose(f"value block {cls.id}", "handle", cls.handle)
         handle = parameters.get(cls.handle)
         if cls.handle and (
             handle is None or handle.type not in ("float", "int") or None in (handle.minimum, handle.maximum)

@@ -286,17 +286,15 @@ def test_blocks_that_the_person_trusts_run_in_the_child(tmp_path: Path) -> None:
 
 
 def test_values_of_wrong_types_are_refused_and_the_engine_goes_on() -> None:
-    """A question raises, a message leaves an event; both name the field."""
+    """Each raises at the call and names the field."""
     with in_a_child(saxpy_patch()) as client:
-        with pytest.raises(WarploomError, match=r"must have values of its types, got .*`int`, got `float`.*frames"):
+        with pytest.raises(WarploomError, match=r"frames must be a whole number of at least 0, got 1\.5"):
             client.trace(1.5)  # type: ignore[arg-type]
-        with pytest.raises(WarploomError, match=r"must have values of its types, got .*port"):
+        with pytest.raises(WarploomError, match=r"port must be one of a node"):
             client.read("saxpy.out")  # type: ignore[arg-type]
-        client.post(SetRunning("yes"))  # type: ignore[arg-type]
+        with pytest.raises(WarploomError, match="running of SetRunning must be of type bool, got 'yes'"):
+            client.post(SetRunning("yes"))  # type: ignore[arg-type]
         client.step()
-        assert any(
-            "`bool`, got `str`" in event.message for event in client.take_events() if isinstance(event, Diagnostic)
-        )
         assert client.read(PortRef("saxpy", "out"))[2] == 7
 
 

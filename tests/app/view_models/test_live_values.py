@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.edits import compatible
 from app.edits.compatible import spanning
 from app.view_models.connection_preview import cost_text
 from app.view_models.live_values import NOTHING, WIDEST, LiveValue, number_text
 from app.view_models.tooltips import connection_tooltip, port_tooltip
-from engine.api import Moment
+from engine.api import Moment, Value, ValueBlock, param, value_port
 from engine.blocktypes.parameters import ParameterSpec
+from engine.catalogue.block_code import BlockCode
 from engine.catalogue.catalogue import Catalogue, default_catalogue
+from engine.diagnostics import PatchError
 from engine.patch.changes import PortRef
 from engine.patch.document import Patch
 from engine.protocol.messages import EditCost, UpdateLevel
@@ -118,3 +125,42 @@ def test_tooltips_tell_the_last_value_and_what_drives() -> None:
 def test_a_cost_is_written_in_words(cost: EditCost, text: str) -> None:
     """The level, and how long recent updates of it took where that is known."""
     assert cost_text(cost) == text
+
+
+def _loop() -> dict[str, float]:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("says", "message"),
+    [
+        (lambda: 1 / 0, "spanning of test_app.says raised ZeroDivisionError"),
+        (lambda: exit(), "spanning of test_app.says raised SystemExit"),
+        (_loop, r"spanning of test_app.says must return within 0\.1 s"),
+        (lambda: 5, "spanning of test_app.says raised AttributeError"),
+        (lambda: {"nothing": 5.0}, "parameter must be one of low, got 'nothing'"),
+        (lambda: {"low": None}, "spanning of test_app.says raised TypeError"),
+    ],
+)
+def test_what_a_block_says_of_its_range_holds_nothing_up(
+    says: Callable[[], Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its code does, it is told."""
+    monkeypatch.setattr(compatible, "BlockCode", partial(BlockCode, 0.1))
+
+    class Says(ValueBlock, id="test_app.says"):
+        """Says whatever the test says."""
+
+        value: Value[float] = value_port(doc="A number.")
+        low: float = param(0.0, min=0, max=1, doc="A bound.")
+
+        @classmethod
+        def spanning(cls, low: float, high: float, value: float) -> dict[str, Any]:
+            return says()  # type: ignore[no-any-return]
+
+        def update(self, now: Moment) -> None:
+            """Nothing to do."""
+
+    with pytest.raises(PatchError, match=message):
+        spanning(Says, ParameterSpec("gain", "float", 0.0, "A gain."), 0.5)
