@@ -5,18 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from engine.diagnostics import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 
 def make_console() -> Console:
     """Return what writes to stdout; nothing is coloured by what it looks like."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    class Printable(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(printable(text), **options)
+
+    return Printable(highlight=False)
 
 
 def make_table(*columns: str) -> Table:

@@ -18,7 +18,7 @@ from engine import Patch, ProfilingLevel
 from engine.blocktypes.parameters import parse_text
 from engine.compiler.inspection import memory_svg, plan_dot, plan_svg, plan_text
 from engine.compiler.plan import Plan
-from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, WarploomError, printable
 from engine.patch.files import write_atomically
 from engine.patch.trust import asks_for_trust
 from engine.profiling.trace import chrome_trace
@@ -131,7 +131,7 @@ def check_headless(*, patch: Path, as_json: bool, trust: bool, told: dict[str, A
     told["ok"] = not has_errors(diagnostics)
     _print_diagnostics(diagnostics)
     if told["ok"] and not as_json:
-        click.echo(f"{patch}: would compile")
+        click.echo(printable(f"{patch}: would compile"))
     return 0 if told["ok"] else 1
 
 
@@ -147,7 +147,7 @@ def plan_headless(*, patch: Path, form: str, out: Path | None, trust: bool) -> i
         return 1
     text = formats[form](plan)
     if out is None:
-        click.echo(text, nl=False)
+        click.echo(printable(text), nl=False)
     else:
         _write("plan", out, text)
         click.echo(f"wrote {out}")
@@ -207,7 +207,7 @@ def _write(what: str, path: Path, text: str) -> None:
 def _print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     for item in diagnostics:
         place = f"{item.file}:{item.line}: " if item.file and item.line else ""
-        click.echo(f"{place}{item}", err=True)
+        click.echo(f"{printable(place)}{item}", err=True)
 
 
 def _print_tables(result: RunResult, last: FrameReport) -> None:

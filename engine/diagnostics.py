@@ -6,6 +6,13 @@ from enum import StrEnum
 import msgspec
 
 
+def printable(text: str) -> str:
+    """Return a text whose control characters are written out, so that a terminal doesn't obey what a file says."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+
+
 class Severity(StrEnum):
     """How bad it is: an error keeps the block from running, a warning does not."""
 
@@ -35,7 +42,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
         place = ".".join(part for part in (self.node, self.port) if part)
         where = f" {place}:" if place else ""
         remedy = f" ({self.remedy})" if self.remedy else ""
-        return f"{self.severity}:{where} {self.message}{remedy}"
+        return printable(f"{self.severity}:{where} {self.message}{remedy}")
 
 
 def error(message: str, **place: str | int | None) -> Diagnostic:

@@ -22,6 +22,12 @@ ENTRY_POINT_GROUP = "warploom.blocks"
 WAIT_S = 5.0
 
 
+def near_types(type_id: str) -> str:
+    """Return a question that suggests the block types whose ids are nearest; "" when none is near."""
+    near = difflib.get_close_matches(type_id, block_types.all(), n=3)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
 class Catalogue:
     """The block types by id, including types that are defined in Python later."""
 
@@ -41,9 +47,8 @@ class Catalogue:
         """Return a block type; PatchError that suggests the nearest ids when there is none."""
         block_type = self.get(type_id)
         if block_type is None:
-            near = difflib.get_close_matches(type_id, block_types.all(), n=3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else "; `warploom blocks` lists them"
-            raise PatchError(f"block type must be in the catalogue, got {type_id!r}{hint}")
+            hint = near_types(type_id) or "`warploom blocks` lists them"
+            raise PatchError(f"block type must be in the catalogue, got {type_id!r}; {hint}")
         return block_type
 
     def all(self) -> list[type[Block]]:

@@ -486,6 +486,20 @@ def test_a_first_word_that_means_nothing_is_wrong_usage(warploom: Warploom, word
     assert f"an example's name must come first, got '{word}'{near}\n" in result.err
 
 
+@pytest.mark.parametrize("command", ["check", "run", "plan"])
+def test_what_a_file_says_reaches_no_terminal_raw(warploom: Warploom, tmp_path: Path, command: str) -> None:
+    """Control characters in ids and types are written out; a type that is nearly right gets a suggestion."""
+    path = tmp_path / "p.loom"
+    patch = Patch()
+    patch.add("math.saxpy", node_id="zzz")
+    patch.add("buffer.constant", node_id="yyy")
+    save_patch(patch, path)
+    path.write_text(path.read_text().replace("zzz", "\\u001b[31mred").replace("yyy", "a\\rb").replace("saxpy", "saxpi"))
+    result = warploom(command, path)
+    assert not any(ord(c) < 32 and c not in "\n\t" for c in result.out + result.err)
+    assert "did you mean math.saxpy" in result.err and "x1b[31mred" in result.err
+
+
 def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
     """A typing mistake is one line."""
     result = warploom("blocks", "math.saxpi")

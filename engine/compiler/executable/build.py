@@ -10,12 +10,13 @@ from heapq import heapify, heappop, heappush
 from engine.blocktypes.entries import KernelEntry, RegionKind
 from engine.compiler.description import GraphDescription
 from engine.compiler.executable.arguments import Resources
-from engine.compiler.executable.nodes import KernelNode, NodeMaker
+from engine.compiler.executable.nodes import KernelNode, NodeMaker, unexpected
 from engine.compiler.operations import Operation, RegionEntry, Scope
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.graph import Graph
 from engine.device.protocol import Condition, ConditionalKind, Event, GraphNode, Memory
+from engine.diagnostics import WarploomError
 from engine.patch.changes import PortRef
 
 #: One step of building: the operations of a child graph, or a single operation.
@@ -142,10 +143,13 @@ def build_graph(
     GraphValidationError, with the node, when a kernel does not take the arguments its block passes.
     """
     built = BuiltGraph(device.create_graph(), resources.memory, labels=spans)
+    builder = _Builder(plan, device, resources, spans, built)
     try:
-        _Builder(plan, device, resources, spans, built).build(only)
-    except BaseException:
+        builder.build(only)
+    except BaseException as problem:
         built.destroy()
+        if isinstance(problem, Exception) and not isinstance(problem, WarploomError):
+            raise unexpected(problem, plan.operations[builder.at]) from problem
         raise
     return built
 
@@ -157,6 +161,8 @@ class _Builder:
         self._plan = plan
         self._device = device
         self._built = built
+        #: The operation that is being added.
+        self.at = 0
         self._maker = NodeMaker(plan, device, resources)
         self._handles = built.handles
         self._graphs: dict[int, Graph] = {0: built.graph}
@@ -174,7 +180,7 @@ class _Builder:
         if only is None:
             self._maker.read_addresses()
         for unit in self._units if only is None else [(index,) for index in range(len(operations))]:
-            first = unit[0]
+            first = self.at = unit[0]
             if only is None and not labels and len(unit) == 1:
                 operation = operations[first]
                 handles[first] = self._add(first, operation, tuple([handles[d] for d in operation.after]))
@@ -228,6 +234,7 @@ class _Builder:
             self._graphs[0], self._handles = child, inner
             for index in unit:
                 operation = self._plan.operations[index]
+                self.at = index
                 inner[index] = self._add(index, operation, [inner[d] for d in operation.after if d in inner])
             node = whole.add_child(child, after)
         finally:

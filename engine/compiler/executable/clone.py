@@ -12,11 +12,12 @@ from engine.blocktypes.entries import KernelEntry
 from engine.compiler.difference import Difference
 from engine.compiler.executable.arguments import Resources
 from engine.compiler.executable.build import BuiltGraph, Span
-from engine.compiler.executable.nodes import KernelNode, NodeMaker
+from engine.compiler.executable.nodes import KernelNode, NodeMaker, unexpected
 from engine.compiler.operations import DownloadStatus
 from engine.compiler.plan import Plan
 from engine.device.device import Device
 from engine.device.protocol import GraphNode, PinnedArray
+from engine.diagnostics import WarploomError
 from engine.types.bits import same
 
 #: Numbers of nodes that were taken out stay in a graph; with more of them than this share, it is built anew.
@@ -65,6 +66,7 @@ class _Cloning:
         self._running = running
         self._earlier = changes.earlier
         self._maker = NodeMaker(changes.now, device, resources)
+        self._at = 0  # the operation that is being changed
         self._gone = changes.gone
         #: Operations to make anew, of these those whose nodes are replaced, and those to tie to others.
         self._renewed = set(changes.renewed)
@@ -119,8 +121,10 @@ class _Cloning:
                 built.handles = {i: running.handles[j] for i, j in enumerate(earlier) if j >= 0}
             self._take_over_spans()
             self._list_kernels(self._change())
-        except BaseException:
+        except BaseException as problem:
             built.destroy()
+            if isinstance(problem, Exception) and not isinstance(problem, WarploomError):
+                raise unexpected(problem, self._plan.operations[self._at]) from problem
             raise
         return built
 
@@ -161,7 +165,7 @@ class _Cloning:
         starts: dict[str, GraphNode] = {}
         # In the order of operations, so that nodes never wait for each other in a circle in between.
         for index in sorted(self._renewed | self._retied):
-            entry = operations[index].entry
+            entry, self._at = operations[index].entry, index
             is_new, is_tied = earlier[index] < 0 or index in self._replaced, index in self._retied
             after: list[GraphNode] = []
             if is_tied:

@@ -138,6 +138,12 @@ class NodeMaker:
         return memory if whole else part_of(memory, place.offset, place.size_bytes), place.size_bytes
 
 
+def unexpected(problem: Exception, operation: Operation) -> GraphValidationError:
+    """Return an error that names the block whose operation failed in a way that no check names."""
+    said = f"block must be built, got {type(problem).__name__}: {problem}"
+    return GraphValidationError([error(said, node=operation.node or None, remedy="change the block, or take it out")])
+
+
 def _refused(operation: Operation, message: str) -> GraphValidationError:
     return GraphValidationError(
         [error(message, node=operation.node, remedy="make the block's describe and its kernel agree")]

@@ -19,7 +19,7 @@ from engine.blocktypes.value_blocks import ValueBlock
 from engine.catalogue.block_code import BlockCode, TookTooLong
 from engine.catalogue.block_errors import code_diagnostic
 from engine.catalogue.block_files import find_definition
-from engine.catalogue.catalogue import Catalogue, folder_beside
+from engine.catalogue.catalogue import Catalogue, folder_beside, near_types
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
 from engine.compiler.region_copies import with_copies
@@ -160,7 +160,8 @@ def _unknown(node_id: str, type_id: str, patch_folder: Path) -> Diagnostic:
         remedy = "read it, then trust it: File > Trust, `--trust`, or `trust_blocks` from Python"
         return error(text, node=node_id, file=str(file), remedy=remedy)
     text = f"block type must be in the catalogue, got {type_id}"
-    return error(text, node=node_id, remedy="install the package it comes from, or delete the node")
+    remedy = near_types(type_id) or "install the package it comes from, or delete the node"
+    return error(text, node=node_id, remedy=remedy)
 
 
 @dataclass(frozen=True)

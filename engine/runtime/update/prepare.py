@@ -135,6 +135,8 @@ def prepare(
             _realise(prepared, services, anew, profiling, kept)
         _look_ahead(prepared, services)
     except GraphValidationError as problem:
+        if problem.__cause__ is not None:
+            _log.exception("a block can't be built")
         prepared.refused = True
         prepared.diagnostics += problem.errors
     except Cancelled:

@@ -7,20 +7,23 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
+from engine.compiler.executable.nodes import NodeMaker
 from engine.device.host.modules import build, native
 from engine.device.host.modules import module as modules
-from engine.diagnostics import WarploomError
+from engine.diagnostics import Severity, WarploomError
 from engine.kernel_sources import loader
 from engine.patch.changes import PortRef
 from engine.protocol.messages import NodeState
 from tests.processes import broken_compilers
-from tests.processes.test_pool import is_running, started, until
+from tests.processes.test_pool import is_running, started
 from tests.runtime.conftest import SCALE, Kernels
+from tests.waiting import until
 
 OUT = PortRef("scale", "out")
 
@@ -152,3 +155,32 @@ def test_a_kernel_that_nobody_uses_any_more_is_not_optimised_further(
     assert is_running(processes[1])
     os.kill(processes[1], signal.SIGKILL)
     until(lambda: "scale stays as it was compiled first" in caplog.text)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_block_that_can_not_be_built_is_named_whatever_goes_wrong(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch, is_first: bool
+) -> None:
+    """In the first build and in an edit of the running graph, which goes on."""
+    add = NodeMaker.kernel
+
+    def fail(maker: NodeMaker, index: int, *more: Any) -> Any:
+        if maker._operations[index].node == "culprit":
+            raise ZeroDivisionError("odd")
+        return add(maker, index, *more)
+
+    patch = Patch()
+    patch.add("test_run.count", node_id="count")
+    with Engine(patch, device="host") as engine:
+        if not is_first:
+            engine.step()
+        monkeypatch.setattr(NodeMaker, "kernel", fail)
+        patch.add("test_run.count", node_id="culprit")
+        found = engine.step().diagnostics
+        assert [(item.node, item.message) for item in found if item.severity is Severity.ERROR] == [
+            ("culprit", "block must be built, got ZeroDivisionError: odd")
+        ]
+        assert is_first or engine.read(PortRef("count", "out"))[0] == 2
+        monkeypatch.undo()
+        patch.set("culprit", size=4)
+        assert not engine.step().diagnostics
