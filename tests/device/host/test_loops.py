@@ -88,7 +88,7 @@ def test_the_time_limit_ends_a_loop(kind: str) -> None:
     kernels = Kernels(device, SOURCE + MORE)
     executable = endless(kernels, kind)[0].instantiate()
     begin = time.perf_counter()
-    with pytest.raises(DeviceError, match=r"loop of graph node .* by the time limit of 0\.2 s, after .* turns"):
+    with pytest.raises(DeviceError, match=r"was stopped by the time limit of 0\.2 s"):
         executable.launch(kernels.stream)
     assert time.perf_counter() - begin > 0.19
     device.close()
