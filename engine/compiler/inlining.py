@@ -7,12 +7,13 @@ text before the first one is the node that a person sees.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from engine.blocktypes.description import ChildPort
 from engine.compiler.description import BlockNode, GraphDescription
+from engine.compiler.region_copies import with_copies
 from engine.diagnostics import Diagnostic
 from engine.patch.changes import Connection, PortRef
 from engine.types.bits import same
@@ -39,7 +40,7 @@ class Inlined:
     values: dict[str, Mapping[str, object]] = field(default_factory=dict)
     inputs: dict[PortRef, tuple[PortRef, ...]] = field(default_factory=dict)
     outputs: dict[PortRef, PortRef] = field(default_factory=dict)
-    #: What was inlined, when that holds composites.
+    #: What was inlined, when that is not `description` itself.
     composed: GraphDescription | None = None
 
     @property
@@ -103,10 +104,13 @@ def changed_values(before: Inlined, after: Inlined, values: Mapping[str, Mapping
 
 
 def inline(description: GraphDescription) -> Inlined:
-    """Return the description with the blocks of every composite in its place."""
-    if all(kind.composition is None for kind in description.kinds):
-        return Inlined(description)
-    return _Inlining().run(description)
+    """Return the description with every composite's blocks in its place, and with the copies that leave regions."""
+    has_composites = any(kind.composition is not None for kind in description.kinds)
+    inlined = _Inlining().run(description) if has_composites else Inlined(description)
+    plain, outputs = with_copies(inlined.description, inlined.outputs)
+    if plain is inlined.description:
+        return inlined
+    return replace(inlined, description=plain, outputs=outputs, composed=description)
 
 
 class _Inlining:

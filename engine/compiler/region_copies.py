@@ -6,34 +6,39 @@ outside get a copy that the region makes when it runs, and the copy is an output
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 
 from engine.blocktypes.copies import COPY
 from engine.compiler.description import BlockNode, GraphDescription, Nesting
-from engine.compiler.inlining import Inlined
 from engine.patch.changes import Connection, PortRef
 from engine.patch.regions import RegionRefused
 
 
-def with_copies(inlined: Inlined) -> Inlined:
-    """Return the description with a copy block for each such output; its connections and its port lead to the copy."""
-    description = inlined.description
+def with_copies(
+    description: GraphDescription, outputs: Mapping[PortRef, PortRef]
+) -> tuple[GraphDescription, dict[PortRef, PortRef]]:
+    """Return the description with a copy block for each such output; its connections and its port lead to the copy.
+
+    `outputs` leads from ports of composites to those of blocks; what is returned leads to the copies too.
+    """
     if not any(node.region and _is_there(node) for node in description.nodes):
-        return inlined
+        return description, dict(outputs)
     try:
         leaving, looked_at = _leaving(description)
     except RegionRefused:  # a region inside itself, which the check reports
-        return inlined
+        return description, dict(outputs)
     by_id = description.by_id
     ports = dict.fromkeys((*(c.source for c in leaving), *looked_at))
+    if not ports:
+        return description, dict(outputs)
     copies = {port: PortRef(f"{port.node}/{port.port}", "out") for port in ports}
     nodes = [
         BlockNode(copy.node, COPY, by_id[port.node].region, by_id[port.node].group) for port, copy in copies.items()
     ]
-    wires = [Connection(copies[c.source], c.target) if c in leaving else c for c in description.connections]
-    wires += [Connection(port, PortRef(copy.node, "x")) for port, copy in copies.items()]
-    outputs = {outer: copies.get(inner, inner) for outer, inner in inlined.outputs.items()} | copies
-    return replace(inlined, description=GraphDescription((*description.nodes, *nodes), tuple(wires)), outputs=outputs)
+    connections = [Connection(copies[c.source], c.target) if c in leaving else c for c in description.connections]
+    connections += [Connection(port, PortRef(copy.node, "x")) for port, copy in copies.items()]
+    ends = {outer: copies.get(inner, inner) for outer, inner in outputs.items()} | copies
+    return GraphDescription((*description.nodes, *nodes), tuple(connections)), ends
 
 
 def _is_there(node: BlockNode) -> bool:

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from engine.compiler.description import BlockNode, GraphDescription
-from engine.compiler.inlining import Inlined
 from engine.compiler.plan import Plan, make_plan
-from engine.compiler.region_copies import with_copies
 from engine.device.device import Device
 from engine.diagnostics import GraphValidationError
 from engine.patch.changes import PortRef
@@ -34,7 +32,7 @@ def planned(seed: int, size: int) -> tuple[RandomPatch, Plan]:
     patch = random_patch(seed, size)
     while True:
         try:
-            return patch, make_plan(with_copies(Inlined(patch.description)).description)
+            return patch, make_plan(patch.description)
         except GraphValidationError as refused:
             # Everything else that a patch can have wrong is left out by the way it is made.
             assert all("Copy" in problem.remedy for problem in refused.errors), refused.errors

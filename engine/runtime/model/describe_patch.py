@@ -22,7 +22,6 @@ from engine.catalogue.block_files import find_definition
 from engine.catalogue.catalogue import Catalogue, folder_beside, near_types
 from engine.compiler.description import BlockNode, GraphDescription
 from engine.compiler.inlining import Inlined, inline
-from engine.compiler.region_copies import with_copies
 from engine.diagnostics import Diagnostic, error, warning
 from engine.patch.changes import Connection, PortRef
 
@@ -213,7 +212,7 @@ def describe_patch(patch: PatchSnapshot, code: BlockCode) -> PatchDescription:
     stale = [problem for node in nodes if node.stale for problem in node.stale]
     problems = [problem for node in nodes if node.problems for problem in node.problems]
     notices = (*stale, *patch.notices, *dangling)
-    return PatchDescription(nodes, with_copies(inline(graph)), tuple(problems), notices, {**patch.values, **succeeded})
+    return PatchDescription(nodes, inline(graph), tuple(problems), notices, {**patch.values, **succeeded})
 
 
 def _present(port: PortRef, node: BlockNode | None) -> PortRef:

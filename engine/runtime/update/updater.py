@@ -140,6 +140,7 @@ class Updater:
         self.published = Published()
         self._rebuild = False
         self._blocked = False  # the patch has an error, and at least a part of the graph runs on as it is
+        self.held = frozenset[str]()  # the patch's nodes that run on as they were
         self._built_values: Mapping[str, Mapping[str, object]] = {}
         self._worker = Worker(context.services.modules)
         self._deferred: deque[tuple[Change, UpdateSource]] = deque()
@@ -319,6 +320,7 @@ class Updater:
         found, description = self.found, prepared.description
         self.context.adopt(description.nodes)
         found.blocks, found.stale, found.inlined = prepared.diagnostics, prepared.stale, description.inlined
+        self.held = prepared.held
         self._blocked = prepared.plan is None or bool(prepared.held)
         if prepared.plan is not None:
             self._built_values = prepared.values

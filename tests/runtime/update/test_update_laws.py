@@ -9,7 +9,7 @@ import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.device.device import Device
-from engine.patch.changes import Change, ParameterChanged
+from engine.patch.changes import Change, Connected, NodeAdded, ParameterChanged
 from engine.protocol.messages import FrameReport, Reset
 from tests.fuzzing import seeds
 from tests.runtime.conftest import Kernels
@@ -20,6 +20,7 @@ from tests.runtime.update.update_support import (
     Sources,
     check_records,
     contents,
+    copy_of,
     differences,
     errors,
     outputs,
@@ -83,20 +84,27 @@ class Pair:
         self._changed = False
         if report.updates or not errors(report):
             self.sources.follow()  # otherwise it may be code that only a rebuild can take over
+        wanted = patch
         if errors(report):
-            compiled = self.engine.core.updates.compiled
-            assert compiled is not None
-            running = {node.partition("/")[0] for node in compiled.nodes}
             structural = any(record.level is not UpdateLevel.CODE for record in report.updates)
-            if structural and running <= patch.nodes.keys():
-                wanted = patch.excerpt(running)  # what was just placed and can't run is left out
-            else:
-                wanted = self.reference.patch
-                _follow_values(wanted, changes)
-        else:
-            wanted = patch
+            wanted = self._what_runs() if structural else copy_of(self.reference.patch)
+            _follow_values(wanted, changes)
         with self.sources.as_running():
             self.reference.follow(wanted, patch.nodes)
+
+    def _what_runs(self) -> Patch:
+        """Return the patch without what can't run; what is held is as in the reference, and fed as there."""
+        compiled, held = self.engine.core.updates.compiled, self.engine.core.updates.held
+        assert compiled is not None
+        running = {node.partition("/")[0] for node in compiled.nodes}
+        now, before = self.editor.patch.excerpt(running), self.reference.patch.excerpt(running)
+        parts = ((before, held), (now, running - held))
+        nodes = [NodeAdded(node) for part, of in parts for node in part.nodes.values() if node.id in of]
+        connections = [Connected(c) for part, of in parts for c in part.connections if c.target.node in of]
+        wanted = Patch(now.catalogue)
+        wanted.restore([*nodes, *connections])
+        wanted.path = now.path
+        return wanted
 
 
 def _follow_values(patch: Patch, changes: list[Change]) -> None:
