@@ -107,9 +107,10 @@ class Reference:
         self.patch = Patch()
 
     def follow(self, patch: Patch, placed: Iterable[str]) -> None:
-        """Build a patch anew; state of the nodes `placed`, which wait for something, is kept for them."""
-        state = {owner: kept for owner, kept in self._kept.items() if owner.node.partition("/")[0] in set(placed)}
-        state |= self._leave()
+        """Build a patch anew; state of the nodes `placed`, which may wait for something, is kept for them."""
+        living = {*placed, *patch.nodes}
+        state = self._kept | self._leave()
+        state = {owner: kept for owner, kept in state.items() if owner.node.partition("/")[0] in living}
         self.patch = copy_of(patch)
         self._engine = Engine(self.patch, device=self._device, profiling=self._profiling)
         inner = self._engine.core
