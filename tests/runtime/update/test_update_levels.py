@@ -248,7 +248,7 @@ def test_a_new_block_waits_for_its_input_while_the_rest_is_rebuilt(kernels: Kern
         assert report.update_level is COLD
         states = {name: node.state.value for name, node in report.nodes.items()}
         assert states == {"data": "ok", "scale": "ok", "open": "error", "behind": "idle", "beside": "ok"}
-        assert report.nodes["behind"].message == "not running: a block before it is not ready"
+        assert report.nodes["behind"].message == "not running: it waits for open, which has an error"
         assert engine.read(beside["out"]).tolist() == [1, 1, 1]
 
 
@@ -326,15 +326,17 @@ def test_times_of_what_is_measured_no_more_are_not_shown(kernels: Kernels) -> No
             assert (report.statistics.launch_ns is not None) is (level >= ProfilingLevel.SUMMARY)
 
 
-def test_profiling_that_was_asked_for_during_an_error_comes_with_the_cure(kernels: Kernels) -> None:
-    """A rebuild that failed is done when the patch is valid again."""
+def test_profiling_that_is_asked_for_during_an_error_measures_what_runs_on(kernels: Kernels) -> None:
+    """The block with the error runs on as it was, and is measured; so it is when the patch is valid again."""
     patch, out = scaled(numbers(1))
     with Engine(patch, device="host", profiling=ProfilingLevel.NONE) as engine:
         engine.step()
         patch.disconnect(patch["scale"]["x"])
         engine.post(SetProfiling(ProfilingLevel.PER_KERNEL))
-        report = engine.step()
-        assert report.nodes["scale"].time_ns is None
+        engine.step()
+        held = engine.step().nodes["scale"]
+        assert held.state is NodeState.ERROR
+        assert (held.time_ns or 0) > 0
         patch.connect(PortRef("data", "out"), patch["scale"]["x"])
         engine.step()
         assert (engine.step().nodes["scale"].time_ns or 0) > 0
