@@ -13,6 +13,7 @@ from pathlib import Path
 from platformdirs import user_config_path
 
 from engine.blocktypes.block import LIBRARY, Block, block_types
+from engine.blocktypes.checks import shown
 from engine.catalogue.block_files import FOLDER_NAME
 from engine.catalogue.block_folders import block_folders
 from engine.diagnostics import Diagnostic, PatchError, WarploomError
@@ -45,6 +46,8 @@ class Catalogue:
 
     def require(self, type_id: str) -> type[Block]:
         """Return a block type; PatchError that suggests the nearest ids when there is none."""
+        if not isinstance(type_id, str):
+            raise PatchError(f"block type must be an id such as 'math.saxpy', got {shown(type_id)}")
         block_type = self.get(type_id)
         if block_type is None:
             hint = near_types(type_id) or "`warploom blocks` lists them"

@@ -167,6 +167,8 @@ def pack_arguments(parameters: Sequence[KernelParameter], values: Sequence[objec
 
     A value is a buffer (anything with `pointer`), a numpy scalar or a Python number.
     """
+    if not isinstance(values, (list, tuple)):
+        raise ArgumentError(f"arguments must be a list or a tuple, got {values!r}")
     return layout_of(parameters).pack(values)
 
 

@@ -6,6 +6,7 @@ dependencies, an executable is an instantiated graph whose kernel nodes can be u
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ import numpy as np
 
 from engine.device.graph import Graph
 from engine.device.occupancy import MultiprocessorLimits
-from engine.device.protocol import Dim3, Event, LoadedKernel, Memory, Module, PinnedArray, Stream
+from engine.device.protocol import Dim3, Event, LaunchConfig, LoadedKernel, Memory, Module, PinnedArray, Stream
 from engine.diagnostics import DeviceError
 
 
@@ -128,11 +129,12 @@ class Buffer:
 
     def upload(self, array: np.ndarray[Any, Any]) -> None:
         """Replace the contents; DeviceError unless dtype and shape are the buffer's own."""
+        array = _numbers(array)
         if array.dtype != self.dtype or array.shape != self.shape:
             raise DeviceError(
                 f"uploaded array must be {self.dtype} of shape {self.shape}, got {array.dtype} of shape {array.shape}"
             )
-        self.device.write(self.memory, np.ascontiguousarray(array))
+        self.device.write(self.memory, array)
 
     def free(self) -> None:
         """Free the memory."""
@@ -141,15 +143,40 @@ class Buffer:
 
 def upload(device: Device, array: np.ndarray[Any, Any]) -> Buffer:
     """Allocate device memory that holds a copy of `array`."""
-    array = np.asarray(array, order="C")
+    array = _numbers(array)
     buffer = Buffer(device, device.allocate(max(array.nbytes, 1)), array.dtype, array.shape)
     device.write(buffer.memory, array)
     return buffer
 
 
-def dim3(what: str, extents: Sequence[int]) -> Dim3:
-    """Return one to three extents of a launch as three; those left out are 1."""
-    if not 1 <= len(extents) <= 3:
-        raise DeviceError(f"{what} must have 1 to 3 extents, got {tuple(extents)}")
-    x, y, z = (*map(int, extents), 1, 1)[:3]
+def _numbers(array: object) -> np.ndarray[Any, Any]:
+    """Return what is to be uploaded as a C-contiguous array; DeviceError when it holds Python's objects."""
+    try:
+        found = np.asarray(array, order="C")
+    except Exception as problem:
+        raise DeviceError(f"uploaded array must be an array of numbers, got: {problem}") from problem
+    if found.dtype.hasobject:
+        raise DeviceError(f"uploaded array must be an array of numbers, got {type(array).__name__} of dtype object")
+    return found
+
+
+def launch_config(grid: Sequence[int], thread_block: Sequence[int], shared_bytes: int) -> LaunchConfig:
+    """Return a launch's configuration; extents that are left out are 1."""
+    return LaunchConfig(
+        _dim3("grid", grid), _dim3("thread block", thread_block), whole_number("shared_bytes", shared_bytes)
+    )
+
+
+def _dim3(what: str, extents: Sequence[int]) -> Dim3:
+    if not isinstance(extents, Sequence) or isinstance(extents, str) or not 1 <= len(extents) <= 3:
+        raise DeviceError(f"{what} must be a sequence of 1 to 3 extents, got {extents!r}")
+    x, y, z = (*(whole_number(f"extent of {what}", extent) for extent in extents), 1, 1)[:3]
     return x, y, z
+
+
+def whole_number(what: str, value: object) -> int:
+    """Return a whole number, also numpy's, as Python's; DeviceError when it is none."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise DeviceError(f"{what} must be a whole number, got {value!r}") from None

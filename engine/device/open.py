@@ -45,8 +45,8 @@ def open_device(name: str = "auto") -> Device:
 
 def check_name(name: str) -> None:
     """Raise DeviceError that says what is allowed, unless `open_device` takes such a name."""
-    if not re.fullmatch(r"auto|host|cuda(:[0-9]{1,4})?", name):
-        raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{name}"')
+    if not isinstance(name, str) or not re.fullmatch(r"auto|host|cuda(:[0-9]{1,4})?", name):
+        raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got {name!r}')
 
 
 def list_devices() -> list[DeviceStatus]:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from engine.blocktypes.block import Block
+from engine.blocktypes.checks import shown
 from engine.blocktypes.parameters import ParameterSpec
 from engine.blocktypes.ports import PortSpec
 from engine.catalogue.catalogue import Catalogue, default_catalogue
@@ -278,6 +279,8 @@ class PatchContents:
 
     def own(self, port: PortRef) -> PortRef:
         """Return a port as data; PatchError when it is one of another patch, whose nodes may have the same ids."""
+        if not isinstance(port, PortRef):
+            raise PatchError(f"port must be one of a node, such as node['out'], got {shown(port)}")
         if not isinstance(port, OwnPort):
             return port
         if port.patch is not self:
@@ -288,6 +291,8 @@ class PatchContents:
         """Return a node's id, given itself or a handle on the node; PatchError for a node of another patch."""
         if isinstance(node, str):
             return node
+        if not isinstance(node, NodeRef):
+            raise PatchError(f"node must be an id or what `add` returned, got {shown(node)}")
         if node.patch is not self:
             raise PatchError(f"node {node.id} must be of this patch, got one of another; use this patch's own")
         return node.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from engine.blocktypes.checks import shown
 from engine.catalogue.catalogue import Catalogue
 from engine.diagnostics import PatchError
 from engine.patch import rules
@@ -92,6 +94,10 @@ class Patch(PatchContents):
         block_type = self.catalogue.require(type_id)
         specs = [(block_type.parameter(name), value) for name, value in values.items()]
         checked = {spec.name: spec.coerce(value) for spec, value in specs}
+        if node_id is not None and not (isinstance(node_id, str) and node_id.isprintable()):
+            raise PatchError(f"node id must be a text of printable characters, got {shown(node_id)}")
+        if not isinstance(title, str):
+            raise PatchError(f"title must be a text, got {shown(title)}")
         new_id = node_id or _free_id(type_id.rsplit(".", 1)[-1], self.nodes)
         if new_id in self.nodes:
             raise PatchError(f"node id must be new in the patch, got {new_id!r}")
@@ -102,7 +108,7 @@ class Patch(PatchContents):
             version=block_type.version,
             title=title,
             region=self._scope(new_id, region),
-            position=position,
+            position=_checked_position(position),
             parameters=checked,
         )
         self._do(f"Add {block_type.title}", NodeAdded(node))
@@ -178,7 +184,7 @@ class Patch(PatchContents):
 
     def move(self, node: NodeRef | str, position: Position, *, gesture: object = None) -> None:
         """Put a node elsewhere on the canvas."""
-        found = self._require(self._id_of(node))
+        found, position = self._require(self._id_of(node)), _checked_position(position)
         if position != found.position:
             change = NodeMoved(found.id, position, found.position)
             self._do(f"Move {self.title(found.id)}", change, gesture=gesture)
@@ -311,6 +317,17 @@ def _copies(patch: Patch, offset: Position, region: str, taken: Collection[str])
         copied = Connection(PortRef(ids[source.node], source.port), PortRef(ids[target.node], target.port))
         changes.append(Connected(copied))
     return ids, changes
+
+
+def _checked_position(position: Position) -> Position:
+    """Return a position on the canvas; PatchError when it is not two finite numbers."""
+    try:
+        x, y = map(float, position)
+    except (TypeError, ValueError):
+        x = y = math.nan
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise PatchError(f"position must be two finite numbers, got {shown(position)}")
+    return x, y
 
 
 def _free_id(stem: str, taken: Collection[str]) -> str:

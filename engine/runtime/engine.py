@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from engine.blocktypes.block import block_types
+from engine.blocktypes.checks import shown
 from engine.catalogue.block_folders import block_folders
 from engine.device.device import Device, DeviceInfo
-from engine.device.open import open_device
+from engine.device.open import check_name, open_device
 from engine.diagnostics import DeviceError, KernelError, PatchError, WarploomError
 from engine.kernel_sources.image import KERNELS_FOLDER
 from engine.kernel_sources.watcher import SourceWatcher
@@ -90,6 +91,10 @@ class LocalEngine:
     """
 
     def __init__(self, patch: Patch, device: str | Device, *, profiling: ProfilingLevel, time_step_s: float) -> None:
+        if not isinstance(patch, Patch):
+            raise PatchError(f"engine must have a Patch, got {shown(patch)}; `load_patch` opens a file")
+        if not hasattr(device, "info"):
+            check_name(device)  # what is neither a name nor a device is refused here
         self._own_device = open_device(device) if isinstance(device, str) else None
         self.device: Device = self._own_device or device  # type: ignore[assignment]  # one of the two is a Device
         self.info: DeviceInfo = self.device.info

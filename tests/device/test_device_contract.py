@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from engine.device.arguments import pack_arguments
 from engine.device.device import Device
+from engine.device.open import open_device
 from engine.device.protocol import LaunchConfig, LoadedKernel
 from engine.diagnostics import DeviceError, KernelError, WarploomError
 
@@ -396,3 +398,45 @@ def test_nothing_can_be_allocated_that_has_no_bytes(device: Device) -> None:
 def test_free_memory_is_part_of_all_memory(device: Device) -> None:
     """So a person can be told what is needed and what there is."""
     assert 0 < device.memory_free_bytes <= device.info.memory_bytes
+
+
+def test_values_of_wrong_types_are_refused_by_name(device: Device) -> None:
+    """Nothing is launched or written, and none is taken for something else, such as 1.5 for 1 or "4" for (4,)."""
+    kernel, buffer = device.load_module(PTX).kernel("constant"), device.upload(np.ones(4, np.float32))
+    good = {"kernel": kernel, "grid": (1,), "thread_block": (4,), "args": [buffer, 2.0, 4], "shared_bytes": 0}
+    wrong = {
+        "kernel": (None, "constant", 5),
+        "grid": (None, 4, "4", (), (4.0,), ("4",), (1, 1, 1, 1), (0,), (-1,), (2**40,), {4}),
+        "thread_block": (None, 4, (1.5,), (0,), (2048,)),
+        "args": (None, 5, [], [buffer], ["a", "b", "c"], iter([buffer, 2.0, 4]), [buffer, 2.0, 4.5], [buffer, 1e39, 4]),
+        "shared_bytes": (None, 1.5, "x", -1, 2**40),
+    }
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(WarploomError, match=r"must|kernel"):
+                device.launch(**{**good, name: value})  # type: ignore[arg-type]
+    for call in (
+        *(lambda array=array: device.upload(array) for array in (None, [[1], [1, 2]], np.array([object()]))),
+        *(lambda array=array: buffer.upload(array) for array in (None, [1.0], np.ones(4), np.ones(5, np.float32))),
+        *(lambda size=size: device.allocate(size) for size in (None, 1.5, "4", -1)),
+        *(lambda value=value: device.fill(buffer.memory, value) for value in (None, 1.5, 999)),
+        *(lambda image=image: device.load_module(image) for image in (None, 5, [PTX], b"\xff")),
+    ):
+        with pytest.raises(WarploomError):
+            call()
+    assert buffer.download().tolist() == [1, 1, 1, 1]
+
+
+def test_a_kernel_of_another_host_device_is_refused() -> None:
+    """Its module may be gone with its device."""
+    with closing(open_device("host")) as one, closing(open_device("host")) as other:
+        kernel = other.load_module(PTX).kernel("constant")
+        with pytest.raises(DeviceError, match="must be loaded on this device"):
+            one.launch(kernel, (1,), (4,), [one.upload(np.ones(4, np.float32)), 2.0, 4])
+
+
+@pytest.mark.parametrize("name", [None, 5, b"host", ["host"], "gpu", ""])
+def test_a_device_has_a_name(name: object) -> None:
+    """Nothing else opens one."""
+    with pytest.raises(DeviceError, match="device must be"):
+        open_device(name)  # type: ignore[arg-type]

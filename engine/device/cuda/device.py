@@ -16,11 +16,11 @@ from engine.device.cuda.module import CudaModule, own_kernel
 from engine.device.cuda.ownership import DriverObjects
 from engine.device.cuda.probe import describe, start_driver, why_unusable
 from engine.device.cuda.stream import CudaEvent, CudaStream, own_stream
-from engine.device.device import Buffer, dim3, upload
+from engine.device.device import Buffer, launch_config, upload, whole_number
 from engine.device.external import described
 from engine.device.graph import Graph
-from engine.device.protocol import LaunchConfig, LoadedKernel, Memory, Stream
-from engine.diagnostics import DeviceError
+from engine.device.protocol import LoadedKernel, Memory, Stream
+from engine.diagnostics import DeviceError, KernelError
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +58,7 @@ class CudaDevice:
 
     def allocate(self, size_bytes: int) -> CudaMemory:
         """Allocate at least one byte; DeviceError that names the size asked for and the size free."""
+        size_bytes = whole_number("size of an allocation", size_bytes)
         return allocate(self._objects, size_bytes)
 
     def adopt(self, array: object) -> CudaMemory:
@@ -98,6 +99,7 @@ class CudaDevice:
 
     def fill(self, target: Memory, value: int) -> None:
         """Set every byte of `target` to `value` (0 to 255) and wait."""
+        value = whole_number("fill value", value)
         if not 0 <= value <= 255:
             raise DeviceError(f"fill value must be from 0 to 255, got {value}")
         size = target.size_bytes
@@ -109,6 +111,8 @@ class CudaDevice:
 
         A CUBIN does not contain the types of its kernels' parameters, only offsets and sizes.
         """
+        if not isinstance(image, (str, bytes)):
+            raise KernelError(f"module must be PTX text or CUBIN bytes, got {type(image).__name__}")
         return CudaModule(self._objects, image)
 
     def launch(
@@ -122,7 +126,7 @@ class CudaDevice:
     ) -> None:
         """Launch a kernel once; later transfers wait for it, other streams don't. Extents that are left out are 1."""
         own = own_kernel(kernel)
-        config = LaunchConfig(dim3("grid", grid), dim3("thread block", thread_block), shared_bytes)
+        config = launch_config(grid, thread_block, shared_bytes)
         check_launch(own, config)
         arguments = pack_arguments(own.parameters, args)
         pointers = argument_pointers(own, arguments)

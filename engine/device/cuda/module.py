@@ -112,7 +112,7 @@ class CudaModule:
         """Return one entry point, always the same object; a KernelError for an unknown name lists all of them."""
         if not self._loaded:
             raise DeviceError(f"module must be loaded, got kernel {name} asked for after unload")
-        if name not in self._kernels:
+        if not isinstance(name, str) or name not in self._kernels:
             raise KernelError(f"kernel {name} must be one of {', '.join(self._kernels) or 'none'} in this module")
         return self._kernels[name]
 
@@ -126,7 +126,9 @@ class CudaModule:
 def own_kernel(kernel: LoadedKernel) -> CudaKernel:
     """Return a kernel of this device; DeviceError when it is another device's or was unloaded."""
     if not isinstance(kernel, CudaKernel):
-        raise DeviceError(f"kernel {kernel.name} must be loaded on the CUDA device, got {type(kernel).__name__}")
+        raise DeviceError(
+            f"kernel {getattr(kernel, 'name', kernel)} must be loaded on the CUDA device, got {type(kernel).__name__}"
+        )
     if not kernel.image.alive:
         raise DeviceError(f"kernel {kernel.name} must be loaded, got one whose module was unloaded")
     return kernel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from engine.device.arguments import pack_arguments
-from engine.device.device import Buffer, DeviceInfo, dim3, upload
+from engine.device.device import Buffer, DeviceInfo, launch_config, upload, whole_number
 from engine.device.external import described
 from engine.device.graph import Graph
 from engine.device.host.events import HostEvent, HostStream
@@ -30,7 +30,7 @@ from engine.device.host.memory import (
 from engine.device.host.modules.module import HostModule, own_kernel
 from engine.device.host.pool import Pool
 from engine.device.host.watchdog import Watchdog
-from engine.device.protocol import LaunchConfig, LoadedKernel, Memory, Stream
+from engine.device.protocol import LoadedKernel, Memory, Stream
 from engine.diagnostics import DeviceError, KernelError
 
 #: The time limit of a kernel: long for a frame, short for a person who waits for a kernel that hangs.
@@ -67,6 +67,7 @@ class HostDevice:
     def allocate(self, size_bytes: int) -> HostMemory:
         """Allocate zeroed memory; DeviceError when there is not enough."""
         self._check_open()
+        size_bytes = whole_number("size of an allocation", size_bytes)
         if size_bytes > self.info.memory_bytes:
             raise DeviceError(
                 f"host: allocation must fit in memory, got {size_bytes} of {self.info.memory_bytes} bytes"
@@ -101,7 +102,7 @@ class HostDevice:
 
     def fill(self, target: Memory, value: int) -> None:
         """Set every byte of `target`."""
-        if not 0 <= value <= 255:
+        if not 0 <= whole_number("fill value", value) <= 255:
             raise DeviceError(f"host: fill value must be 0 to 255, got {value}")
         bytes_of(target, target.size_bytes, "fill target").fill(value)
 
@@ -111,7 +112,9 @@ class HostDevice:
         if isinstance(image, bytes):
             if image.startswith(_CUBIN_MAGIC):
                 raise KernelError("host: module must be PTX text, got a CUBIN; compile for compute_75")
-            image = image.decode()
+            image = image.decode(errors="replace")
+        if not isinstance(image, str):
+            raise KernelError(f"host: module must be PTX text, got {type(image).__name__}")
         if _USES_HEAP.search(image):
             self.pool.services.open_heap(self.table)
         return HostModule(image, self.table, quick_first=self._quick_first)
@@ -127,8 +130,8 @@ class HostDevice:
     ) -> None:
         """Launch a kernel once and wait; each argument is a `Buffer`, a numpy scalar or a Python number."""
         self._check_open()
-        own = own_kernel(kernel)
-        config = LaunchConfig(dim3("grid", grid), dim3("thread block", thread_block), shared_bytes)
+        own = own_kernel(kernel, self.table)
+        config = launch_config(grid, thread_block, shared_bytes)
         launch = Launch(own, config, pack_arguments(own.parameters, args))
         own.settle(math.prod(config.grid))
         self.watchdog.enter()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from engine import Engine, Patch, UpdateLevel
 from engine.api import Block, BlockBuilder, Kernel, Out, f32, port
-from engine.diagnostics import Diagnostic, Severity
+from engine.diagnostics import DeviceError, Diagnostic, PatchError, Severity
 from engine.patch.changes import Connected, Connection, Disconnected, NodeRegionChanged, PortRef
 from engine.patch.document import NodeRef
 from engine.protocol.messages import KernelFilesChanged, NodeState
@@ -374,3 +375,29 @@ def test_a_removed_source_runs_on_while_a_block_needs_it() -> None:
             assert engine.read(other["out"]).tolist() == [count * 2] * 3
         patch.remove(last)
         assert not _errors(engine.step().diagnostics)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"x", ["x"], object(), Patch])
+def test_edits_with_values_of_wrong_types_are_refused_and_change_nothing(wrong: object) -> None:
+    """By PatchError, which says what they take."""
+    patch = Patch()
+    saxpy = patch.add("math.saxpy", node_id="saxpy")
+    before = {**patch.nodes}
+    value: Any = wrong
+    calls: list[Callable[[], object]] = [
+        lambda: patch.add(value),
+        lambda: patch.add("math.saxpy", position=value),
+        lambda: patch.connect(value, saxpy["x"]),
+        lambda: patch.connect(saxpy["out"], value),
+        lambda: patch.set(value, a=1.0),
+        lambda: patch.move(saxpy, value),
+        lambda: Engine(value, device="host"),
+    ]
+    if wrong is not None:
+        calls += [lambda: patch.add("math.saxpy", node_id=value), lambda: patch.add("math.saxpy", region=value)]
+    for call in calls:
+        with pytest.raises(PatchError, match="must"):
+            call()
+    assert patch.nodes == before
+    with pytest.raises(DeviceError, match="device must be"):
+        Engine(patch, device=value)

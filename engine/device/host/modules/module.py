@@ -91,7 +91,7 @@ class HostModule:
         quick, best = entry.texts, entry.optimised
         #: Addresses of module variables, which lie in the quickly compiled code.
         self.variables: dict[str, int] = {}
-        self._table = table
+        self.table = table
         if quick or entry.variables:
             first = NativeCode([entry.code], [*map(_symbol, quick), *entry.variables], {})
             self._first = first
@@ -122,7 +122,7 @@ class HostModule:
         """Return an entry point and start to optimise it; KernelError when the module has none of that name."""
         if not self.is_loaded:
             raise DeviceError("host: module must not be used after unload")
-        if name not in self._kernels:
+        if not isinstance(name, str) or name not in self._kernels:
             raise KernelError(f"kernel must be one of {', '.join(self._kernels) or 'none'}, got {name}")
         kernel = self._kernels[name]
         if kernel.job is not None:
@@ -143,13 +143,16 @@ class HostModule:
 
     def __del__(self) -> None:
         for address, size in getattr(self, "_ranges", ()):
-            self._table.remove(address, size)
+            self.table.remove(address, size)
 
 
-def own_kernel(kernel: LoadedKernel) -> HostKernel:
-    """Return a kernel of the host; DeviceError when it is another device's."""
+def own_kernel(kernel: LoadedKernel, table: AllocationTable | None = None) -> HostKernel:
+    """Return a kernel of the host, of the device with this table if one is given; DeviceError when it is another's."""
     if not isinstance(kernel, HostKernel):
-        raise DeviceError(f"host: kernel {kernel.name} must be loaded on the host, got {type(kernel).__name__}")
+        name = getattr(kernel, "name", kernel)
+        raise DeviceError(f"host: kernel {name} must be loaded on the host, got {type(kernel).__name__}")
+    if table is not None and kernel.module.table is not table:
+        raise DeviceError(f"host: kernel {kernel.name} must be loaded on this device, got one of another host device")
     return kernel
 
 
