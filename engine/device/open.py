@@ -46,7 +46,7 @@ def open_device(name: str = "auto") -> Device:
 def check_name(name: str) -> None:
     """Raise DeviceError that says what is allowed, unless `open_device` takes such a name."""
     if not isinstance(name, str) or not re.fullmatch(r"auto|host|cuda(:[0-9]{1,4})?", name):
-        raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got {name!r}')
+        raise DeviceError(f'device must be "auto", "host" or "cuda:0" (or another number), got "{name}"')
 
 
 def list_devices() -> list[DeviceStatus]:

@@ -366,7 +366,7 @@ def _loop(block: Any, build: BlockBuilder) -> None:
 
 
 def _stubborn(block: Any, build: BlockBuilder) -> None:
-    end_s = time.monotonic() + 2  # so that the thread ends with the test
+    end_s = time.monotonic() + 6  # so that the thread ends with the test
     while time.monotonic() < end_s:
         with suppress(BaseException):
             time.sleep(0.01)
