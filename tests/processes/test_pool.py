@@ -25,9 +25,11 @@ ROOT = Path(engine.__file__).parents[1]
 
 
 def is_running(process: int) -> bool:
-    """True while there is such a process, and it is more than an entry that waits to be read."""
+    """True while there is such a process, and it is more than an entry that waits to be read; a thread may end last."""
+    folder = Path(f"/proc/{process}")
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        has_threads = len(list((folder / "task").iterdir())) > 1
+        return has_threads or (folder / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 

@@ -68,7 +68,7 @@ def test_scratch_memory() -> None:
     """Arrays of one 32-bit element for each thread follow each other as abi.py says."""
     assert [name for _, name, _ in fields("scratch", HEADER)] == ["state", "given", "results", "arrived"]
     assert abi.exchange(0) == 4 * abi.MAX_THREADS
-    assert abi.result() == abi.exchange(abi.EXCHANGES)
+    assert abi.result(0) == abi.exchange(abi.EXCHANGES)
     assert abi.result(abi.RESULTS) == abi.ARRIVED
     assert abi.ARRIVED + 4 * 32 == abi.SCRATCH_START
 
