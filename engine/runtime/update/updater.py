@@ -390,10 +390,8 @@ class Updater:
         """
         if not changed or not self._rebuild:
             return
-        wrong, is_driven = (
-            {owner(item.node) for item in self.found.blocks if item.node},
-            self.context.parameters.is_driven,
-        )
+        wrong = {owner(item.node) for item in self.found.blocks if item.node}
+        is_driven = self.context.parameters.is_driven
         if any(node in wrong or not is_driven(node, name) for node, name in changed):
             self.context.dirty.mark_structure("another value")
 
