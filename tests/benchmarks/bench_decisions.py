@@ -12,7 +12,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -24,7 +23,8 @@ from engine import Engine, Patch, ProfilingLevel, open_device
 from engine.api import Moment, Value, ValueBlock, value_port
 from engine.patch.changes import ParameterChanged
 from engine.runtime.frame import gc_scheduler
-from tests.benchmarks.bench_host import best, cases, compile_ptx
+from tests.benchmarks.bench_host import best
+from tests.benchmarks.host_kernels.cases import cases, compile_ptx
 
 RATE_HZ = 240
 GC_SECONDS = 10
@@ -39,13 +39,12 @@ def numpy_twins() -> None:
         "histogram": lambda x, bins, n: np.bincount(x, minlength=256),
         "reduce": lambda x, out, n: np.add.reduce(x.reshape(-1, 256), axis=1, out=out),
     }
-    ptx = compile_ptx((Path(__file__).parent / "bench_host.cu").read_text())
     device = open_device("host")
-    module = device.load_module(ptx)
-    for name, (grid, thread_block, values, _, _) in cases().items():
+    module = device.load_module(compile_ptx())
+    for name, case in cases().items():
         if name not in twins:
             continue
-        kernel = module.kernel(name)
+        kernel, grid, thread_block, values = module.kernel(case.kernel), case.grid, case.thread_block, case.values
         given = [device.upload(item) if isinstance(item, np.ndarray) else item for item in values]
         for _ in range(20):  # until the optimised code has taken over
             device.launch(kernel, grid=grid, thread_block=thread_block, args=given)

@@ -56,9 +56,8 @@ DONE:
 def sources(limit: int | None = None) -> list[str]:
     """Return PTX to mutate: what is written by hand first, then kernels of the library and of the benchmark."""
     found = [HAND_WRITTEN]
-    paths = sorted(
-        {*ROOT.glob("kernels/**/*.cu"), *ROOT.glob("blocks/**/*.cu"), ROOT / "tests/benchmarks/bench_host.cu"}
-    )
+    folders = ("kernels", "blocks", "tests/benchmarks/host_kernels")
+    paths = sorted({path for folder in folders for path in (ROOT / folder).glob("**/*.cu")})
     for path in paths[:limit]:
         try:
             image = load_image(path, "compute_75").ptx

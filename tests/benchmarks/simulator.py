@@ -11,7 +11,8 @@ import numpy as np
 from numba import cuda  # type: ignore[import-not-found,unused-ignore]
 
 from engine.device.host import HostDevice
-from tests.benchmarks.bench_host import HERE, best, compile_ptx
+from tests.benchmarks.bench_host import best
+from tests.benchmarks.host_kernels.cases import compile_ptx
 
 ELEMENTS = 4096
 
@@ -27,7 +28,7 @@ def main() -> None:
     """Time both and print the ratio."""
     x, y = np.ones(ELEMENTS, np.float32), np.ones(ELEMENTS, np.float32)
     device = HostDevice()
-    kernel = device.load_module(compile_ptx((HERE / "bench_host.cu").read_text())).kernel("saxpy")
+    kernel = device.load_module(compile_ptx()).kernel("saxpy")
     given = [device.upload(x), device.upload(y), device.upload(x), 3.0, ELEMENTS]
     simulated, host = best(
         lambda: _saxpy[ELEMENTS // 256, 256](x, y, x, np.float32(3)),

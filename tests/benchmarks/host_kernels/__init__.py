@@ -1,0 +1,1 @@
+"""Kernels as practitioners write them, the same work in C, and data for both."""
