@@ -12,7 +12,7 @@ from app.canvas.gestures.slider_drag import SliderMove
 from app.canvas.graph_view import GraphView
 from app.canvas.items.scene import GraphScene
 from app.canvas.mirror import Mirror
-from app.canvas.notice import Notice
+from app.canvas.notice import EmptyHint, Notice
 from app.canvas.report_display import ReportDisplay
 from app.canvas.selection_edits import SelectionEdits
 from app.edits import nodes as node_edits
@@ -54,6 +54,8 @@ class Canvas(QWidget):
         self._display = ReportDisplay(self.scene, self.view)
         self._nudges = 0
         self._notice = Notice(self)
+        self._hint = EmptyHint(self.view.viewport())
+        self.scene.filled.connect(lambda filled: self._hint.setVisible(not filled))
         self._search = BlockSearch(self)
         self._search.placed.connect(self._select_placed)
         self._search.refused.connect(self._refuse)
@@ -247,4 +249,5 @@ class Canvas(QWidget):
         """Repaint in another theme's colours."""
         if event.type() == QEvent.Type.PaletteChange:
             self.view.viewport().update()
+            self._hint.refresh()
         super().changeEvent(event)

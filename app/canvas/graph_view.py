@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsView, QToolTip, QWidget
 
-from app.canvas.drawing.background_painter import paint_background, paint_cut, paint_hint
+from app.canvas.drawing.background_painter import paint_background, paint_cut
 from app.canvas.gestures.connection_drag import REACH, ConnectionGestures
 from app.canvas.gestures.connection_edits import ConnectionEdits
 from app.canvas.gestures.mouse_events import adds_to_selection, is_apart, left_move, shift_as_control
@@ -112,6 +112,7 @@ class GraphView(ZoomableView):
             self.hovering_ended.emit()
         self._connecting.cancel()
         self._slider_drag.end()
+        self._graph.release_selection()
 
     # Mouse
 
@@ -133,8 +134,10 @@ class GraphView(ZoomableView):
         elif not (self._connecting.press(event) or self._press_slider(position) or self._press_strip(event)):
             super().mousePressEvent(shift_as_control(event))
             grabber = self._graph.mouseGrabberItem()
-            if isinstance(grabber, NodeView):  # otherwise it begins a rubber band
+            if isinstance(grabber, NodeView):
                 self._node_drag.begin(grabber.id, self.mapToScene(position))
+            elif grabber is None:  # it begins a rubber band
+                self._graph.hold_selection()
 
     def _press_slider(self, position: QPoint) -> bool:
         slide = self._slider_drag.press(self.mapToScene(position))
@@ -211,6 +214,7 @@ class GraphView(ZoomableView):
             self._slider_drag.end()
         else:
             super().mouseReleaseEvent(shift_as_control(event))
+            self._graph.release_selection()
             drop = self._node_drag.end()
             if drop.positions:
                 self.nodes_dropped.emit(drop)
@@ -279,8 +283,6 @@ class GraphView(ZoomableView):
         paint_background(painter, QRectF(rect), colours.current(), self.zoom)
 
     def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        """Paint the cut, and on an empty canvas what to do."""
+        """Paint the cut."""
         if self._knife is not None:
             paint_cut(painter, self._knife, colours.current())
-        if not self._graph.nodes:
-            paint_hint(painter, QRectF(self.viewport().rect()), colours.current())

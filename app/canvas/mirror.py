@@ -18,7 +18,7 @@ class Mirror:
         self._scene = scene
         self._structure_changed = structure_changed
         self._show_all()
-        self.stop = patch.subscribe(self._follow)
+        self.stop = patch.subscribe(self._follow, scene.settle_selection)
 
     def refresh(self, node_id: str) -> None:
         """Show a node as it is now."""

@@ -1,7 +1,7 @@
-"""A short message near the pointer that disappears by itself."""
+"""Texts over the canvas: a short message near the pointer, and what to do while there is no block."""
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.theme import colours
 
@@ -53,3 +53,23 @@ class Notice(QLabel):
         self.move(max(x, 8), max(y, 8))
         self.show()
         self.raise_()
+
+
+class EmptyHint(QLabel):
+    """Says in the middle of an empty canvas what to do; a widget, since the canvas repaints only in parts."""
+
+    def __init__(self, view: QWidget) -> None:
+        super().__init__(alignment=Qt.AlignmentFlag.AlignCenter, objectName="canvasHint")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setTextFormat(Qt.TextFormat.RichText)
+        layout = QVBoxLayout(view)
+        layout.addWidget(self)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take the colours of the present theme."""
+        theme = colours.current()
+        self.setText(
+            f"<p style='color: {theme.text_dim}'><b>Press Tab to add a block</b></p>"
+            f"<p style='color: {theme.text_dim}'>or double-click the canvas</p>"
+        )

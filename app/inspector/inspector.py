@@ -48,6 +48,8 @@ class Inspector(EmptyState):
         self._scroll = scroll
         self._patch: Patch | None = None
         self._nodes: list[str] = []
+        self._known: frozenset[str] = frozenset()
+        self._forget_stale()
         self._unsubscribe: Callable[[], None] = lambda: None
         self.rows: dict[str, ParameterRow] = {}
         self.header: NodeHeader | None = None
@@ -73,7 +75,7 @@ class Inspector(EmptyState):
     def set_patch(self, patch: Patch | None) -> None:
         """Follow another patch; nothing is selected in it."""
         self._unsubscribe()
-        self._unsubscribe = patch.subscribe(self._on_change) if patch is not None else lambda: None
+        self._unsubscribe = patch.subscribe(self._on_change, self._refresh_stale) if patch is not None else lambda: None
         self._patch, self._report = patch, None
         self.show_nodes([])
 
@@ -81,6 +83,8 @@ class Inspector(EmptyState):
         """Show the parameters of these nodes."""
         self._end_gesture()
         self._nodes = [node for node in nodes if self._patch is not None and node in self._patch.nodes]
+        self._known = frozenset(self._nodes)
+        self._forget_stale()
         self.rows, self.header, self.status = {}, None, None
         self._drives.show_rows(self._patch, self._nodes, self.rows)
         self._scroll.takeWidget()
@@ -190,16 +194,31 @@ class Inspector(EmptyState):
     # Following the patch
 
     def _on_change(self, change: Change) -> None:
+        """Note what is no longer shown as it is; an edit of a thousand blocks refreshes each row once."""
         match change:
-            case ParameterChanged(node, parameter) if node in self._nodes and parameter in self.rows:
-                self._refresh(self.rows[parameter])
-            case Connected(connection) | Disconnected(connection):
-                if connection.target.node in self._nodes and connection.target.port in self.rows:
-                    self._drives.refresh(connection.target.port)
-            case NodeRenamed(node, title) if node in self._nodes and self.header is not None:
-                self.header.show_title(title)
-            case NodeRenamed():
-                self._drives.refresh_all()
-            case NodeRemoved(node) if node.id in self._nodes:
-                # The canvas also changes its selection, but not always before the next edit.
-                self.show_nodes([other for other in self._nodes if other != node.id])
+            case ParameterChanged(node, parameter) if node in self._known:
+                self._stale_values.add(parameter)
+            case Connected(connection) | Disconnected(connection) if connection.target.node in self._known:
+                self._stale_drives.add(connection.target.port)
+            case NodeRenamed(node, title):
+                self._is_renamed = True
+                if node in self._known and self.header is not None:
+                    self.header.show_title(title)
+            case NodeRemoved(node) if node.id in self._known:
+                self._has_lost_nodes = True
+
+    def _refresh_stale(self) -> None:
+        if self._has_lost_nodes:
+            self.show_nodes(self._nodes)
+        for name in self._stale_values & self.rows.keys():
+            self._refresh(self.rows[name])
+        for name in self._stale_drives & self.rows.keys():
+            self._drives.refresh(name)
+        if self._is_renamed:
+            self._drives.refresh_all()
+        self._forget_stale()
+
+    def _forget_stale(self) -> None:
+        self._stale_values: set[str] = set()
+        self._stale_drives: set[str] = set()
+        self._is_renamed = self._has_lost_nodes = False

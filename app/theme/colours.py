@@ -6,7 +6,7 @@ orange and red for warnings and errors only; green for nothing but "running".
 
 import colorsys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from zlib import crc32
 
 
@@ -119,13 +119,18 @@ _HUES = {
 
 def category_tint(category: str, theme: Colours) -> str:
     """Return the colour of a category's title bars: one lightness for all, so that no category shouts."""
-    key = category.lower()
+    return _tint(category.lower(), theme.tint)
+
+
+@cache
+def _tint(key: str, tint: tuple[float, float]) -> str:
     # Unknown categories spread over the hues from cyan to magenta; orange, red and green have their own meaning.
     hue = _HUES.get(key, 175 + crc32(key.encode()) % 160)
-    lightness, saturation = theme.tint
+    lightness, saturation = tint
     return _hex(colorsys.hls_to_rgb(hue / 360, lightness, saturation))
 
 
+@lru_cache(maxsize=4096)
 def mix(a: str, b: str, amount: float) -> str:
     """Return `a` moved towards `b`: all of `a` at 0, all of `b` at 1."""
     red, green, blue = (x + (y - x) * amount for x, y in zip(_rgb(a), _rgb(b), strict=True))

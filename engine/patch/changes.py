@@ -187,7 +187,7 @@ def inverse(change: Change) -> Change:
 
 def merge(first: Change, second: Change) -> Change | None:
     """Return one change that does what both do, when both set the same thing; otherwise None."""
-    if not isinstance(first, NodeChanged) or _target(first) != _target(second):
+    if not isinstance(first, NodeChanged) or what_is_set(first) != what_is_set(second):
         return None
     field = _NEW_VALUE[type(first)]
     return msgspec.structs.replace(first, **{field: getattr(second, field)})
@@ -203,6 +203,6 @@ def applied(node: Node, change: NodeChanged) -> Node:
     return msgspec.structs.replace(node, **{field: value})
 
 
-def _target(change: Change) -> tuple[object, ...]:
-    """Return what a change sets, so that two changes can be compared."""
+def what_is_set(change: Change) -> tuple[object, ...]:
+    """Return what a change sets: two changes with equal results concern the same thing of the same nodes."""
     return type(change), *nodes_of(change), change.parameter if isinstance(change, ParameterChanged) else None

@@ -55,6 +55,8 @@ class Patch(PatchContents):
         #: True while listeners hear the changes of an undo or a redo.
         self.is_undoing = False
         self._listeners: list[Listener] = []
+        self._when_done: list[Callable[[], None]] = []
+        self._has_news = False  # listeners heard a change since `when_done` was last called
         self._open_edit: Edit | None = None
 
     def __getitem__(self, node_id: str) -> NodeRef:
@@ -230,6 +232,7 @@ class Patch(PatchContents):
             self._open_edit = outer
             if outer is None:
                 self.history.record(edit)
+                self._tell_done()
 
     def undo(self) -> str | None:
         """Undo the last edit; return its name, or None when there is none."""
@@ -245,15 +248,29 @@ class Patch(PatchContents):
             self._repeat(edit.changes)
         return edit.name if edit else None
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with every change from now on; return a function that ends it."""
+    def subscribe(self, listener: Listener, when_done: Callable[[], None] | None = None) -> Callable[[], None]:
+        """Call `listener` with every change from now on; return a function that ends it.
+
+        `when_done` is called once after the changes of an edit, an undo, a redo or a `restore`, however many they are.
+        """
         self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        if when_done is not None:
+            self._when_done.append(when_done)
+
+        def end() -> None:
+            self._listeners.remove(listener)
+            if when_done is not None:
+                self._when_done.remove(when_done)
+
+        return end
 
     def restore(self, changes: list[Change]) -> None:
         """Apply changes, which are not checked, without an undo step; files load a patch with it."""
-        for change in changes:
-            self._apply(change)
+        try:
+            for change in changes:
+                self._apply(change)
+        finally:
+            self._tell_done()
 
     def _repeat(self, changes: list[Change]) -> None:
         self.is_undoing = True
@@ -262,6 +279,7 @@ class Patch(PatchContents):
                 self._apply(change)
         finally:
             self.is_undoing = False
+            self._tell_done()
 
     def _do(self, name: str, *changes: Change, gesture: object = None) -> None:
         with self.edit(name, gesture=gesture):
@@ -279,8 +297,16 @@ class Patch(PatchContents):
         self._take(change)
         if edit is not None:
             edit.changes.append(change)
+        self._has_news = True
         for listener in tuple(self._listeners):
             listener(change)
+
+    def _tell_done(self) -> None:
+        """Tell listeners that the changes are complete, unless an edit is still open."""
+        if self._has_news and self._open_edit is None:
+            self._has_news = False
+            for tell in tuple(self._when_done):
+                tell()
 
     def _carry_over(self, types: Collection[str]) -> None:
         """Bring values and connections to the names that ports and parameters of changed types have now."""

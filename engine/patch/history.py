@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from engine.patch.changes import Change, merge
+from engine.patch.changes import Change, merge, what_is_set
 
 
 @dataclass
@@ -90,13 +90,15 @@ class History:
 
 
 def _merged(changes: list[Change], more: list[Change]) -> list[Change]:
+    """Return the changes of both lists; a thing of a node that both set is set once, by the last value."""
     result = list(changes)
+    places = {what_is_set(change): index for index, change in enumerate(result)}
     for change in more:
-        for index, earlier in enumerate(result):
-            both = merge(earlier, change)
-            if both is not None:
-                result[index] = both
-                break
+        index = places.get(what_is_set(change))
+        both = merge(result[index], change) if index is not None else None
+        if index is not None and both is not None:
+            result[index] = both
         else:
+            places.setdefault(what_is_set(change), len(result))
             result.append(change)
     return result

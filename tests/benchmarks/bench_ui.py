@@ -11,6 +11,8 @@ interpreter's lock and has no core keeps everybody waiting. Measured in that way
 20 of 237,384 turns waited for more than 16 ms, the longest for 30 ms; 99.9 % for less than 3 ms. With no engine the
 longest was 8 ms. The long ones are repaints of the whole canvas, of 40 to 80 ms of the thread's own, while a rebuild is
 prepared: the interpreter's lock is shared evenly between the two.
+
+`--gestures` times single gestures instead, at 100 and 1000 blocks (`gesture_times.py`).
 """
 
 from __future__ import annotations
@@ -35,10 +37,12 @@ from app.qt.faults import install_fault_handler
 from app.window.main_window import MainWindow
 from engine import Engine, Patch, ProfilingLevel
 from engine.device.host.events import HostEvent
-from engine.device.host.graph.executable import Runner
+from engine.device.host.graph.executable import HostExecutable
+from engine.device.host.graph.program import Program
 from engine.diagnostics import WarploomError
 from engine.profiling.statistics import percentile
 from tests.benchmarks.edit_session import EditSession, KernelFile, make_patch
+from tests.benchmarks.gesture_times import tell_gestures
 from tests.benchmarks.stall_meter import StallMeter
 
 _SETTLE_MS = 3000  # after the first picture: windows are laid out, caches filled
@@ -53,6 +57,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-engine", action="store_true")
     parser.add_argument("--launch-ms", type=float, help="sleep in place of each launch on the host")
+    parser.add_argument("--gestures", action="store_true", help="time single gestures at 100 and 1000 blocks instead")
     parser.add_argument("--worst", type=int, default=12, help="how many of the longest waits to tell")
     arguments = parser.parse_args()
     if arguments.launch_ms is not None:
@@ -65,7 +70,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     """Open the editor with its state in `folder`, edit for a while, and print what was measured."""
 
     def make_engine(patch: Patch, profiling: ProfilingLevel) -> Engine:
-        if arguments.no_engine:
+        if arguments.no_engine or arguments.gestures:
             raise WarploomError("this session runs without an engine")
         return Engine(patch, arguments.device, profiling=profiling)
 
@@ -75,6 +80,20 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     faults: list[str] = []
     remove_handler = install_fault_handler(faults.append, folder / "state")
     window.show()
+    if arguments.gestures:
+        for count in (100, 1000):
+            tell_gestures(window, count)
+    else:
+        tell_session(window, kernel, arguments)
+    print(f"faults: {faults}" if faults else "no faults")
+    dialogs.ask_about_changes = lambda *_: Answer.DISCARD  # there is nobody to ask
+    window.close()
+    remove_handler()
+    del app
+
+
+def tell_session(window: MainWindow, kernel: KernelFile, arguments: argparse.Namespace) -> None:
+    """Edit at random for a while, and print what was measured."""
     window.session.replace(make_patch(arguments.kernels))
     levels: Counter[str] = Counter()
     window.bridge.updated.connect(lambda record: levels.update([record.level.name]))
@@ -88,23 +107,18 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     meter.stop()
     tell(meter, arguments.worst)
     print(f"edits: {dict(sorted(session.counts.items()))}; updates: {dict(levels)}; {window.badge.label.text()}")
-    print(f"faults: {faults}" if faults else "no faults")
-    dialogs.ask_about_changes = lambda *_: Answer.DISCARD  # there is nobody to ask
-    window.close()
-    remove_handler()
-    del app
 
 
 def stand_in_for_launches(time_s: float) -> None:
     """Have each launch of a graph on the host sleep, and stamp its events."""
 
-    def run(runner: Runner) -> None:
+    def run(executable: HostExecutable, program: Program) -> None:
         time.sleep(time_s)
-        for action in runner.program.actions.values():
+        for action in program.actions.values():
             if isinstance(getattr(action, "__self__", None), HostEvent):
                 action()
 
-    Runner.run = run  # type: ignore[method-assign]  # what this option is for
+    HostExecutable._run = run  # type: ignore[method-assign]  # what this option is for
 
 
 def wait(time_ms: int) -> None:

@@ -298,6 +298,39 @@ def test_listener_that_fails_does_not_split_an_edit() -> None:
     assert patch.history.names == []
 
 
+def test_the_end_of_an_edit_is_told_once_after_its_changes() -> None:
+    """For an edit of many changes, nested ones, one that fails, undo and redo; an edit without changes says nothing."""
+    patch, told = Patch(), []
+    end = patch.subscribe(lambda change: told.append(type(change).__name__), lambda: told.append("done"))
+
+    def heard() -> list[str]:
+        found = told.copy()
+        told.clear()
+        return found
+
+    with patch.edit("Two"):
+        first = patch.add("io.array")
+        with patch.edit("One of them"):
+            patch.add("io.viewer")
+    assert heard() == ["NodeAdded", "NodeAdded", "done"]
+    patch.move(first, (8, 8))
+    assert heard() == ["NodeMoved", "done"]
+    patch.move(first, (8, 8))
+    assert heard() == []
+    with contextlib.suppress(PatchError), patch.edit("Fails"):
+        patch.remove(first)
+        patch.add("no.such.type")
+    assert heard() == ["NodeRemoved", "NodeAdded", "done"]
+    patch.undo()
+    patch.undo()
+    assert heard() == ["NodeMoved", "done", "NodeRemoved", "NodeRemoved", "done"]
+    patch.redo()
+    assert heard() == ["NodeAdded", "NodeAdded", "done"]
+    end()
+    patch.redo()
+    assert heard() == []
+
+
 def test_a_listener_can_leave() -> None:
     """After its unsubscribe a listener hears nothing more."""
     patch = Patch()

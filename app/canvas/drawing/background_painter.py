@@ -1,11 +1,10 @@
-"""Paints the background with its dots, the line of a cut, and the hint on an empty canvas."""
+"""Paints the background with its dots, and the line of a cut."""
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QPolygonF
 
-from app.canvas.drawing.shapes import paint_text, qcolor
+from app.canvas.drawing.shapes import qcolor
 from app.theme.colours import Colours
-from app.theme.fonts import BODY, SMALL
 
 _DISTANCE = 32
 #: Below this zoom the dots would crowd.
@@ -33,15 +32,6 @@ def paint_cut(painter: QPainter, line: QPolygonF, theme: Colours) -> None:
     pen.setStyle(Qt.PenStyle.DashLine)
     painter.setPen(pen)
     painter.drawPolyline(line)
-
-
-def paint_hint(painter: QPainter, view: QRectF, theme: Colours) -> None:
-    """Say on an empty canvas what to do; `view` is in pixels."""
-    painter.resetTransform()
-    middle = Qt.AlignmentFlag.AlignHCenter
-    hint, other = "Press Tab to add a block", "or double-click the canvas"
-    paint_text(painter, view.translated(0, -12), hint, theme.text_dim, BODY, strong=True, align=middle)
-    paint_text(painter, view.translated(0, 12), other, theme.text_faint, SMALL, align=middle)
 
 
 def _line(colour: str, width: float) -> QPen:

@@ -59,8 +59,12 @@ with _nodegraph_environment():
     from NodeGraphQt.qgraphics.pipe import PipeItem
     from NodeGraphQt.qgraphics.port import PortItem
 
+_POSITION_CHANGED = QGraphicsItem.GraphicsItemChange.ItemPositionHasChanged
+_SCENE_POSITION_CHANGED = QGraphicsItem.GraphicsItemChange.ItemScenePositionHasChanged
+_SELECTED_CHANGED = QGraphicsItem.GraphicsItemChange.ItemSelectedHasChanged
 _PORT_REACH = 9.0
 _CONNECTION_REACH = 12.0
+_OVER_ALL = 1000.0
 
 
 @safe_overrides
@@ -86,6 +90,12 @@ class PortView(PortItem):  # type: ignore[misc]  # NodeGraphQt ships no types
         """Name and side, unique in the node."""
         return self.model.name, self.model.is_input
 
+    def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
+        """Lay the port's connections again where it moved to; Qt calls this a dozen times while a port is made."""
+        if change is _SCENE_POSITION_CHANGED and self.connected_pipes:
+            self.redraw_connected_pipes()
+        return value
+
     def boundingRect(self) -> QRectF:
         """The area that the pointer hits."""
         return QRectF(-_PORT_REACH, -_PORT_REACH, 2 * _PORT_REACH, 2 * _PORT_REACH)
@@ -107,6 +117,7 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
 
     def __init__(self, connection: Connection | None = None) -> None:
         self._is_hovered = False
+        self._shape: QPainterPath | None = None
         super().__init__()
         self.connection = connection
         self.setCacheMode(QGraphicsItem.CacheMode.NoCache)
@@ -114,6 +125,9 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable, False)
         self.setPen(QPen(Qt.PenStyle.SolidLine))
         self._widen()
+        if connection is None:  # it lies over all nodes, and none of them may lose the pointer to it
+            self.setAcceptHoverEvents(False)
+            self.setZValue(_OVER_ALL)
 
     @property
     def is_dangling(self) -> bool:
@@ -131,12 +145,15 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
         target = self.input_port.scenePos() if self.input_port else cursor_pos
         if source is not None and target is not None:
             self.setPath(connection_path(source, target))
+            self._shape = None
 
     def shape(self) -> QPainterPath:
-        """The area that the pointer hits; none while the connection is dragged."""
-        stroker = QPainterPathStroker()
-        stroker.setWidth(_CONNECTION_REACH)
-        return stroker.createStroke(self.path()) if self.connection else QPainterPath()
+        """The line with a margin; Qt paints an item only where this is."""
+        if self._shape is None:
+            stroker = QPainterPathStroker()
+            stroker.setWidth(_CONNECTION_REACH)
+            self._shape = stroker.createStroke(self.path())
+        return self._shape
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         """Paint the line in the colour and width of what flows."""
@@ -165,9 +182,9 @@ class ConnectionView(PipeItem):  # type: ignore[misc]  # NodeGraphQt ships no ty
 
     def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
         """When deselected, leave the rubber band's selection too."""
-        if change is QGraphicsItem.GraphicsItemChange.ItemSelectedHasChanged and not value:
+        if change is _SELECTED_CHANGED and not value:
             self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemIsSelectable, False)
-        return QGraphicsItem.itemChange(self, change, value)
+        return value
 
     def hoverEnterEvent(self, event: Any) -> None:
         """Mark the connection."""
@@ -289,6 +306,6 @@ class NodeView(AbstractNodeItem):  # type: ignore[misc]  # NodeGraphQt ships no 
 
     def itemChange(self, change: QGraphicsItem.GraphicsItemChange, value: Any) -> Any:
         """Report every move."""
-        if change is QGraphicsItem.GraphicsItemChange.ItemPositionHasChanged and self.moved is not None:
+        if change is _POSITION_CHANGED and self.moved is not None:
             self.moved(self.id)
-        return super().itemChange(change, value)
+        return value

@@ -1,6 +1,6 @@
 """The canvas scene: nodes, connections and boxes by the patch's ids, and what is under a point."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QPainterPath
@@ -20,6 +20,8 @@ class GraphScene(QGraphicsScene):
 
     #: The selection changed; one signal however many items changed with it.
     selection_settled = Signal()
+    #: The scene has nodes now (True), or none any more.
+    filled = Signal(bool)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(-_EXTENT / 2, -_EXTENT / 2, _EXTENT, _EXTENT, parent)
@@ -29,6 +31,7 @@ class GraphScene(QGraphicsScene):
         self.values: dict[str, float] = {}
         self.regions = RegionBoxes(self, self._place_of)
         self._is_selecting = False
+        self._has_lost_selected = False
         self.selectionChanged.connect(self._pass_on_selection)
         self.selection_settled.connect(self.regions.show_selection)
 
@@ -42,11 +45,19 @@ class GraphScene(QGraphicsScene):
         view.values = self.values
         self.nodes[node_id] = view
         self.addItem(view)
+        if len(self.nodes) == 1:
+            self.filled.emit(True)
 
     def remove_node(self, node_id: str, scope: str) -> None:
-        """Remove a node that was in `scope`; its connections are removed already."""
+        """Remove a node that was in `scope`; its connections are removed already.
+
+        `settle_selection` says when no more nodes go with it.
+        """
         self.regions.remove(node_id, scope)
-        self.removeItem(self.nodes.pop(node_id))
+        view = self.nodes.pop(node_id)
+        self._take_away(view, lambda: self.removeItem(view))
+        if not self.nodes:
+            self.filled.emit(False)
 
     def add_connection(self, connection: Connection) -> None:
         """Show a connection; both ports are there."""
@@ -64,7 +75,8 @@ class GraphScene(QGraphicsScene):
 
     def remove_connection(self, connection: Connection) -> None:
         """Take a connection away."""
-        self.connections.pop(connection).delete()
+        view = self.connections.pop(connection)
+        self._take_away(view, view.delete)
         self._repaint_ends(connection)
 
     def empty(self) -> None:
@@ -74,6 +86,7 @@ class GraphScene(QGraphicsScene):
         self.connections.clear()
         self.values.clear()
         self.clear()
+        self.filled.emit(False)
 
     def _repaint_ends(self, connection: Connection) -> None:
         for node_id in {connection.source.node, connection.target.node}:
@@ -104,6 +117,28 @@ class GraphScene(QGraphicsScene):
         """Select this connection and nothing else."""
         self.select([])
         self.connections[connection].select()
+
+    def hold_selection(self) -> None:
+        """Say nothing of the selection until `release_selection`: a rubber band changes it at every move."""
+        self._is_selecting = True
+
+    def release_selection(self) -> None:
+        """Say that the selection changed since `hold_selection`."""
+        if self._is_selecting:
+            self._is_selecting = False
+            self.selection_settled.emit()
+
+    def settle_selection(self) -> None:
+        """Say that the selection changed, if something selected was removed."""
+        if self._has_lost_selected:
+            self._has_lost_selected = False
+            self.selection_settled.emit()
+
+    def _take_away(self, item: NodeView | ConnectionView, remove: Callable[[], None]) -> None:
+        self._has_lost_selected = self._has_lost_selected or item.isSelected()
+        self._is_selecting = True
+        remove()
+        self._is_selecting = False
 
     def _pass_on_selection(self) -> None:
         if not self._is_selecting:

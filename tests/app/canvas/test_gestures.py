@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtWidgets import QApplication
 
 from app.canvas.canvas import Canvas
-from app.canvas.notice import Notice
+from app.canvas.items.nodegraph_adapter import ConnectionView
+from app.canvas.notice import EmptyHint, Notice
 from engine.patch.changes import Change, Connection, NodeMoved, PortRef
 from engine.patch.document import Patch
 from tests.app.canvas.canvas_support import Hand, documented, shown
@@ -32,6 +34,60 @@ def test_a_connection_can_be_dragged_from_the_input(hand: Hand, patch: Patch) ->
     """A person may begin at either end."""
     hand.drag(hand.port("scale", "gain", is_input=True), hand.port("source", "out", is_input=False))
     assert patch.source_of(PortRef("scale", "gain")) == PortRef("source", "out")
+
+
+def dragged_line(hand: Hand) -> list[ConnectionView]:
+    """Return the connection that follows the pointer, if one does."""
+    return [item for item in hand.scene.items() if isinstance(item, ConnectionView) and item.connection is None]
+
+
+@pytest.mark.parametrize("zoom", [1.0, 0.37])
+def test_a_dragged_connection_is_seen_all_the_way(hand: Hand, zoom: float) -> None:
+    """Along the whole line the canvas changes while it is dragged, over nodes too, and is as before afterwards."""
+    start, end = hand.port("source", "out", is_input=False), QPointF(300, 240)
+    hand.view.set_zoom(zoom)
+    QApplication.processEvents()
+    before = hand.view.viewport().grab().toImage()
+    hand.drag(start, end, release=False)
+    (line,) = dragged_line(hand)
+    QApplication.processEvents()
+    during = hand.view.viewport().grab().toImage()
+    places = [hand.view.mapFromScene(line.path().pointAtPercent(share / 20)) for share in range(1, 20)]
+
+    def differs(place: QPoint) -> bool:
+        near = (QPoint(x, y) + place for x in range(-3, 4) for y in range(-3, 4))
+        return any(before.pixel(at) != during.pixel(at) for at in near)
+
+    assert sum(map(differs, places)) >= 17  # a dashed line may have a gap at one of these places
+    hand.press(Qt.Key.Key_Escape)
+    QApplication.processEvents()
+    assert dragged_line(hand) == []
+    hand.view.viewport().unsetCursor()
+    assert hand.view.viewport().grab().toImage() == before
+
+
+def test_ports_are_marked_under_a_dragged_connection(hand: Hand) -> None:
+    """The line ends at the pointer, and still the port there is the one that a drop takes."""
+    target = hand.port("scale", "gain", is_input=True)
+    hand.drag(hand.port("source", "out", is_input=False), target, release=False)
+    assert hand.view.hit(hand.view.mapFromScene(target)) == PortRef("scale", "gain")
+
+
+def test_the_hint_stands_on_an_empty_canvas_only(canvas: Canvas, hand: Hand, patch: Patch) -> None:
+    """It goes with the first block and comes back with the last one's removal, by undo too."""
+    hint = canvas.findChild(EmptyHint)
+    assert hint is not None
+    assert hint.isHidden()
+    canvas.select_all()
+    hand.press(Qt.Key.Key_Delete)
+    assert hint.isVisible()
+    patch.undo()
+    assert hint.isHidden()
+    canvas.set_patch(Patch(patch.catalogue))
+    assert hint.isVisible()
+    assert canvas.patch is not None
+    canvas.patch.add("test_canvas.source")
+    assert hint.isHidden()
 
 
 def test_a_drop_on_a_node_takes_its_free_fitting_port(hand: Hand, patch: Patch) -> None:

@@ -1,0 +1,144 @@
+"""However many blocks an edit touches, each part of the window follows it once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.inspector.inspector import Inspector
+from app.inspector.parameter_editors import NumberEditor
+from app.inspector.parameter_row import ParameterRow
+from engine.patch.document import Patch
+from tests.app.app_support import move_pointer
+
+TYPE = "test_app.every_parameter"
+Press = Callable[[Qt.Key], None]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often the inspector was built and a row of it refreshed."""
+    counted: Counter[str] = Counter()
+
+    def count(owner: type, name: str) -> None:
+        original = getattr(owner, name)
+
+        def call(*arguments: Any) -> Any:
+            counted[name] += 1
+            return original(*arguments)
+
+        monkeypatch.setattr(owner, name, call)
+
+    count(Inspector, "_build")
+    count(NumberEditor, "show_values")
+    count(ParameterRow, "show_driven")
+    return counted
+
+
+def fill(window: Any, count: int) -> Patch:
+    """Open a patch of some blocks in a row, each fed by the one before, and a wave that drives none of them yet."""
+    patch = Patch()
+    before = None
+    for index in range(count):
+        block = patch.add(TYPE, node_id=f"n{index}", position=(index % 20 * 200.0, index // 20 * 200.0))
+        if before is not None:
+            patch.connect(before["out"], block["x"])
+        before = block
+    window.session.replace(patch)
+    window.canvas.fit()
+    return patch
+
+
+@pytest.fixture
+def press(window: Any) -> Press:
+    """Press a key over the canvas, with Ctrl for letters."""
+
+    def press_key(key: Qt.Key) -> None:
+        control = Qt.KeyboardModifier.ControlModifier if key < Qt.Key.Key_Escape else Qt.KeyboardModifier.NoModifier
+        QTest.keyClick(window.canvas.view, key, control)
+
+    return press_key
+
+
+@pytest.mark.parametrize("count", [2, 7, 60])
+def test_deleting_and_restoring_many_blocks_is_one_refresh(
+    window: Any, press: Press, calls: Counter[str], count: int
+) -> None:
+    """Select all, delete, undo, redo: each selection is told once, and only a selection builds the inspector."""
+    patch = fill(window, count)
+    told: list[list[str]] = []
+    window.canvas.selection_changed.connect(told.append)
+    press(Qt.Key.Key_A)
+    assert (len(told), calls["_build"]) == (1, 1)
+    press(Qt.Key.Key_Delete)
+    assert not patch.nodes
+    assert told[1:] == [[]]
+    assert window.inspector.nodes == []
+    press(Qt.Key.Key_Z)
+    assert len(patch.nodes) == count
+    press(Qt.Key.Key_Y)
+    assert not patch.nodes
+    assert (len(told), calls["_build"]) == (2, 1)
+
+
+@pytest.mark.parametrize("count", [2, 60])
+def test_setting_a_parameter_of_many_blocks_refreshes_its_row_once(
+    window: Any, press: Press, calls: Counter[str], count: int
+) -> None:
+    """The editor shows all values after the last of them has changed, not after each."""
+    patch = fill(window, count)
+    press(Qt.Key.Key_A)
+    calls.clear()
+    window.inspector.editor("gain").edited.emit(3.0)
+    assert {node.parameters["gain"] for node in patch.nodes.values()} == {3.0}
+    assert calls == {"show_values": 1}
+
+
+def test_a_value_that_drives_many_blocks_refreshes_each_row_once(
+    window: Any, press: Press, calls: Counter[str]
+) -> None:
+    """One edit of sixty connections shows once what drives the parameter."""
+    patch = fill(window, 60)
+    wave = patch.add("value.lfo", node_id="wave")
+    press(Qt.Key.Key_A)
+    window.canvas.select([f"n{index}" for index in range(60)])
+    calls.clear()
+    with patch.edit("Drive"):
+        for index in range(60):
+            patch.connect(wave["value"], patch[f"n{index}"]["gain"])
+    assert calls["show_driven"] == 1
+
+
+def test_a_rubber_band_tells_the_selection_when_it_is_released(window: Any) -> None:
+    """The blocks in the band are marked at each move; the panels follow once."""
+    fill(window, 60)
+    QApplication.processEvents()
+    viewport = window.canvas.view.viewport()
+    told: list[list[str]] = []
+    window.canvas.selection_changed.connect(told.append)
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(2, 2))
+    marked = []
+    for step in range(1, 9):
+        corner = QPoint(viewport.width() * step // 8 - 3, viewport.height() * step // 8 - 3)
+        move_pointer(viewport, corner, Qt.MouseButton.LeftButton)
+        marked.append(len(window.canvas.selected()))
+    assert marked == sorted(marked)
+    assert 0 < marked[4] < marked[-1] == 60
+    assert told == []
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, corner)
+    assert [len(nodes) for nodes in told] == [60]
+
+
+def test_a_click_on_nothing_still_clears_the_selection(window: Any, press: Press) -> None:
+    """A band of no size selects nothing."""
+    fill(window, 3)
+    press(Qt.Key.Key_A)
+    assert window.inspector.nodes
+    QTest.mouseClick(window.canvas.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(2, 2))
+    assert window.inspector.nodes == []

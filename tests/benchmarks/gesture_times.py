@@ -1,0 +1,99 @@
+"""How long one gesture takes in a large patch: the edit it makes, and all that follows until the canvas is painted.
+
+Each gesture is given by mouse and keys. "handled" is the time until the event's handler returned, "shown" the time
+until the canvas was painted too: the median of a gesture's moves, and the slowest one. No engine runs: the figures
+are those of the editor alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.window.main_window import MainWindow
+from engine.patch.document import Patch
+
+_COLUMNS, _STEP_X, _STEP_Y = 40, 200.0, 140.0
+_MOVES = 24
+_LEFT, _NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+
+
+def make_alike(count: int) -> Patch:
+    """Return rows of blocks of one type, each fed by the one before: an inspector that shows all of them is filled."""
+    patch = Patch()
+    last = None
+    for index in range(count):
+        block = patch.add("math.saxpy", position=(index % _COLUMNS * _STEP_X, index // _COLUMNS * _STEP_Y))
+        if last is not None:
+            patch.connect(last["out"], block["x"])
+        last = block
+    return patch.excerpt(patch.nodes)  # with nothing to undo
+
+
+def tell_gestures(window: MainWindow, count: int) -> None:
+    """Give each gesture to a window that shows `count` blocks, and print the milliseconds that each takes."""
+    window.session.replace(make_alike(count))
+    window.canvas.fit()
+    for _ in range(10):
+        QApplication.processEvents()
+        time.sleep(0.02)
+    view = window.canvas.view
+    viewport = view.viewport()
+    print(f"{f'{count} blocks; ms':30}  handled   slowest     shown   slowest")
+    corner, opposite = QPoint(4, 4), QPoint(viewport.width() - 5, viewport.height() - 5)
+    way = [corner + (opposite - corner) * step / _MOVES for step in range(1, _MOVES + 1)]
+    QTest.mousePress(viewport, _LEFT, _NONE, corner)
+    _tell("box select", [_timed(lambda at=at: _move(window, at)) for at in way])
+    _tell("box select, released", [_timed(lambda: QTest.mouseRelease(viewport, _LEFT, _NONE, opposite))])
+    assert len(window.canvas.selected()) == count
+    QTest.mouseClick(viewport, _LEFT, _NONE, corner)
+    _key(window, "select all", Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    _tell("zoom", [_timed(lambda turn=turn: _wheel(window, turn)) for turn in [120] * 8 + [-120] * 8])
+    _key(window, "delete", Qt.Key.Key_Delete)
+    assert not window.session.patch.nodes
+    _key(window, "undo", Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert len(window.session.patch.nodes) == count
+    window.canvas.select_all()
+    _key(window, "nudge", Qt.Key.Key_Right)
+    _tell("set a parameter of all", [_timed(lambda: window.inspector.editor("a").edited.emit(3.0))])
+    assert all(node.parameters["a"] == 3.0 for node in window.session.patch.nodes.values())
+
+
+def _key(window: MainWindow, name: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _NONE) -> None:
+    _tell(name, [_timed(lambda: QTest.keyClick(window.canvas.view, key, modifiers))])
+
+
+def _timed(act: Callable[[], object]) -> tuple[float, float]:
+    """Return the milliseconds until `act` returned, and until all that it asked for was done."""
+    start_s = time.perf_counter()
+    act()
+    handled_s = time.perf_counter()
+    QApplication.processEvents()
+    QApplication.processEvents()  # what the first turn asked for
+    return (handled_s - start_s) * 1e3, (time.perf_counter() - start_s) * 1e3
+
+
+def _tell(name: str, times: list[tuple[float, float]]) -> None:
+    print(f"{name:30}" + " ".join(f"{median(column):9.1f} {max(column):9.1f}" for column in zip(*times, strict=True)))
+
+
+def _move(window: MainWindow, position: QPoint) -> None:
+    viewport = window.canvas.view.viewport()
+    place, there = QPointF(position), QPointF(viewport.mapToGlobal(position))
+    event = QMouseEvent(QEvent.Type.MouseMove, place, there, Qt.MouseButton.NoButton, _LEFT, _NONE)
+    QApplication.sendEvent(viewport, event)
+
+
+def _wheel(window: MainWindow, angle: int) -> None:
+    viewport = window.canvas.view.viewport()
+    middle = viewport.rect().center()
+    place, there = QPointF(middle), QPointF(viewport.mapToGlobal(middle))
+    turn, none = QPoint(0, angle), Qt.MouseButton.NoButton
+    phase = Qt.ScrollPhase.NoScrollPhase
+    QApplication.sendEvent(viewport, QWheelEvent(place, there, QPoint(), turn, none, _NONE, phase, False))
