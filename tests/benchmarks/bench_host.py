@@ -137,12 +137,12 @@ def compile_times(ptx: str, names: Sequence[str], write: Callable[[str], object]
     head = f"{'parse':>8}{'translate':>11}{'LLVM':>8}{'all':>8}{'cached':>8}{'optimise':>10}"
     write(f"\n{'first load, ms':16}{head}\n")
     device = HostDevice(quick_first=False)
-    start_of_all, *parts = re.split(r"(?m)^\t// \.globl\t(?=\w+\s+\.visible \.entry)", ptx)
+    head_of_all, *parts = re.split(r"(?m)^\.visible \.entry (?=\w)", ptx)
     for part in parts:
-        name, text = re.split(r"\s", part, maxsplit=1)
+        name = part.split("(")[0]
         if names and name not in names:
             continue
-        alone = start_of_all + text
+        alone = f"{head_of_all}.visible .entry {part}"
         steps = []
         for _ in range(3):
             start = time.perf_counter_ns()

@@ -76,7 +76,7 @@ def translate_kernel(
     if used:
         scratch_bytes = -(-scratch_bytes // 64) * 64 + abi.CALL_BYTES
     if flushes:
-        body = flushing_entry(f"run.{kernel.name}", RUN, body)
+        body = flushing_entry(f"run.{kernel.name}", body)
     return TranslatedKernel(kernel.name, "\n".join([*text, body, share(kernel.name)]), scratch_bytes, spins)
 
 
@@ -108,7 +108,7 @@ def _plain(kernel: Function, layout: MemoryLayout, callees: dict[str, Function],
     prologue = memory_prologue(body.layout) + "\n".join(body.accesses.prologue)
     loop = thread_loop(body, "", "", {axis: ("0", f"%n{axis}") for axis in "xyz"}, "block.done")
     return (
-        f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n{local}{entry}\n"
+        f"define i32 @{quoted('run.' + kernel.name)}({layout.formal(RUN)}) #0 {{\nentry:\n{local}{entry}\n"
         f"  br label %start\n{block_loop(prologue, loop)}}}\n",
         scratch,
     )
@@ -118,25 +118,23 @@ def _parallel(kernel: Function, layout: MemoryLayout, known: Provenance, flow: C
     """Return a kernel whose threads run many at once, with its checked twin where checks are hoisted."""
     values = PhaseValues()
     body = Body(kernel, layout, kernel.name, known, branch_free=True)
-    body.accesses.hoist(
-        Ranges(kernel, layout, values),
-        Guards(kernel, flow, 0, blocks.reachable(flow, 0), values.is_fresh).of_blocks(),
-        values,
-    )
+    pieces = blocks.reachable(flow, 0)
+    ranges, guards = Ranges(kernel, layout, values), Guards(kernel, flow, 0, pieces, values.is_fresh)
+    body.accesses.hoist(ranges, guards.of_blocks(), values)
     blocks.translate(body, flow, 0, "thread.exit")
+    bounds = parallel.bounds(body, flow, pieces, ranges, guards)
     fold = parallel.fault_fold(body, "block.done")
     slow_name = f"@{quoted(kernel.name + '|checked')}"
     choice = parallel.choice(body, slow_name, "block.done")
-    loop = thread_loop(
-        body, fold.begin, "", {axis: ("0", f"%n{axis}") for axis in "xyz"}, fold.done, fold.finish, parallel.VECTORS
-    )
+    edges = {axis: (f"%{axis}0", f"%{axis}1") for axis in "xyz"}
+    loop = thread_loop(body, fold.begin, "", edges, fold.done, fold.finish, parallel.VECTORS, bounds)
     entry = "\n".join(body.code.entry)
-    edges = "  %scratch = getelementptr i8, ptr null, i64 0\n  %together = add i1 true, 0\n" + "".join(
+    ends = "  %scratch = getelementptr i8, ptr null, i64 0\n  %together = add i1 true, 0\n" + "".join(
         f"  %{axis}0 = add i32 0, 0\n  %{axis}1 = add i32 %n{axis}, 0\n" for axis in "xyz"
     )
-    prologue = memory_prologue(body.layout) + "\n".join([*body.accesses.prologue, edges])
+    prologue = memory_prologue(body.layout) + "\n".join([*body.accesses.prologue, ends])
     text = (
-        f"define i32 @{quoted('run.' + kernel.name)}({RUN}) #0 {{\nentry:\n"
+        f"define i32 @{quoted('run.' + kernel.name)}({layout.formal(RUN)}) #0 {{\nentry:\n"
         f"  %common = alloca i32\n{fold.slots}{entry}\n"
         f"  br label %start\n{block_loop(prologue, choice + fold.reset + loop + fold.judge)}}}\n"
     )
@@ -151,7 +149,7 @@ def _checked(kernel: Function, layout: MemoryLayout, known: Provenance, flow: Co
     entry = "\n".join(body.code.entry)
     prologue = memory_prologue(body.layout) + "\n".join(body.accesses.prologue)
     return (
-        f"define internal i32 {name}({parallel.FRAME}) #0 {parallel.TWIN} {{\nentry:\n{entry}\n"
+        f"define internal i32 {name}({layout.formal(parallel.FRAME)}) #0 {parallel.TWIN} {{\nentry:\n{entry}\n"
         f"  br label %start\nstart:\n{prologue}\n{loop}phase.done:\n  ret i32 0\n}}\n"
     )
 

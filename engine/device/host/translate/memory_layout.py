@@ -24,3 +24,11 @@ class MemoryLayout:
     static_shared: int = 0
     fixed_shared: int | None = None
     flushes: bool = False
+
+    def formal(self, parameters: str) -> str:
+        """Return the parameters of an LLVM function with the bytes that the kernel's arguments have for certain.
+
+        They let the optimiser read an argument before it is known whether any thread needs it.
+        """
+        size = self.parameter_bytes
+        return parameters.replace("%params", f"dereferenceable({size}) %params") if size else parameters

@@ -9,7 +9,11 @@ from dataclasses import dataclass
 
 from engine.device.host.translate.accesses import LAST_SITE, space_of
 from engine.device.host.translate.analysis.control_flow import BasicBlock, ControlFlow
+from engine.device.host.translate.analysis.guards import Guards
 from engine.device.host.translate.analysis.provenance import Provenance
+from engine.device.host.translate.analysis.ranges import Ranges
+from engine.device.host.translate.analysis.suspension_points import is_suspension_point
+from engine.device.host.translate.analysis.uniformity import PURE
 from engine.device.host.translate.body import Body
 from engine.ptx.tree import Instruction
 
@@ -161,4 +165,35 @@ def choice(body: Body, slow: str, done: str) -> str:
         + f"\n  br i1 {fine}, label %fast, label %slow, !prof !2\n"
         + f"slow:\n  %slow.common = call i32 {slow}({FRAME})\n  store i32 %slow.common, ptr %common\n"
         + f"  br label %{done}\nfast:\n"
+    )
+
+
+def bounds(body: Body, flow: ControlFlow, pieces: Iterable[int], ranges: Ranges, guards: Guards) -> str:
+    """Return the text that skips the threads for which a comparison leaves nothing to do; "" when there is none.
+
+    With `if (i < n) { ... }` around all that a piece does, the loop over threads ends at `n`.
+    """
+    known = guards.of_blocks()
+    busy = [index for index in pieces if any(_acts(item) for item in flow.blocks[index].instructions)]
+    common = set(known[busy[0]]).intersection(*(known[index] for index in busy)) if busy else set()
+    rows = body.accesses.rows
+    first, end = rows.value("sext i32 %x0 to i64"), rows.value("sext i32 %x1 to i64")
+    before = first, end
+    for comparison in sorted(common, key=str):
+        found = rows.clipped(comparison, first, end)
+        if found is not None:
+            ranges.order(comparison)
+            first, end = found
+    if (first, end) == before:
+        return ""
+    return f"  %x.first = trunc i64 {first} to i32\n  %x.end = trunc i64 {end} to i32\n"
+
+
+def _acts(instruction: Instruction) -> bool:
+    """Whether an instruction does more than compute registers."""
+    return not (
+        instruction.opcode in PURE
+        or instruction.opcode in ("bra", "ret", "exit")
+        or (instruction.opcode == "ld" and "param" in instruction.modifiers)
+        or is_suspension_point(instruction)
     )

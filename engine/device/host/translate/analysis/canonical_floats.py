@@ -151,12 +151,12 @@ def _conversion_allows_flushing(instruction: Instruction) -> bool:
     return "ftz" in modifiers or ((len(floats) == 1 or floats[0] != floats[1]) and not _UNEVEN & modifiers)
 
 
-def flushing_entry(name: str, formal: str, text: str) -> str:
+def flushing_entry(name: str, text: str) -> str:
     """Return a kernel's text with an entry `name` that makes the processor flush while the kernel runs."""
     inner = f'@"{name}|flushing"'
+    formal = text.split(f'define i32 @"{name}"(')[1].split(") #0 ")[0]
     actual = formal.replace(" noalias", "")
     begin = f'define i32 @"{name}"({formal}) '
-    assert begin in text
     return (
         text.replace(begin, f"define internal i32 {inner}({formal}) noinline ")
         + f"""{begin}#0 {{

@@ -11,12 +11,8 @@ from engine.device.host.translate.analysis.control_flow import ControlFlow
 from engine.device.host.translate.analysis.guards import Guards
 from engine.device.host.translate.analysis.phase_values import phase_values
 from engine.device.host.translate.analysis.ranges import Ranges
-from engine.device.host.translate.analysis.suspension_points import (
-    BARRIER,
-    SuspensionPoint,
-    is_suspension_point,
-)
-from engine.device.host.translate.analysis.uniformity import PURE, Uniform
+from engine.device.host.translate.analysis.suspension_points import BARRIER, SuspensionPoint
+from engine.device.host.translate.analysis.uniformity import Uniform
 from engine.device.host.translate.body import Body
 from engine.device.host.translate.code import quoted
 from engine.device.host.translate.errors import reading
@@ -27,7 +23,7 @@ from engine.device.host.translate.phases.waiting_kernel import WaitingKernel
 from engine.device.host.translate.runtime import scheduler
 from engine.device.host.translate.runtime.scheduler import PhasePlan
 from engine.device.host.translate.runtime.thread_loops import memory_prologue, thread_loop
-from engine.ptx.tree import Function, Instruction
+from engine.ptx.tree import Function
 
 #: A loop over threads, one after the other, is unrolled when its body has no more instructions than this.
 SHORT = 48
@@ -105,7 +101,7 @@ class Phase:
         note = common + "  store i32 %common.now, ptr %common\n" if common else ""
         rarity = parallel.TWIN if suffix else "noinline"
         text = (
-            f"define internal i32 {self._name(suffix)}({parallel.FRAME}) #0 {rarity} {{\nentry:\n"
+            f"define internal i32 {self._name(suffix)}({shared.layout.formal(parallel.FRAME)}) #0 {rarity} {{\nentry:\n"
             f"  %common = alloca i32\n  store i32 0, ptr %common\n{fold.slots}{entry}\n"
             f"  br label %start\nstart:\n{prologue}\n{choice}{fold.reset}{loop}{fold.judge}"
             f"phase.ran:\n{writer.after}{note}{self._repeat() if common else '  br label %phase.done'}\n"
@@ -159,30 +155,14 @@ round:
   br i1 %round.fine, label %start, label %phase.done"""
 
     def _bounds(self, body: Body, ranges: Ranges, guards: Guards) -> str:
-        """Return the text that skips the threads for which a comparison leaves nothing to do.
-
-        With `if (t < 8) { ... }` before a barrier, only eight threads have work.
-        """
+        """Return the text that skips the threads for which a comparison leaves nothing to do."""
         shared, ends = self._shared, self._ends
         if not all(
             ends.branch(site) is None and not ends.spilled(site) and shared.points[site.index].is_idle
             for site in ends.sites
         ):
             return ""
-        known = guards.of_blocks()
-        busy = [index for index in ends.pieces if any(_acts(item) for item in shared.flow.blocks[index].instructions)]
-        common = set(known[busy[0]]).intersection(*(known[index] for index in busy)) if busy else set()
-        rows = body.accesses.rows
-        first, end = rows.value("sext i32 %x0 to i64"), rows.value("sext i32 %x1 to i64")
-        before = first, end
-        for comparison in sorted(common, key=str):
-            found = rows.clipped(comparison, first, end)
-            if found is not None:
-                ranges.order(comparison)
-                first, end = found
-        if (first, end) == before:
-            return ""
-        return f"  %x.first = trunc i64 {first} to i32\n  %x.end = trunc i64 {end} to i32\n"
+        return parallel.bounds(body, shared.flow, ends.pieces, ranges, guards)
 
     def _thread(self) -> str:
         """Return the text at the start of each thread: where its local memory and its state lie."""
@@ -195,16 +175,6 @@ round:
   %local = getelementptr i8, ptr %local.all, i32 %local.index
   %state.at = getelementptr i32, ptr %scratch, i32 %linear
 """
-
-
-def _acts(instruction: Instruction) -> bool:
-    """Whether an instruction does more than compute registers."""
-    return not (
-        instruction.opcode in PURE
-        or instruction.opcode in ("bra", "ret", "exit")
-        or (instruction.opcode == "ld" and "param" in instruction.modifiers)
-        or is_suspension_point(instruction)
-    )
 
 
 _FIRST_THREAD = """  %first.row = mul i32 %z0, %ny
