@@ -125,6 +125,22 @@ def test_bodies_may_be_empty(kernels: Kernels) -> None:
     assert kernels.run(graph, out) == [2]
 
 
+@pytest.mark.parametrize("beside", [0, 1, 3])
+def test_loops_run_side_by_side(kernels: Kernels, beside: int) -> None:
+    """Also when no node of a body waits for another, which the GPU does not stand for long."""
+    graph = kernels.device.create_graph()
+    counters, sums = [kernels.number(0) for _ in range(16)], [kernels.number(0) for _ in range(16 * beside)]
+    for index, counter in enumerate(counters):
+        condition, _, (body,) = conditional(graph, WHILE, default=1)
+        kernels.add(body, "turn", condition, counter, 2)
+        for number in sums[index::16]:
+            kernels.add(body, "add", number, 1)
+    executable, launches = graph.instantiate(), 4 if kernels.device.info.name == "host" else 4000
+    for _ in range(launches - 1):
+        kernels.run(executable)
+    assert kernels.run(executable, *counters, *sums) == [0] * 16 + [2 * launches] * len(sums)
+
+
 def test_loops_and_choices_nest(kernels: Kernels) -> None:
     """A WHILE in an IF in a WHILE, whose kernels set the inner conditions at each turn."""
     graph, total, counter, inner = (kernels.device.create_graph(), *(kernels.number(0) for _ in range(3)))

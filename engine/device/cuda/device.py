@@ -45,6 +45,7 @@ class CudaDevice:
         self._closed = False
         self.activate()
         self._stream = self.create_stream()
+        self._scratch = self.allocate(1)
 
     @property
     def memory_free_bytes(self) -> int:
@@ -152,7 +153,7 @@ class CudaDevice:
 
     def create_graph(self) -> Graph:
         """Make an empty graph."""
-        return Graph(CudaGraphBackend(self._objects, self._context))
+        return Graph(CudaGraphBackend(self._objects, self._context, self._scratch))
 
     def close(self) -> None:
         """Wait for all work, then release everything and the context. A second call does nothing."""

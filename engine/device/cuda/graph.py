@@ -24,16 +24,20 @@ from engine.device.nodes import (
     NodeRecord,
     Work,
 )
-from engine.device.protocol import Condition, GraphNode
+from engine.device.protocol import Condition, ConditionalKind, GraphNode, Memory
 from engine.device.tree import ROOT, GraphTree
+
+_WHILE = ConditionalKind.WHILE
 
 
 class CudaGraphBackend:
     """A driver graph with every body and child graph in it; one node of ours is one or more of the driver's."""
 
-    def __init__(self, objects: DriverObjects, context: Any, origin: CudaGraphBackend | None = None) -> None:
-        self._objects = objects
-        self._context = context
+    def __init__(
+        self, objects: DriverObjects, context: Any, scratch: Memory, origin: CudaGraphBackend | None = None
+    ) -> None:
+        """`scratch` is memory whose contents do not matter; a clone has an `origin`."""
+        self._objects, self._context, self._scratch = objects, context, scratch
         if origin is None:
             self.tree, self._images = GraphTree(), Holds()
             self._native = NativeGraph(objects, self.tree, check(driver.cuGraphCreate(0), "cuGraphCreate"))
@@ -49,7 +53,7 @@ class CudaGraphBackend:
 
     def clone(self) -> CudaGraphBackend:
         """Return a clone whose nodes have the same numbers; DeviceError when the driver cannot clone the graph."""
-        return CudaGraphBackend(self._objects, self._context, self)
+        return CudaGraphBackend(self._objects, self._context, self._scratch, self)
 
     def create_condition(self, graph: int, default: int) -> Condition:
         """Make a condition in a graph of the tree."""
@@ -118,6 +122,7 @@ class CudaGraphBackend:
     def instantiate(self) -> CudaExecutable:
         """Make an executable, which keeps the driver's graph and the modules alive."""
         self._refresh()
+        self._order_lone_kernels()
         handle = check(driver.cuGraphInstantiate(self._native.graph(ROOT), 0), "instantiating a graph")
         return CudaExecutable(self._objects, handle, self._native, tuple(self.tree.nodes), self._images.copy())
 
@@ -137,6 +142,32 @@ class CudaGraphBackend:
                 (handle,) = self._native.nodes_of(node)
                 check(driver.cuGraphKernelNodeSetParams(handle, parameters), "giving a node of a graph new arguments")
                 self._versions[node] = work.arguments.version
+
+    def _order_lone_kernels(self) -> None:
+        """Let no kernel in the body of a loop be both first and last there.
+
+        Where four or more loops run at the same time, such a kernel faults the GPU: the next turn begins while it is
+        still active (H200, driver 580: Xid 13, SKEDCHECK22_INVALIDATE_ACTIVE_QMD). So the last of them comes after
+        everything else in the body, or after a fill if it is alone there. The tree does not show this.
+        """
+        nodes = self.tree.nodes
+        works = (record.work for record in nodes)
+        loops = [work for work in works if type(work) is ConditionalWork and work.kind is _WHILE]
+        bodies: dict[int, list[GraphNode]] = {loop.first_body: [] for loop in loops}
+        for index, record in enumerate(nodes) if bodies else ():
+            if record.graph in bodies:
+                bodies[record.graph].append(GraphNode(index))
+        for body, members in bodies.items():
+            waited_for = {other for node in members for other in nodes[node].after}
+            ends = [node for node in members if node not in waited_for]
+            lone = [node for node in ends if not nodes[node].after and type(nodes[node].work) is KernelWork]
+            if lone and len(ends) > 1:
+                self._depend(lone[-1], [node for node in ends if node != lone[-1]], remove=False)
+            elif lone:
+                graph, fill = self._native.graph(body), MemsetWork(self._scratch, 0, 1)
+                before = native_nodes.add_memset(graph, self._context, fill, [])
+                after = self._native.nodes_of(lone[0])
+                check(driver.cuGraphAddDependencies(graph, before, after, None, 1), f"ordering node {lone[0]}")
 
     def _make_other(self, work: Work, graph: Any, before: list[Any]) -> list[Any]:
         match work:

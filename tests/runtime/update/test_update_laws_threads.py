@@ -15,14 +15,14 @@ from engine.device.device import Device
 from engine.protocol.messages import FrameReport, Reset, SetRunning, UpdateRecord
 from engine.runtime.update import updater as updates
 from engine.runtime.update.prepare import prepare
-from tests.fuzzing import many
+from tests.fuzzing import seeds
 from tests.runtime.conftest import SCALE, Kernels
 from tests.runtime.update.update_edits import Editor
 from tests.runtime.update.update_support import OwnArrays, Sources, contents, copy_of, differences, errors, outputs
 from tests.waiting import next_report, until
 
 #: How long the stress test edits.
-STRESS_S = many(5)
+STRESS_S = 5
 #: What an editor does to a running engine; kernel files that stay broken would only slow it down.
 KINDS: tuple[str, ...] = ("live",) * 8 + (
     "size",
@@ -97,7 +97,7 @@ def test_frames_keep_coming_while_a_job_runs(kernels: Kernels, device: Device, m
         assert engine.read(more["out"]).item() == 300 * held
 
 
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize("seed", seeds(1))
 def test_edits_from_another_thread_end_in_what_a_fresh_engine_gives(
     kernels: Kernels, device: Device, seed: int
 ) -> None:
