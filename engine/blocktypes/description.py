@@ -28,7 +28,7 @@ from engine.blocktypes.entries import (
     buffer_arguments,
 )
 from engine.blocktypes.ports import PortSpec
-from engine.blocktypes.rules import BlockRules, block_rules
+from engine.blocktypes.rules import BlockRules, OutputRule, block_rules
 from engine.device.external import ExternalArray
 
 
@@ -138,6 +138,10 @@ class BlockDescription:
 
     def layout_inputs(self, connected: Container[str]) -> frozenset[str]:
         """Return the connected inputs that the layouts of the outputs follow from."""
+        return frozenset(port for rule in self.rules.outputs for port in self.layout_ports(rule, connected))
+
+    def layout_ports(self, rule: OutputRule, connected: Container[str]) -> set[str]:
+        """Return the ports among `connected` that the layout of one output follows from."""
         names = [spec.name for spec in self.inputs]
         found: set[str] = set()
 
@@ -146,16 +150,15 @@ class BlockDescription:
             ports = [port for port in ports if port in connected]
             found.update(ports[:1] if alternatives else ports)
 
-        for rule in self.rules.outputs:
-            view = self.view_of.get(rule.name)
-            if rule.spec.inplace is not None:
-                add((rule.spec.inplace,), False)
-            elif view is not None:
-                add((view.source,), False)
-            elif rule.shape is not None:
-                add(rule.shape_from, rule.alternatives)
-                add(rule.dtype_from, True)
-        return frozenset(found)
+        view = self.view_of.get(rule.name)
+        if rule.spec.inplace is not None:
+            add((rule.spec.inplace,), False)
+        elif view is not None:
+            add((view.source,), False)
+        elif rule.shape is not None:
+            add(rule.shape_from, rule.alternatives)
+            add(rule.dtype_from, True)
+        return found
 
     def structural_equals(self, other: BlockDescription) -> bool:
         """True when both give the same graph nodes.

@@ -16,6 +16,7 @@ import msgspec
 from engine.blocktypes.description import BlockDescription
 from engine.compiler.checking.dataflow import Dataflow, trace_dataflow
 from engine.compiler.checking.layouts import Layouts, NodeLayouts, node_layouts
+from engine.compiler.checking.loops import loop_layouts
 from engine.compiler.checking.validation import unconnected
 from engine.compiler.description import GraphDescription
 from engine.compiler.layout import Layout
@@ -67,6 +68,9 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
     late: dict[str, set[str]] = {}
     for connection in flow.late:
         late.setdefault(connection.target.node, set()).add(connection.target.port)
+    looped, unknown = loop_layouts(description, flow) if flow.looped else ({}, [])
+    errors += unknown
+    in_loops = {target.node for target in looped}
     alike = _Alike()
     for node_id in flow.level:
         if node_id in broken:
@@ -76,11 +80,11 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
         old = known.get(node_id)
         if old is not None and old.description is block and connected == fed_before[node_id]:
             kept.add(node_id)
-            if is_settled:
+            if is_settled and node_id not in in_loops:  # what loops back may have changed further on
                 nodes[node_id] = old
                 continue
         is_late = node_id in late
-        given = _layouts_of(block, connected, nodes, late[node_id] if is_late else ())
+        given = _layouts_of(node_id, block, connected, nodes, late[node_id] if is_late else (), looped)
         if given is None:
             continue
         if old is not None and old.description is block and old.inputs == given:
@@ -96,7 +100,7 @@ def check(description: GraphDescription, previous: Checked | None = None) -> Che
         if node_id not in nodes:
             continue
         block, connected = by_id[node_id].description, incoming[node_id]
-        given = _layouts_of(block, connected, nodes)
+        given = _layouts_of(node_id, block, connected, nodes)
         if given is None:
             continue
         old = known.get(node_id)
@@ -114,17 +118,28 @@ def _gives_the_same(made: NodeLayouts, old: NodeLayouts) -> bool:
 
 
 def _layouts_of(
+    node: str,
     block: BlockDescription,
     connected: Mapping[str, PortRef],
     nodes: Mapping[str, NodeLayouts],
     late: Container[str] = (),
+    looped: Mapping[PortRef, Layout | None] = {},
 ) -> tuple[Layout | None, ...] | None:
-    """Return the layouts of a block's inputs, less the `late` ones; None when a block before it has an error."""
+    """Return the layouts of a block's inputs; None when a block before it has an error.
+
+    Of the `late` ones, only those on loops are known, and these must be.
+    """
     found: list[Layout | None] = []
     for name in block.rules.input_of:
         source = connected.get(name)
-        if source is None or name in late:
+        if source is None:
             found.append(None)
+            continue
+        if name in late:
+            layout = looped.get(PortRef(node, name))
+            if layout is None and PortRef(node, name) in looped:
+                return None
+            found.append(layout)
             continue
         feeding = nodes.get(source.node)
         if feeding is None:

@@ -34,7 +34,7 @@ def find_cycles(edges: Iterable[Edge]) -> list[Cycle]:
     following: dict[str, list[str]] = {}
     for edge in edges:
         following.setdefault(edge.before, []).append(edge.after)
-    knot_of = _knots(following)
+    knot_of = knots(following)
     named: dict[int, int] = {}
     seen: set[str] = set()
     cycles = []
@@ -42,11 +42,16 @@ def find_cycles(edges: Iterable[Edge]) -> list[Cycle]:
         knot = knot_of[edge.before]
         if edge.before in seen or knot_of[edge.after] != knot or named.get(knot, 0) >= MOST_NAMED:
             continue
-        way = _way(following, knot_of, edge.after, edge.before)
+        way = way_round(following, knot_of, (edge.before, edge.after))
         seen.update(way)
         named[knot] = named.get(knot, 0) + 1
-        cycles.append(Cycle((edge.before, *way), edge.connection))
+        cycles.append(Cycle(way, edge.connection))
     return cycles
+
+
+def way_round(following: Mapping[str, list[str]], knot_of: Mapping[str, int], edge: tuple[str, str]) -> tuple[str, ...]:
+    """Return a shortest way along an edge of a knot and back, its first node also at the end."""
+    return (edge[0], *_way(following, knot_of, edge[1], edge[0]))
 
 
 def _way(following: Mapping[str, list[str]], knot_of: Mapping[str, int], start: str, goal: str) -> list[str]:
@@ -66,13 +71,13 @@ def _way(following: Mapping[str, list[str]], knot_of: Mapping[str, int], start: 
     return way[::-1]
 
 
-def _knots(following: Mapping[str, list[str]]) -> dict[str, int]:
+def knots(following: Mapping[str, list[str]]) -> dict[str, int]:
     """Return the number of each node's strongly connected component (Tarjan's algorithm, without recursion)."""
     index: dict[str, int] = {}
     lowest: dict[str, int] = {}
     open_nodes: list[str] = []
     knot_of: dict[str, int] = {}
-    knots = 0
+    count = 0
     for root in following:
         if root in index:
             continue
@@ -95,10 +100,10 @@ def _knots(following: Mapping[str, list[str]]) -> dict[str, int]:
                     above = way[-1][0]
                     lowest[above] = min(lowest[above], lowest[node])
                 if lowest[node] == index[node]:
-                    knots += 1
+                    count += 1
                     while True:
                         member = open_nodes.pop()
-                        knot_of[member] = knots
+                        knot_of[member] = count
                         if member == node:
                             break
     return knot_of

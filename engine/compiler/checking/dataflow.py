@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 from engine.blocktypes.ports import count_name
 from engine.blocktypes.rules import InputRule, OutputRule
-from engine.compiler.checking.cycles import Cycle, Edge, find_cycles
+from engine.compiler.checking.cycles import Cycle, Edge, find_cycles, knots, way_round
 from engine.compiler.checking.validation import (
     border_problem,
     connection_problem,
@@ -29,15 +28,18 @@ class Dataflow:
     """What is known of a patch's structure.
 
     `incoming` names the output behind each connected input of a block, `following` the blocks behind each block;
-    `late` are connections into delayed inputs from which no layout follows, so that they order nothing. `level` lists
-    blocks after what their layouts follow from, with the length of the longest path to each; those on cycles and behind
-    them are not in it. `broken` blocks have an error of their own.
+    `late` are connections into delayed inputs that order nothing: no layout follows from them, or they are `looped`:
+    the layout that follows from them also decides what flows through them. `ways` names the blocks of such a loop, by
+    the delayed input. `level` lists blocks after what their layouts follow from, with the length of the longest path to
+    each; those on cycles and behind them are not in it. `broken` blocks have an error of their own.
     """
 
     incoming: dict[str, dict[str, PortRef]]
     following: dict[str, list[str]]
     level: Mapping[str, int] = field(default_factory=dict)
     late: list[Connection] = field(default_factory=list)
+    looped: list[Connection] = field(default_factory=list)
+    ways: dict[PortRef, tuple[str, ...]] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     errors: list[Diagnostic] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
@@ -64,14 +66,17 @@ def trace_dataflow(description: GraphDescription) -> Dataflow:
         if node.region or node.description.control is not None:
             is_flat = False
     counted = _count_delayed(description, found, delayed, missing)
-    found.level = levels(found.following, missing)
+    found.level = levels(found.following, missing.copy() if counted else missing)
+    if counted and len(found.level) < len(nodes):
+        _open_loops(found, counted, missing)
+        found.level = levels(found.following, missing)
     if not is_flat:
-        _check_regions(description, found, counted)
+        _check_regions(description, found)
     if len(found.level) < len(found.incoming) and (is_flat or not found.errors):
         stuck = found.incoming.keys() - found.level.keys()
         between = [c for c in _ordering(description, found) if c.source.node in stuck and c.target.node in stuck]
         cycles = find_cycles([Edge(c.source.node, c.target.node, c) for c in between])
-        found.errors += [_circular(cycle, counted) for cycle in cycles]
+        found.errors += list(map(_circular, cycles))
     return found
 
 
@@ -121,19 +126,37 @@ def _connect(description: GraphDescription, found: Dataflow) -> tuple[dict[str, 
 
 def _count_delayed(
     description: GraphDescription, found: Dataflow, delayed: list[Connection], missing: dict[str, int]
-) -> set[tuple[str, str]]:
-    """Let those delayed connections order blocks from which a layout follows; return the blocks at their ends."""
-    counted = set()
+) -> list[Connection]:
+    """Let those delayed connections order blocks from which a layout follows, and return them."""
+    counted = []
     for connection in delayed:
         source, target = connection.source, connection.target
         block = description.by_id[target.node].description
         if target.port in block.layout_inputs(found.incoming[target.node]):
-            counted.add((source.node, target.node))
+            counted.append(connection)
             found.following[source.node].append(target.node)
             missing[target.node] = missing.get(target.node, 0) + 1
         else:
             found.late.append(connection)
     return counted
+
+
+def _open_loops(found: Dataflow, counted: list[Connection], missing: dict[str, int]) -> None:
+    """Let delayed connections on a cycle order nothing; `loop_layouts` finds what flows through them."""
+    following = found.following
+    knot_of = knots({node: list(others) for node, others in following.items()})
+    for connection in counted:
+        before, after = connection.source.node, connection.target.node
+        if knot_of[before] == knot_of[after]:
+            found.ways[connection.target] = (*way_round(following, knot_of, (before, after))[1:], after)
+            found.looped.append(connection)
+    for connection in found.looped:
+        before, after = connection.source.node, connection.target.node
+        following[before].remove(after)
+        missing[after] -= 1
+        if not missing[after]:
+            del missing[after]
+    found.late += found.looped
 
 
 def levels(following: Mapping[str, Sequence[str]], missing: dict[str, int]) -> dict[str, int]:
@@ -170,7 +193,7 @@ def _ordering(description: GraphDescription, found: Dataflow) -> Iterator[Connec
     return (connection for connection in _sound(description, found) if connection not in late)
 
 
-def _check_regions(description: GraphDescription, found: Dataflow, counted: set[tuple[str, str]]) -> None:
+def _check_regions(description: GraphDescription, found: Dataflow) -> None:
     """Add what is wrong with regions, with connections across their borders, and cycles through them."""
     used = {region_of(node.region) for node in description.nodes}
     found.warnings += [
@@ -198,21 +221,12 @@ def _check_regions(description: GraphDescription, found: Dataflow, counted: set[
             continue  # a delayed input orders nothing, but the region it lies in comes after what feeds it from outside
         if a != b or before == after:
             edges.append(Edge(a, b, connection))
-    found.errors += [_circular(cycle, counted) for cycle in find_cycles(edges)]
+    found.errors += list(map(_circular, find_cycles(edges)))
 
 
-def _circular(cycle: Cycle, counted: set[tuple[str, str]]) -> Diagnostic:
+def _circular(cycle: Cycle) -> Diagnostic:
     way = " -> ".join(cycle.nodes)
     target = cycle.connection.target
-    if any(pair in counted for pair in pairwise(cycle.nodes)):
-        return error(
-            f"shapes must not follow from themselves, got {way}",
-            node=target.node,
-            port=target.port,
-            remedy="connect an input from which the delayed one's shape follows",
-            expected="no way round",
-            found=way,
-        )
     return error(
         f"blocks must not depend on themselves, got {way}",
         node=target.node,

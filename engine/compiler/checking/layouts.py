@@ -7,7 +7,7 @@ its result.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -163,27 +163,50 @@ def node_layouts(
     )
 
 
+def outputs_that_follow(
+    description: BlockDescription, inputs: tuple[Layout | None, ...], unknown: Collection[str]
+) -> dict[str, Layout]:
+    """Return the layouts of the outputs that follow although those of the `unknown` inputs are not known yet."""
+    rules = description.rules
+    given = {rule.name: layout for rule, layout in zip(rules.inputs, inputs, strict=True) if layout is not None}
+    shapes = {rule.name: given[rule.name].shape if rule.name in given else None for rule in rules.inputs}
+    strides = {name: layout.strides for name, layout in given.items() if layout.strides is not None}
+    outputs: dict[str, Shape] = {}
+    work = _Work(description, rules, dict(given), ShapeContext(shapes, outputs, rules.parameters, strides), outputs, [])
+    missing, connected = set(unknown), given.keys() | set(unknown) | rules.output_of.keys()
+    for rule in rules.outputs:
+        if missing.isdisjoint(description.layout_ports(rule, connected)):
+            _add_output(work, rule)
+        if rule.name not in outputs:
+            missing.add(rule.name)
+    return {name: work.layouts[name] for name in outputs}
+
+
 def _add_outputs(work: _Work) -> None:
-    layouts, outputs = work.layouts, work.outputs
     for rule in work.rules.outputs:
-        name = rule.name
-        try:
-            if rule.shape is None:
-                layout = _given_layout(rule, work)
-            else:
-                shape = rule.shape(work.context)
-                layout = Layout(rule.dtype or _followed_type(rule, layouts), shape)
-            rank = rule.spec.rank
-            if rank is not None and len(layout.shape) != rank:
-                raise ShapeRuleError(f"output must have {rank} dimensions, got shape {list(layout.shape)}")
-        except ShapeRuleError as problem:
-            work.problems.append(error(str(problem), port=name, remedy=HELP))
+        _add_output(work, rule)
+
+
+def _add_output(work: _Work, rule: OutputRule) -> None:
+    layouts, outputs = work.layouts, work.outputs
+    name = rule.name
+    try:
+        if rule.shape is None:
+            layout = _given_layout(rule, work)
         else:
-            layouts[name] = layout
-            outputs[name] = layout.shape
-            if layout.strides is not None:
-                strides = {**work.context.strides, name: layout.strides}
-                work.context = msgspec.structs.replace(work.context, strides=strides)
+            shape = rule.shape(work.context)
+            layout = Layout(rule.dtype or _followed_type(rule, layouts), shape)
+        rank = rule.spec.rank
+        if rank is not None and len(layout.shape) != rank:
+            raise ShapeRuleError(f"output must have {rank} dimensions, got shape {list(layout.shape)}")
+    except ShapeRuleError as problem:
+        work.problems.append(error(str(problem), port=name, remedy=HELP))
+    else:
+        layouts[name] = layout
+        outputs[name] = layout.shape
+        if layout.strides is not None:
+            strides = {**work.context.strides, name: layout.strides}
+            work.context = msgspec.structs.replace(work.context, strides=strides)
 
 
 def _given_layout(rule: OutputRule, work: _Work) -> Layout:

@@ -43,3 +43,29 @@ def test_a_feedback_goes_on_when_other_delays_come_and_go(frames: int) -> None:
         assert engine.read(other["out"]).tolist() == [expected - 1] * 4
         patch.remove(other)
         steps(frames)
+
+
+@pytest.mark.parametrize("late", ["a", "b"])
+def test_an_image_mixed_with_its_own_delayed_copy_needs_no_like(late: str) -> None:
+    """The size of the loop is the image's; each frame is as when `like` says so, also after a change of size."""
+    patches = []
+    for told in (False, True):
+        patch = Patch()
+        noise = patch.add("image.noise", node_id="noise", width=6, height=4)
+        delay, mix = patch.add("buffer.frame_delay", node_id="d"), patch.add("image.mix", node_id="mix", amount=0.25)
+        patch.connect(noise["out"], mix["b" if late == "a" else "a"])
+        patch.connect(delay["out"], mix[late])
+        patch.connect(mix["out"], delay["x"])
+        if told:
+            patch.connect(noise["out"], delay["like"])
+        patches.append(patch)
+    found, expected = patches
+    with Engine(found, device="host") as engine, Engine(expected, device="host") as other:
+        for size in ((6, 4), (6, 4), (6, 4), (9, 5), (9, 5)):
+            for patch in patches:
+                patch.set("noise", width=size[0], height=size[1])
+            assert engine.step().diagnostics == ()
+            other.step()
+            frame = engine.read(found["mix"]["out"])
+            assert frame.shape[:2] == size[::-1]
+            np.testing.assert_array_equal(frame, other.read(expected["mix"]["out"]))
