@@ -218,14 +218,17 @@ class BlockBuilder:
         self._requirements.append(Requirement(extent, message, None if port is None else self._port(port)))
 
     def report(self, word: BufferHandle, kind: StatusKind, port: BufferHandle, capacity: object) -> None:
-        """Read the internal buffer `word` (one u32) back after each frame and compare it with `capacity`."""
+        """Read the internal buffer `word` (one u32) back after each frame and compare it with `capacity`.
+
+        `port` is the output that this tells something of.
+        """
         argument = self.argument(capacity)
         if not isinstance(argument, (ExtentArgument, ParameterArgument)):
             raise checks.refuse(self._id, "capacity", "be an extent or a live parameter", capacity)
         if (name := self._known(word, "word of a report")) not in self._buffers:
             raise checks.refuse(self._id, "word of a report", "be a buffer of the block's own", word)
         kind = checks.instance(self._id, "kind of a report", kind, StatusKind, "be a StatusKind")
-        self._statuses.append(Status(name, kind, self._port(port), argument))
+        self._statuses.append(Status(name, kind, self._output(port, "port of a report"), argument))
 
     def control(self, control: Control) -> None:
         """Make the block a region; see `engine.blocktypes.regions`."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine import Engine, Patch
@@ -137,12 +137,16 @@ THINGS: list[Action] = [
         )
     ],
     *(lambda block, build: block.x, lambda block, build: block.out, lambda block, build: block.a),
-    *(lambda block, build: block.n, lambda block, build: block.free, lambda block, build: block.other),
+    *(lambda block, build: block.n, lambda block, build: block.free),
     *(lambda block, build: block.count, lambda block, build: build, lambda block, build: block),
     *(lambda block, build: block.x.size, lambda block, build: block.out.dim(0) // 2, lambda block, build: block.n / 2),
     *(lambda block, build: build.element_type(block.x), lambda block, build: block.x.size * 10**15),
     *(lambda block, build: block.other.last(2) + 1, lambda block, build: block.x.size % (block.x.size - 3)),
 ]
+
+
+UNCONNECTED = len(THINGS)
+THINGS.append(lambda block, build: block.other)
 
 
 def _fine(value: object) -> Action:
@@ -259,6 +263,10 @@ class Running:
     """An engine with a good graph, beside which a block of the test's is placed, tried and removed."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with an engine of its own."""
         self.patch = Patch()
         self.state = bump(self.patch, self.patch.add("buffer.state", shape="3", dtype="f32"))
         self.engine = Engine(self.patch, device="host")
@@ -289,7 +297,7 @@ class Running:
 
 @pytest.fixture
 def running(blocks: None) -> Iterator[Running]:
-    """One engine for all examples of a test."""
+    """One engine for all examples of a test; another after each that fails."""
     made = Running()
     yield made
     made.engine.close()
@@ -315,8 +323,15 @@ def test_no_call_of_the_builder_does_more_than_mark_its_block(running: Running) 
 
     @settings(max_examples=many(60))
     @given(st.lists(calls(), min_size=1, max_size=3))
+    @example([("describe_for", {"index": UNCONNECTED})])
+    @example([("describe_while", {"turns": UNCONNECTED})])
     def law(asked: list[tuple[str, dict[str, int]]]) -> None:
-        _try(running, _act(asked))
+        try:
+            _try(running, _act(asked))
+        except BaseException:
+            running.engine.close()
+            running.begin()
+            raise
 
     law()
 
