@@ -1,12 +1,12 @@
 """How blocks describe regions: which kernels set a region's condition, and when."""
 
 from engine.blocktypes.builder import BlockBuilder
+from engine.blocktypes.checks import whole
 from engine.blocktypes.entries import (
     Argument,
     BufferArgument,
     ConditionArgument,
     Control,
-    ElementArgument,
     Kernel,
     KernelEntry,
     RegionKind,
@@ -21,7 +21,6 @@ _FILE = "control.cu"
 
 def describe_if(build: BlockBuilder, condition: BufferHandle, element: int, *, otherwise: bool = False) -> None:
     """Make a region that runs once unless an element of `condition` is 0; `otherwise` adds a branch for that case."""
-    _require_element(build, condition, element)
     begin = _launch("begin_if", ConditionArgument(), *_element(build, condition, element))
     build.control(Control(RegionKind.IF_ELSE if otherwise else RegionKind.IF, (begin,)))
 
@@ -33,7 +32,6 @@ def describe_while(
 
     `turns`, an output of one u32, counts the completed iterations.
     """
-    _require_element(build, condition, element)
     stopped = _stopped(build, turns, limit)
     most = build.argument(limit)
     looked_at = _element(build, condition, element)
@@ -50,7 +48,7 @@ def describe_for(
     `index`, an output of one u32, is the number of the iteration from 0 on, and afterwards how many there were.
     """
     stopped = _stopped(build, index, limit)
-    times = (build.argument(count), BufferArgument(counts.name, reads=True, writes=False), ElementArgument(counts.name))
+    times = (build.argument(count), build.argument(counts), build.element_type(counts))
     most = build.argument(limit)
     begin = _launch("begin_for", ConditionArgument(), *times, _write(index), _change(stopped), most)
     turn = _launch("turn_for", ConditionArgument(), *times, _change(index), _change(stopped), most)
@@ -62,16 +60,14 @@ def _launch(entry: str, *arguments: Argument) -> KernelEntry:
 
 
 def _element(build: BlockBuilder, condition: BufferHandle, element: int) -> tuple[Argument, ...]:
-    looked_at = BufferArgument(condition.name, reads=True, writes=False)
-    return looked_at, ElementArgument(condition.name), ValueArgument(element)
-
-
-def _require_element(build: BlockBuilder, condition: BufferHandle, element: int) -> None:
+    """Return the arguments for an element of a buffer, which must have that element."""
+    element = whole("region", "element", element, 0, 2**32 - 1)
     build.require(
         condition.size - 1 - element,
         f"element must be less than the size of the condition, got {element}",
         port=condition,
     )
+    return build.argument(condition), build.element_type(condition), ValueArgument(element)
 
 
 def _stopped(build: BlockBuilder, turns: BufferHandle, limit: object) -> BufferHandle:

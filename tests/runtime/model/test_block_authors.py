@@ -145,8 +145,9 @@ THINGS: list[Action] = [
 ]
 
 
-UNCONNECTED = len(THINGS)
-THINGS.append(lambda block, build: block.other)
+#: Those that are likely to harm: no memory, and what lies before it.
+THINGS += [lambda block, build: block.other, lambda block, build: -1]
+HARMFUL = range(len(THINGS) - 2, len(THINGS))
 
 
 def _fine(value: object) -> Action:
@@ -270,10 +271,13 @@ class Running:
         self.patch = Patch()
         self.state = bump(self.patch, self.patch.add("buffer.state", shape="3", dtype="f32"))
         self.engine = Engine(self.patch, device="host")
-        for code in (self.engine.core.context.code, self.engine.core.context.services.code):
-            code._limit_s, code._wall_limit_s = 0.2, 2.0  # so that the test is short
         self.frames = 0
         self.check()
+
+    def hurry(self) -> None:
+        """Give up code early, so that a test of code that does not return is short."""
+        for code in (self.engine.core.context.code, self.engine.core.context.services.code):
+            code._limit_s, code._wall_limit_s = 0.2, 2.0
 
     def check(self) -> dict[str, list[Diagnostic]]:
         """Do a frame, in which the good graph goes on; return the errors by node."""
@@ -323,8 +327,6 @@ def test_no_call_of_the_builder_does_more_than_mark_its_block(running: Running) 
 
     @settings(max_examples=many(60))
     @given(st.lists(calls(), min_size=1, max_size=3))
-    @example([("describe_for", {"index": UNCONNECTED})])
-    @example([("describe_while", {"turns": UNCONNECTED})])
     def law(asked: list[tuple[str, dict[str, int]]]) -> None:
         try:
             _try(running, _act(asked))
@@ -333,6 +335,10 @@ def test_no_call_of_the_builder_does_more_than_mark_its_block(running: Running) 
             running.begin()
             raise
 
+    for name in ("describe_if", "describe_while", "describe_for"):
+        for argument in CALLS[name][1]:
+            for thing in HARMFUL:
+                law = example([(name, {argument: thing})])(law)
     law()
 
 
@@ -390,6 +396,7 @@ def _stubborn(block: Any, build: BlockBuilder) -> None:
 @pytest.mark.parametrize("act", [_loop, _stubborn, lambda block, build: time.sleep(3)])
 def test_describe_that_does_not_return_is_given_up_and_named(running: Running, act: Action) -> None:
     """Once for all blocks that ask the same; edits of the rest are applied, and another value is tried."""
+    running.hurry()
     asked: list[int] = []
 
     def describe(block: Any, build: BlockBuilder) -> None:
@@ -458,6 +465,7 @@ def test_no_value_block_does_more_than_mark_itself(running: Running) -> None:
 
 def test_an_update_that_does_not_return_is_not_tried_again_until_its_block_is_changed(running: Running) -> None:
     """Frames go on without it."""
+    running.hurry()
     number = running.patch.add("test_authors.number")
     kind: Any = running.patch.catalogue.require("test_authors.number")
     kind.acts = staticmethod(lambda block: _loop(block, None))  # type: ignore[arg-type]
