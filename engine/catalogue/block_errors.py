@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from engine.blocktypes.checks import BlockCallError, BlockDefinitionError
@@ -50,8 +51,9 @@ def _said(problem: BaseException) -> str:
 def _remedy(problem: BaseException, near: Path | None) -> str:
     if isinstance(problem, ModuleNotFoundError) and problem.name and near is not None:
         name = problem.name.partition(".")[0]
-        if (near.parent / f"{name}.py").is_file() or (near.parent / name).is_dir():
-            return f"it lies beside the block, so write `from .{name} import ...`, with the dot"
+        with suppress(OSError):  # the name may be too long for a file's
+            if (near.parent / f"{name}.py").is_file() or (near.parent / name).is_dir():
+                return f"it lies beside the block, so write `from .{name} import ...`, with the dot"
     return "mend the block's code and save it"
 
 

@@ -211,7 +211,8 @@ class _Scheduler:
         for owner in self._defaults.get(node.id, ()):
             layout = self._buffers.allocations[owner].layout
             rule = self._description.by_id[owner.node].description.rules.output_of.get(owner.port)
-            default = rule.spec.default or 0.0 if rule is not None else 0.0
+            default = rule.spec.default if rule is not None else None
+            default = 0.0 if default is None else default
             fill = fill_entry(layout.dtype, layout.size_bytes // layout.dtype.size_bytes, default, owner.port)
             self._add_move(body, owner.node, fill)
         self._add_entries(body, buffers, node.id, control.begin, place)

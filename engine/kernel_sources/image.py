@@ -16,6 +16,14 @@ from engine.ptx.tree import KernelSignature
 KERNELS_FOLDER = Path(__file__).parents[2] / "kernels"
 
 
+def is_file(path: Path) -> bool:
+    """True for a file that is there; a name that is too long for one is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def read_source(path: Path) -> str:
     """Return a kernel file's text; KernelError when it cannot be read."""
     try:

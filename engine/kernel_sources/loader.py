@@ -13,6 +13,7 @@ from engine.kernel_sources.image import (
     KERNELS_FOLDER,
     KernelImage,
     KernelManifest,
+    is_file,
     manifest_paths,
     read_manifest,
     read_source,
@@ -69,7 +70,7 @@ def find_kernel(name: str, search: Sequence[Path] = ()) -> Path:
     for folder in folders:
         for candidate in names:
             path = folder / candidate
-            if path.is_file():
+            if is_file(path):
                 return path.resolve()
     raise KernelError(f"kernel {' or '.join(names)} must be in one of {', '.join(map(str, folders))}, found in none")
 
@@ -145,7 +146,7 @@ def find_includes(source: str, path: Path, folders: Sequence[Path]) -> Includes:
 def _first_file(name: str, folders: Sequence[Path]) -> Path | None:
     for folder in folders:
         target = (folder / name).resolve()
-        if target.is_file():
+        if is_file(target):
             return target
     return None
 
@@ -166,7 +167,7 @@ def load_ptx_file(path: Path, architecture: str, cache: CompileCache) -> KernelI
     paths = manifest_paths(path, signatures)
     manifests = {}
     for manifest_path in paths:
-        if manifest_path.is_file():
+        if is_file(manifest_path):
             manifest = read_manifest(manifest_path)
             _agree(manifest, signatures, manifest_path)
             manifests[manifest.name] = manifest

@@ -208,6 +208,13 @@ def test_a_helper_without_its_dot_is_explained(folder: BlockFolder) -> None:
     assert problem.remedy == "it lies beside the block, so write `from .gains import ...`, with the dot"
 
 
+def test_an_import_of_an_endless_name_is_an_error_of_its_file(folder: BlockFolder) -> None:
+    """No file can have that name, so nobody looks for one."""
+    folder.write("scale.py", block_text(before=f"import {'x' * 300}\n"))
+    (problem,) = trust_blocks(folder.path)
+    assert "ModuleNotFoundError" in problem.message
+
+
 def test_files_of_one_name_in_two_folders(folder: BlockFolder, tmp_path: Path) -> None:
     """Both are there, with the helper of their own folder."""
     other = BlockFolder(tmp_path / "other")

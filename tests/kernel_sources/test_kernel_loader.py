@@ -198,3 +198,14 @@ def test_find_kernel_lists_where_it_looked(tmp_path: Path) -> None:
     with pytest.raises(KernelError) as caught:
         find_kernel("nowhere.cu", [tmp_path])
     assert str(caught.value) == f"kernel nowhere.cu must be in one of {tmp_path}, {KERNELS_FOLDER}, found in none"
+
+
+def test_a_name_that_no_file_can_have_is_found_nowhere(tmp_path: Path, cache: CompileCache) -> None:
+    """That of a kernel or of what it includes."""
+    endless = "x" * 300
+    with pytest.raises(KernelError, match="found in none"):
+        find_kernel(endless, [tmp_path])
+    path = tmp_path / "including.cu"
+    path.write_text(f'#include "{endless}"\n')
+    with pytest.raises(KernelError, match="must compile"):
+        load_image(path, "compute_75", cache)
