@@ -225,6 +225,8 @@ class BlockBuilder:
         argument = self.argument(capacity)
         if not isinstance(argument, (ExtentArgument, ParameterArgument)):
             raise checks.refuse(self._id, "capacity", "be an extent or a live parameter", capacity)
+        if isinstance(argument, ExtentArgument):
+            self.require(argument.extent, "a capacity or a limit must be at least 0", port=port)
         if (name := self._known(word, "word of a report")) not in self._buffers:
             raise checks.refuse(self._id, "word of a report", "be a buffer of the block's own", word)
         kind = checks.instance(self._id, "kind of a report", kind, StatusKind, "be a StatusKind")
