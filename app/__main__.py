@@ -1,5 +1,5 @@
 """`python -m app`: the same as `warploom`."""
 
-from app.cli import main
+from app.start import main
 
 main()

@@ -12,10 +12,10 @@ from typing import Any
 import click
 import msgspec
 
+from app.start import INTERRUPTED
 from engine.diagnostics import DeviceError, Diagnostic, GraphValidationError, KernelError, WarploomError, error
 
 PATCH_WRONG, USAGE_WRONG, DEVICE_FAILED = 1, 2, 3
-INTERRUPTED = 130  # as a shell tells that SIGINT has ended a program
 
 
 @contextmanager

@@ -351,6 +351,28 @@ def test_json_is_one_whole_object_whatever_goes_wrong(
     assert text in result.err
 
 
+@pytest.mark.parametrize(("handler", "status"), [("default_int_handler", 130), ("SIG_IGN", 0)])
+def test_ctrl_c_while_the_command_line_is_imported(handler: str, status: int) -> None:
+    """It ends the program without a word, unless SIGINT is ignored, as that of a shell's background job."""
+    program = f"""
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+
+class Interrupting(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.{handler})
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["warploom", "--version"]
+from app.start import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, bool(done.stdout)) == (status, "", status == 0)
+
+
 @pytest.mark.parametrize(("problem", "status"), [(KeyboardInterrupt(), 130), (ZeroDivisionError("oops"), 1)])
 @pytest.mark.parametrize("words", [["run"], ["check"], ["blocks"], ["blocks", "math.saxpy"], ["devices"]])
 def test_json_is_one_object_after_an_interrupt_and_an_error_of_ours(

@@ -1,0 +1,19 @@
+"""Where the program begins: Ctrl+C ends it without a word while the command line is imported."""
+
+import os
+import signal
+
+#: The exit status by which a shell tells that SIGINT has ended a program.
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line."""
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else whoever began this ignores it
+    if is_ours:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    from app.cli import main as run
+
+    if is_ours:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    run()
