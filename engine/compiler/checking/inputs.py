@@ -105,7 +105,10 @@ def check_input_shape(rule: InputRule, layout: Layout, context: ShapeContext, pr
 
 
 def check_moves(moves: Sequence[Entry], layouts: Mapping[str, Layout], problems: list[Diagnostic]) -> None:
-    """Fills, copies and delays go over whole buffers: they must have no gaps, and both ends of one the same size."""
+    """Fills, copies and delays go over whole buffers: they must have no gaps, and both ends of one the same size.
+
+    A delay gives what it was given, so both its ends must be of one type and shape.
+    """
     for entry in moves:
         touched = [(a.name, layouts[a.name]) for a in buffer_arguments(entry) if a.name in layouts]
         for name, layout in touched:
@@ -114,7 +117,14 @@ def check_moves(moves: Sequence[Entry], layouts: Mapping[str, Layout], problems:
                 problems.append(error(text, port=name, remedy=_COPY))
         if isinstance(entry, (CopyEntry, DelayEntry)) and len(touched) == 2:
             (source, one), (target, other) = touched
-            if one.size_bytes != other.size_bytes:
+            if isinstance(entry, DelayEntry) and one.dtype != other.dtype:
+                problems.append(type_mismatch(source, other.dtype, one.dtype))
+            elif isinstance(entry, DelayEntry) and one.shape != other.shape:
+                wanted, got = f"shape {list(other.shape)}", f"shape {list(one.shape)}"
+                text = f"delay must be given {wanted}, which {target} has, got {got}"
+                remedy = "connect a buffer of that shape"
+                problems.append(error(text, port=source, remedy=remedy, expected=wanted, found=got))
+            elif one.size_bytes != other.size_bytes:
                 problems.append(
                     error(
                         f"copy needs two buffers of one size, got {one.size_bytes} bytes in {source} "

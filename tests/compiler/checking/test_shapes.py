@@ -11,6 +11,7 @@ from engine.blocktypes.description import BlockDescription
 from engine.blocktypes.entries import (
     BufferArgument,
     CopyEntry,
+    DelayEntry,
     ExtentArgument,
     InternalBuffer,
     Requirement,
@@ -229,6 +230,26 @@ def test_fills_and_copies_go_over_whole_buffers() -> None:
     )
     _, (problem,) = shapes(patch)
     assert problem.message == "'x' must have no gaps to be filled or copied, got strides [2]"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (((4,), "uint32"), "elements must be f32, got u32"),
+        (((2,), "float64"), "elements must be f32, got f64"),
+        (((2, 2), "float32"), "delay must be given shape [4], which out has, got shape [2, 2]"),
+    ],
+)
+def test_a_delay_gives_what_it_was_given(given: tuple[tuple[int, ...], str], told: str) -> None:
+    """So both are of one type and shape, also where the bytes are as many."""
+    ports = (i("like"), i(delayed=True, dtype=any_type), o(shape="same(like)"))
+    keeps = DelayEntry(BufferArgument("out", False, True), BufferArgument("x", True, False))
+    shape, dtype = given
+    delayed = node("d", *ports, entries=[keeps])
+    data = o(dtype=any_type, shape="data", dtype_rule="data")
+    other = node("b", data, entries=(), contents={"out": np.ones(shape, dtype)})
+    _, (problem,) = shapes(graph(array("a", 4), other, delayed, wires=["a.out d.like", "b.out d.x"]))
+    assert (problem.port, problem.message) == ("x", f"{told} from b.out")
 
 
 def test_memory_of_the_users_own_gives_its_shape_and_strides() -> None:

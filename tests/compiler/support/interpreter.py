@@ -4,10 +4,12 @@ Every output has an array of its own, which lasts; an in-place output is its inp
 Blocks run one after the other. A block comes after those that feed it, and one that changes an array comes after all
 that read it as it was. What a skipped region leaves is its outputs' default. Delays keep what they are given at the
 end of the scope they lie in, all at once and before a loop's turn is counted, and give it when that scope runs next.
+State goes on from an earlier interpreter's wherever the same output or buffer has the same type and shape.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from graphlib import TopologicalSorter
 from typing import Any
@@ -19,6 +21,7 @@ from engine.blocktypes.entries import (
     BufferArgument,
     CopyEntry,
     DelayEntry,
+    ElementArgument,
     Entry,
     ExtentArgument,
     FillEntry,
@@ -38,7 +41,8 @@ from engine.patch.changes import PortRef
 from tests.compiler.support.scope_tree import ScopeTree
 
 Array = np.ndarray[Any, Any]
-#: What each kernel does, given its arguments: arrays, numbers, and for the frame uniforms the frame's index.
+#: What each kernel does, given its arguments: arrays, numbers, numpy's types for element types, and for the frame
+#: uniforms the frame's index.
 Kernels = Mapping[str, Callable[..., None]]
 
 
@@ -46,7 +50,11 @@ class Interpreter:
     """A patch with its arrays; `frame` runs it once."""
 
     def __init__(
-        self, description: GraphDescription, values: Mapping[str, Mapping[str, int]], kernels: Kernels
+        self,
+        description: GraphDescription,
+        values: Mapping[str, Mapping[str, Any]],
+        kernels: Kernels,
+        earlier: Interpreter | None = None,
     ) -> None:
         self._description = description
         self._values = values
@@ -59,9 +67,8 @@ class Interpreter:
             for spec in node.description.ports:
                 self.array(PortRef(node.id, spec.name))
             for buffer in node.description.buffers:
-                like = self.array(PortRef(node.id, buffer.shape[5:-1])) if buffer.shape.startswith("same") else None
-                shape = like.shape if like is not None else (1,)
-                self._arrays[PortRef(node.id, buffer.name)] = np.zeros(shape, np.uint32)
+                shape = self._shape(node.id, buffer.shape)
+                self._arrays[PortRef(node.id, buffer.name)] = np.zeros(shape, buffer.dtype.numpy)
         self._orders = self._find_orders()
         self._fills = self._find_fills()
         self._frame = 0
@@ -69,6 +76,24 @@ class Interpreter:
         self.stopped: set[str] = set()
         #: What each delay gives in its next turn or frame.
         self._kept: dict[tuple[str, str], Array] = {}
+        if earlier is not None:
+            self._go_on(earlier)
+
+    def _go_on(self, earlier: Interpreter) -> None:
+        """Begin with the state that another interpreter ended with."""
+        self._frame = earlier._frame
+        for node in self._description.nodes:
+            block = node.description
+            names = [spec.name for spec in block.outputs if spec.state] + [b.name for b in block.buffers if b.state]
+            for port in (PortRef(node.id, name) for name in names):
+                if port in earlier._arrays and _alike(earlier._arrays[port], self._arrays[port]):
+                    self._arrays[port][...] = earlier._arrays[port]
+            for delay in block.delays:
+                port = PortRef(node.id, delay.target.name)
+                kept = earlier._kept.get((node.id, port.port))
+                if kept is not None and _alike(kept, self.array(port)):
+                    self._kept[node.id, port.port] = kept
+                    self.array(port)[...] = earlier.array(port)
 
     # Arrays
 
@@ -83,7 +108,7 @@ class Interpreter:
         spec = next(spec for spec in block.ports if spec.name == port.port)
         if spec.is_input:
             if port not in self._sources or spec.delayed:
-                return np.zeros(0, np.uint32)
+                return np.zeros(0, np.uint32 if spec.dtype.kind == "any" else spec.dtype.numpy)
             return self.array(self._sources[port])
         if spec.inplace is not None:
             return self.array(PortRef(port.node, spec.inplace))
@@ -92,16 +117,31 @@ class Interpreter:
             return transformed(view.transform, self.array(PortRef(port.node, view.source)))
         if port.port in block.contents:
             return block.contents[port.port].copy()
-        array = np.zeros(self._shape(port.node, spec.shape), np.uint32)
+        dtype = spec.dtype.numpy if spec.dtype.kind != "any" else self._like(port.node, spec.dtype_rule or "").dtype
+        array = np.zeros(self._shape(port.node, spec.shape), dtype)
         for entry in block.entries:
             if isinstance(entry, DelayEntry) and entry.target.name == port.port:
-                array[...] = int(entry.initial)
+                array[...] = _nearest(array.dtype, entry.initial)
         return array
+
+    def _like(self, node: str, rule: str) -> Array:
+        """Return the array of the first input that "same(...)" names and something is connected to."""
+        for name in rule[5:-1].split(","):
+            port = PortRef(node, name.strip())
+            if port in self._sources:
+                return self.array(self._sources[port])
+        return self.array(port)
 
     def _shape(self, node: str, rule: str) -> tuple[int, ...]:
         if rule.startswith("same("):
-            return self.array(PortRef(node, rule[5:-1])).shape
-        return tuple(int(size) for size in rule.strip("[]").split(","))
+            return self._like(node, rule).shape
+        return tuple(self._number(node, f"{rule[:-1]},]"))
+
+    def _number(self, node: str, text: str) -> Any:
+        """Return what an expression of extents is, or a list of such expressions."""
+        block = self._nodes[node].description
+        ports = {port.port: _Extents(array) for port, array in self._arrays.items() if port.node == node}
+        return eval(text, {"ceil": math.ceil, "min": min, **dict(block.structural), **ports})
 
     def _maker(self, port: PortRef) -> PortRef:
         """Return the output whose array a port shows, whole or in part."""
@@ -165,7 +205,7 @@ class Interpreter:
 
     # Defaults
 
-    def _find_fills(self) -> dict[str, list[tuple[Array, int]]]:
+    def _find_fills(self) -> dict[str, list[tuple[Array, float]]]:
         """Return what is filled with what before each region: what is made inside and looked at outside."""
         read_from: dict[PortRef, set[str]] = {}
         for target, source in self._sources.items():
@@ -176,7 +216,7 @@ class Interpreter:
                 port = PortRef(node.id, spec.name)
                 if port not in fed:
                     read_from.setdefault(self._maker(port), set()).add("")
-        fills: dict[str, list[tuple[Array, int]]] = {}
+        fills: dict[str, list[tuple[Array, float]]] = {}
         for maker, scopes in read_from.items():
             block = self._nodes[maker.node].description
             spec = next(spec for spec in block.outputs if spec.name == maker.port)
@@ -187,7 +227,9 @@ class Interpreter:
             for region in dict.fromkeys(
                 scope for scope in inside for other in scopes if scope not in self._tree.scopes_around(other)
             ):
-                fills.setdefault(region.split(".")[0], []).append((self.array(maker), int(spec.default or 0)))
+                fills.setdefault(region.split(".")[0], []).append(
+                    (self.array(maker), 0.0 if spec.default is None else spec.default)
+                )
         return fills
 
     # Execution
@@ -200,10 +242,9 @@ class Interpreter:
 
     def _scope(self, scope: str) -> None:
         for node, delay in self._delays(scope):
-            if (node, delay.target.name) in self._kept:
-                self.array(PortRef(node, delay.target.name))[...] = self._kept[node, delay.target.name]
-            else:
-                self.array(PortRef(node, delay.target.name))[...] = int(delay.initial)
+            array = self.array(PortRef(node, delay.target.name))
+            kept = self._kept.get((node, delay.target.name))
+            array[...] = kept if kept is not None else _nearest(array.dtype, delay.initial)
         for node in self._orders.get(scope, ()):
             for name, contents in self._nodes[node].description.contents.items():
                 self.array(PortRef(node, name))[...] = contents
@@ -227,7 +268,8 @@ class Interpreter:
             case KernelEntry():
                 self._kernels[entry.kernel.entry](*(self._argument(node, a) for a in entry.arguments))
             case FillEntry(target=target, value=value):
-                self.array(PortRef(node, target.name))[...] = value * 0x01010101
+                array = self.array(PortRef(node, target.name))
+                array[...] = np.frombuffer(bytes([value]) * array.itemsize, array.dtype)
             case CopyEntry(target=target, source=source):
                 self.array(PortRef(node, target.name))[...] = self.array(PortRef(node, source.name))
 
@@ -242,12 +284,9 @@ class Interpreter:
             case FrameArgument():
                 return self._frame
             case ExtentArgument(extent=extent):
-                name, what = extent.text.split(".")
-                array = self.array(PortRef(node, name))
-                if what == "size":
-                    return array.size
-                axis = int(what[-1])
-                return array.shape[axis] if what.startswith("dim") else array.strides[axis] // array.itemsize
+                return self._number(node, extent.text)
+            case ElementArgument(name=name):
+                return self.array(PortRef(node, name)).dtype
         raise TypeError(f"argument must be one that the interpreter knows, got {argument}")
 
     def _region(self, node: str) -> None:
@@ -273,7 +312,7 @@ class Interpreter:
                 counts = self.array(PortRef(node, "counts"))
 
                 def more(turns: int) -> bool:
-                    return turns < (int(counts.flat[0]) if counts.size else values["count"])
+                    return bool(turns + 1 <= (counts.flat[0] if counts.size else values["count"]))  # False for NaN
 
                 self._loop(node, "index", more, values["limit"])
 
@@ -288,6 +327,34 @@ class Interpreter:
             self._scope(node)
             done += 1
             turns[...] = done
+
+
+def _alike(one: Array, other: Array) -> bool:
+    return (one.dtype, one.shape) == (other.dtype, other.shape)
+
+
+def _nearest(dtype: np.dtype[Any], number: float) -> float:
+    """Return a number as an element of that type can be: whole numbers are truncated and kept in its range."""
+    if dtype.kind not in "iu":
+        return number
+    return min(max(math.trunc(number), np.iinfo(dtype).min), np.iinfo(dtype).max)
+
+
+class _Extents:
+    """The sizes of an array by the names that expressions use: size, dim0, stride0, last0, laststride0 and so on."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __getattr__(self, name: str) -> int:
+        array, what, axis = self._array, name.rstrip("0123456789"), int("0" + name.lstrip("abcdefghijklmnopqrstuvwxyz"))
+        if what == "size":
+            return array.size
+        if what.startswith("last"):
+            axis = array.ndim - 1 - axis
+            if axis < 0:
+                return int(what == "last")
+        return array.shape[axis] if what in ("dim", "last") else array.strides[axis] // array.itemsize
 
 
 def transformed(transform: Transform, array: Array) -> Array:

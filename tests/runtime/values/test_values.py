@@ -1,0 +1,113 @@
+"""The law of values: after any edits, every output is what a plain interpreter of the patch gives, bit for bit.
+
+The numbers are of every kind that f32 has: both zeros, denormals, infinities, and NaNs with a payload. A NaN that is
+only moved keeps its bits; which NaN arithmetic gives is left open by PTX, so there any NaN is right.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from engine import Engine, Patch
+from engine.catalogue.block_code import BlockCode
+from engine.compiler.description import GraphDescription
+from engine.compiler.plan import make_plan
+from engine.device.device import Device
+from engine.diagnostics import GraphValidationError
+from engine.patch.changes import PortRef
+from engine.runtime.model.block_registry import BlockRegistry
+from engine.runtime.model.describe_patch import describe_patch
+from engine.runtime.model.parameters import ParameterStore
+from tests.compiler.support.interpreter import Interpreter
+from tests.fuzzing import seeds
+from tests.runtime.update.update_support import errors
+from tests.runtime.values.library_kernels import KERNELS, agrees, in_order
+from tests.runtime.values.random_edits import Editor
+
+#: How many blocks a patch begins with, and how often it is edited and run.
+BLOCKS, ROUNDS = 24, 12
+
+
+def describe(patch: Patch) -> GraphDescription | None:
+    """Return what the blocks of a patch ask for; None when it can't run as a whole."""
+    with closing(BlockCode()) as code:
+        registry = BlockRegistry(patch.catalogue, ParameterStore(lambda: patch.folder), lambda: patch.folder, code)
+        for node in patch.nodes.values():
+            registry.register(node)
+        described = describe_patch(registry.snapshot(patch.connections), code)
+    try:
+        make_plan(described.inlined.description)
+    except GraphValidationError:
+        return None
+    nodes = tuple(node.block for node in described.nodes if node.block)
+    return GraphDescription(nodes, tuple(patch.connections)) if len(nodes) == len(patch.nodes) else None
+
+
+def interpret(editor: Editor, earlier: Interpreter | None = None) -> Interpreter:
+    """Take edits back until the patch can run; return its interpreter, with the state of an earlier one."""
+    patch = editor.patch
+    while (description := describe(patch)) is None:
+        assert patch.undo()
+    types = {node: patch.block_type(node) for node in patch.nodes}
+    values = {n: {name: patch.value(n, name) for name in block.parameters} for n, block in types.items() if block}
+    made = Interpreter(description, values, KERNELS, earlier)
+    editor.see(made.array)
+    return made
+
+
+def defined(patch: Patch) -> set[PortRef]:
+    """Return the outputs that hold something in each frame: when no region around them runs, their default.
+
+    What only blocks of the same outermost region read is left as it is when that is skipped.
+    """
+    outermost = {node: [*patch.scopes.chain(placed.region), ""][0] for node, placed in patch.nodes.items()}
+    ports = set()
+    for node in patch.nodes:
+        block = patch.block_type(node)
+        assert block is not None
+        for port in (PortRef(node, spec.name) for spec in block.outputs()):
+            readers = {outermost[c.target.node] for c in patch.connections if c.source == port}
+            if not outermost[node] or not readers or readers - {outermost[node]}:
+                ports.add(port)
+    return ports
+
+
+def check(engine: Engine, editor: Editor, expected: Interpreter) -> None:
+    """Every output that can be read holds what it should; of an append buffer, in any order."""
+    for port in sorted(defined(editor.patch), key=str):
+        found, wanted = engine.read(port), expected.array(port)
+        if editor.patch.nodes[port.node].type == "test_values.keep" and port.port == "out":
+            count = int(expected.array(PortRef(port.node, "out_count"))[0])
+            found, wanted = in_order(found[:count]), in_order(wanted[:count])
+        assert agrees(found, wanted), f"{port}: {found.ravel()[:8]} against {wanted.ravel()[:8]}"
+
+
+@pytest.mark.parametrize("seed", seeds(8))
+def test_edits_give_what_the_interpreter_gives(device: Device, seed: int) -> None:
+    """One or several at a time, with frames between them; state goes on."""
+    editor = Editor(seed)
+    story: list[str] = []
+    for _ in range(BLOCKS):
+        interpret(editor)
+        editor.grow()
+    with Engine(editor.patch, device=device) as engine:
+        expected = None
+        try:
+            for _ in range(ROUNDS):
+                for _ in range(editor.chance.choice((1, 1, 2, 5))):
+                    story.append(editor.edit())
+                    interpret(editor)
+                expected = interpret(editor, expected)
+                for _ in range(editor.chance.choice((1, 1, 2))):
+                    story.append("frame")
+                    report = engine.step()
+                    assert not errors(report), errors(report)
+                    with np.errstate(all="ignore"):
+                        expected.frame()
+                    check(engine, editor, expected)
+        except BaseException as problem:
+            problem.add_note(f"the story: {', '.join(story)}")
+            raise
