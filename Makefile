@@ -17,7 +17,7 @@ run: setup
 	fi
 
 test: lint
-	QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest -n auto --dist loadfile --hypothesis-seed=0 -m "not gpu" $(PYTEST)
+	QT_QPA_PLATFORM=offscreen $(VENV)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --hypothesis-seed=0 -m "not gpu" $(PYTEST)
 
 FUZZ := 10
 fuzz: setup-dev

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import settings
 
 from engine.blocktypes.block import LIBRARY, block_types
-from tests.fuzzing import FACTOR, FIRST_SEED
+from engine.device.host.modules import module as modules
+from tests.fuzzing import FACTOR, FIRST_SEED, many
 
 # One folder for the whole run, shared by the processes of pytest-xdist: a kernel that one test compiled is there for
 # the next. The process that makes it removes it.
@@ -24,6 +25,9 @@ if _OWNS_HOME:
 _HOME = Path(os.environ["WARPLOOM_TESTS_HOME"])
 for _kind in ("CACHE", "CONFIG", "DATA", "STATE"):
     os.environ[f"XDG_{_kind}_HOME"] = str(_HOME / _kind.lower())
+# Where Python may not write beside the sources, the processes that tests start share what they compile as well.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    os.environ["PYTHONPYCACHEPREFIX"] = str(_HOME / "bytecode")
 
 #: Threads that must end with the engine or watcher that started them. A device's workers may outlive a test, since
 #: several rooms share a device among their tests.
@@ -31,7 +35,7 @@ _OWN_THREADS = ("warploom-engine", "warploom-prepare", "source-watcher", "block-
 
 # No time limit, since the machine may be busy. `make test` fixes the seed, and examples that once failed are tried
 # first until they pass (.hypothesis/).
-settings.register_profile("warploom", deadline=None, print_blob=True)
+settings.register_profile("warploom", deadline=None, print_blob=True, max_examples=many(40))
 settings.load_profile("warploom")
 
 
@@ -58,6 +62,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         skip = pytest.mark.skip(reason=f"no CUDA device: {devices[0].reason}")
         for item in marked:
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def optimises_nothing_in_the_background() -> Iterator[None]:
+    """Leave kernels as they were compiled first, unless a launch waits: a test ends before optimising would pay.
+
+    That both kinds of code do the same is for the tests of the host device, whose `host` has optimised kernels only.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(modules.QUEUE, "add", lambda _job: None)
+        yield
+
+
+@pytest.fixture
+def optimiser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Optimise kernels in the background, as outside of tests."""
+    monkeypatch.setattr(modules, "QUEUE", modules.OptimiserQueue(1))
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from engine.device.host import HostDevice
 from engine.device.host.modules import cache
 from engine.device.open import open_device
 from engine.diagnostics import DeviceError
+from tests.fuzzing import FACTOR
 
 
 def compile_cuda(source: str, architecture: str = "compute_75", *options: str) -> str:
@@ -122,7 +123,18 @@ def run(host: HostDevice) -> Run:
 
     `source` is CUDA C++, or PTX when it starts with `.version`; array arguments become buffers.
     """
+    return _runner(host)
 
+
+@pytest.fixture(scope="session")
+def run_quickly() -> Iterator[Run]:
+    """The same in quickly compiled code, for kernels that take long to optimise; `make fuzz` optimises them too."""
+    device = HostDevice(cores=2, quick_first=FACTOR == 1)
+    yield _runner(device)
+    device.close()
+
+
+def _runner(device: HostDevice) -> Run:
     def call(
         source: str,
         name: str,
@@ -133,10 +145,10 @@ def run(host: HostDevice) -> Run:
         dialect: str = "compute_75",
     ) -> list[np.ndarray[Any, Any]]:
         ptx = source if source.lstrip().startswith(".version") else compile_cuda(source, dialect)
-        kernel = host.load_module(ptx).kernel(name)
+        kernel = device.load_module(ptx).kernel(name)
         grids, blocks = ((item,) if isinstance(item, int) else item for item in (grid, block))
-        given = [host.upload(item) if isinstance(item, np.ndarray) else item for item in args]
-        host.launch(kernel, grids, blocks, given, shared_bytes=shared_bytes)  # type: ignore[arg-type]
+        given = [device.upload(item) if isinstance(item, np.ndarray) else item for item in args]
+        device.launch(kernel, grids, blocks, given, shared_bytes=shared_bytes)  # type: ignore[arg-type]
         out = []
         for item in given:
             if hasattr(item, "download"):

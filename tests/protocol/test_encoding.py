@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -50,8 +51,9 @@ PIXELS = st.none() | st.tuples(INTEGERS, INTEGERS)
 st.register_type_strategy(Viewing, st.builds(Viewing, PIXELS, st.none() | RATES, PIXELS))
 
 
+@cache
 def of_type(kind: Any) -> st.SearchStrategy[Any]:
-    """Return values of a field's type; `Any` stands for the values of parameters."""
+    """Return values of a field's type, one strategy each; `Any` stands for the values of parameters."""
     if kind is Any:
         return VALUES
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in (Pacing, Viewing):

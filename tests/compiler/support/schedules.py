@@ -42,6 +42,8 @@ class Draft:
     sizes: dict[PortRef, int] = field(default_factory=dict)
     lifetimes: dict[PortRef, Lifetime] = field(default_factory=dict)
     pinned: set[PortRef] = field(default_factory=set)
+    #: What each operation reads and writes.
+    touched: list[tuple[frozenset[PortRef], frozenset[PortRef]]] = field(default_factory=list)
 
     def op(self, node: str, reads: Sequence[str] = (), writes: Sequence[str] | None = None, scope: int = 0) -> int:
         """Add an operation of `node`, which writes its own buffer unless told otherwise; return its index."""
@@ -53,7 +55,7 @@ class Draft:
         handle = [PortRef(node, "")]
         self._add(Operation(node, WORK, access([b(condition)], handle), (), scope))
         numbers = tuple(len(self.scopes) + i for i in range(len(kind.branches)))
-        self.operations.append(Operation(node, RegionEntry(kind, numbers), access(handle, ()), (), scope))
+        self._append(Operation(node, RegionEntry(kind, numbers), access(handle, ()), (), scope))
         for branch in kind.branches:
             self.scopes.append(Scope(len(self.operations) - 1, f"{node}.{branch}" if branch else node, scope, ()))
         return numbers
@@ -66,18 +68,27 @@ class Draft:
         touched = access(old.reads.union(*(o.reads for o in inside)), old.writes.union(*(o.writes for o in inside)))
         changed = Operation(old.node, old.entry, touched, (), old.scope)
         self.operations[index] = replace(changed, after=self._dependencies(changed, index))
+        self.touched[index] = changed.reads, changed.writes
 
     def _add(self, new: Operation) -> int:
         index = len(self.operations)
         after = self._dependencies(new, index)
-        self.operations.append(replace(new, after=after))
+        self._append(replace(new, after=after))
         return index
 
+    def _append(self, new: Operation) -> None:
+        self.operations.append(new)
+        self.touched.append((new.reads, new.writes))
+
     def _dependencies(self, new: Operation, index: int) -> tuple[int, ...]:
+        writes = new.writes
+        touched = new.reads | writes
         return tuple(
             earlier
-            for earlier, old in enumerate(self.operations[:index])
-            if old.scope == new.scope and (old.writes & (new.reads | new.writes) or old.reads & new.writes)
+            for earlier, (old, (read, written)) in enumerate(
+                zip(self.operations[:index], self.touched[:index], strict=True)
+            )
+            if old.scope == new.scope and not (written.isdisjoint(touched) and read.isdisjoint(writes))
         )
 
     def finished_scopes(self) -> list[Scope]:

@@ -267,7 +267,7 @@ def test_conditions_end_with_graph_and_executables(device: HostDevice) -> None:
         device.launch(kernels.module.kernel("set"), (1,), (1,), [condition, 1])
 
 
-def test_better_code_takes_over_in_the_middle_of_a_loop() -> None:
+def test_better_code_takes_over_in_the_middle_of_a_loop(optimiser: None) -> None:
     """A running loop switches to its kernels' optimised code as soon as that is ready."""
     device = HostDevice(cores=2, time_limit_s=20)
     kernels = Kernels(device, SOURCE + MORE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -386,15 +385,28 @@ def _loop(block: Any, build: BlockBuilder) -> None:
         pass
 
 
+#: Ends what block code was left behind in.
+_over = threading.Event()
+
+
 def _stubborn(block: Any, build: BlockBuilder) -> None:
-    end_s = time.monotonic() + 6  # so that the thread ends with the test
-    while time.monotonic() < end_s:
+    while not _over.is_set():
         with suppress(BaseException):
-            time.sleep(0.01)
+            _over.wait(0.01)
 
 
-@pytest.mark.parametrize("act", [_loop, _stubborn, lambda block, build: time.sleep(3)])
-def test_describe_that_does_not_return_is_given_up_and_named(running: Running, act: Action) -> None:
+@pytest.fixture
+def ends_with_the_test() -> Iterator[None]:
+    """Let block code that was given up return when the test is over."""
+    _over.clear()
+    yield
+    _over.set()
+
+
+@pytest.mark.parametrize("act", [_loop, _stubborn, lambda block, build: _over.wait()])
+def test_describe_that_does_not_return_is_given_up_and_named(
+    running: Running, ends_with_the_test: None, act: Action
+) -> None:
     """Once for all blocks that ask the same; edits of the rest are applied, and another value is tried."""
     running.hurry()
     asked: list[int] = []

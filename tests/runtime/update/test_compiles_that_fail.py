@@ -15,7 +15,6 @@ import pytest
 from engine import Engine, Patch, UpdateLevel
 from engine.compiler.executable.nodes import NodeMaker
 from engine.device.host.modules import build, native
-from engine.device.host.modules import module as modules
 from engine.diagnostics import Severity, WarploomError
 from engine.kernel_sources import loader
 from engine.patch.changes import PortRef
@@ -41,12 +40,11 @@ def patch(kernels: Kernels) -> Patch:
 
 @pytest.fixture(params=["nvrtc", "translator"])
 def fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have one of the compilers fail as the names of kernels tell it; the optimiser does nothing."""
+    """Have one of the compilers fail as the names of kernels tell it."""
     if request.param == "nvrtc":
         monkeypatch.setattr(loader, "compile_cuda", broken_compilers.compile_as_told)
     else:
         monkeypatch.setattr(build, "translate", broken_compilers.translate_as_told)
-    monkeypatch.setattr(modules.QUEUE, "add", lambda job: None)
 
 
 def failing(text: str, how: str = "HANG") -> tuple[str, Path]:
@@ -136,10 +134,13 @@ def test_a_compiler_that_dies_is_told_on_the_node(
 
 
 def test_a_kernel_that_nobody_uses_any_more_is_not_optimised_further(
-    patch: Patch, kernels: Kernels, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    patch: Patch,
+    kernels: Kernels,
+    optimiser: None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The process that optimises it is gone after the next save; the last one may finish, for the cache."""
-    monkeypatch.setattr(modules, "QUEUE", modules.OptimiserQueue(1))
     monkeypatch.setattr(native, "compile_object", broken_compilers.optimise_for_ever)
     hanging, processes = broken_compilers.process_file("HANG_optimiser"), []
     with Engine(patch, "host") as engine:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import isqrt
 
 INFINITY = "inf"
@@ -44,6 +45,13 @@ FORMATS = {
 }
 
 
+@cache
+def power(exponent: int) -> Fraction:
+    """Return a power of 2."""
+    return Fraction(2) ** exponent
+
+
+@cache
 def decode(raw: int, kind: str) -> tuple[int, Fraction | str]:
     """Return the sign bit and the magnitude of a float: a fraction, INFINITY or NAN."""
     form = FORMATS[kind]
@@ -53,7 +61,7 @@ def decode(raw: int, kind: str) -> tuple[int, Fraction | str]:
     field, mantissa = magnitude >> (form.precision - 1), magnitude & ((1 << (form.precision - 1)) - 1)
     if field:
         mantissa |= 1 << (form.precision - 1)
-    return sign, mantissa * Fraction(2) ** (max(field, 1) - 1 + form.least - form.precision + 1)
+    return sign, mantissa * power(max(field, 1) - 1 + form.least - form.precision + 1)
 
 
 def signed(raw: int, kind: str) -> Fraction:
@@ -82,13 +90,13 @@ def encode(value: Fraction, kind: str, mode: str = "rn", *, zero_sign: int = 0, 
         return form.sign * zero_sign
     sign, magnitude = int(value < 0), abs(value)
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-    exponent -= magnitude < Fraction(2) ** exponent
+    exponent -= magnitude < power(exponent)
     if not ftz:
         exponent = max(exponent, form.least)
-    steps = magnitude / Fraction(2) ** (exponent - form.precision + 1)
+    steps = magnitude * power(form.precision - 1 - exponent)
     count = int(steps)
     count += is_away(mode, sign, count & 1 == 1, steps - count)
-    if ftz and count * Fraction(2) ** (exponent - form.precision + 1) < Fraction(2) ** form.least:
+    if ftz and count * power(exponent - form.precision + 1) < power(form.least):
         return form.sign * sign
     raw = ((exponent - form.least) << (form.precision - 1)) + count
     if raw >= form.infinity:

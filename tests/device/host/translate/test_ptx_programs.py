@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from engine.device.host import HostDevice
-from engine.device.host.modules import module as modules
 from tests.device.host.translate.ptx_programs import Launch, Program, module
 from tests.fuzzing import FACTOR, seeds
 
@@ -15,9 +14,8 @@ PROGRAMS, KERNELS = 8, 8
 
 
 @pytest.fixture
-def quick(monkeypatch):
-    """A device that runs quickly compiled code, and never optimises it."""
-    monkeypatch.setattr(modules.QUEUE, "add", lambda _job: None)
+def quick():
+    """A device that runs quickly compiled code."""
     device = HostDevice(cores=1)
     yield device
     device.close()
@@ -49,7 +47,7 @@ def check(device, seed):
 @pytest.mark.parametrize("group", range(2))
 def test_random_ptx_computes_what_a_reference_does(quick, group):
     """Loops with starts, bounds and steps of every kind, with loads, barriers and exchanges in them."""
-    for seed in seeds(32 if FACTOR == 1 else 160)[group::2]:
+    for seed in seeds(12 if FACTOR == 1 else 160)[group::2]:
         check(quick, seed)
 
 

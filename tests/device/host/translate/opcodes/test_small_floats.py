@@ -1,6 +1,7 @@
 """tf32 and the floats of 4, 6 and 8 bits: nearest value among all that the format has."""
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ FORMATS = {
 }  # fmt: skip
 
 
+@cache
 def table(name):
     """Return the finite magnitudes of a format with their bits."""
     exponent_bits, mantissa_bits, infinity, nans = FORMATS[name]

@@ -16,6 +16,12 @@ from tests.device.host.translate.fragments import (
 RNG = np.random.default_rng(11)
 
 
+@pytest.fixture
+def run(run_quickly):
+    """`test_matrices` has optimised kernels."""
+    return run_quickly
+
+
 def _product(run, shape, kinds, a, b, c, suffix="", row_col=".row.col"):
     """Return D and what D should be laid out like, given matrices of raw elements."""
     rows, columns, depth = shape

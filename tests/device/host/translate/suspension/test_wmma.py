@@ -21,6 +21,12 @@ COUNTS = {
 }
 
 
+@pytest.fixture
+def run(run_quickly):
+    """`test_matrices` has optimised kernels."""
+    return run_quickly
+
+
 def _kernel(shape, kind, counts, sums, layouts, strides, operation=""):
     """Return a kernel that loads A, B and C, multiplies and stores D; every matrix begins 16 bytes into its buffer."""
     la, lb, lc = layouts
