@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from engine.device.host import HostDevice
-from tests.device.host.translate.ptx_programs import Launch, Program, module
+from tests.device.host.translate.ptx_programs import Program, module
+from tests.device.host.translate.ptx_statements import Launch
 from tests.fuzzing import FACTOR, seeds
 
 #: Programs in one kernel, and kernels in one module.

@@ -11,9 +11,7 @@ import pytest
 from app.outcome import USAGE_WRONG
 from engine import Patch
 from engine.patch.files import save_patch
-from tests.app.test_cli import Warploom, warploom
-
-__all__ = ["warploom"]  # the fixture
+from tests.app.cli.cli_support import Warploom
 
 
 @pytest.fixture

@@ -1,0 +1,73 @@
+"""`warploom blocks`, `devices` and `kernel`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from engine.kernel_sources.loader import load_image
+from tests.app.cli.cli_support import Warploom, edited
+
+
+def test_blocks_lists_every_block_with_its_ports(warploom: Warploom) -> None:
+    """As JSON, as a table, and one block in full."""
+    blocks = {b["id"]: b for b in warploom("blocks", "--json").json["blocks"]}
+    assert {"math.saxpy", "particles.emitter", "io.viewer"} <= blocks.keys()
+    saxpy = warploom("blocks", "math.saxpy", "--json").json
+    assert saxpy == blocks["math.saxpy"]
+    assert [(p["name"], p["direction"], p["dtype"]) for p in saxpy["ports"]] == [
+        ("x", "in", "f32"),
+        ("y", "in", "f32"),
+        ("out", "out", "f32"),
+    ]
+    assert "math.saxpy" in warploom("blocks").out
+    assert "Scale of x." in warploom("blocks", "math.saxpy").out
+
+
+def test_an_unknown_block_gets_a_suggestion(warploom: Warploom) -> None:
+    """A typing mistake is one line."""
+    result = warploom("blocks", "math.saxpi")
+    assert result.status == 1
+    assert "did you mean math.saxpy" in result.err
+
+
+def test_devices_always_has_the_host(warploom: Warploom) -> None:
+    """And says why a CUDA device can't be used where there is none."""
+    devices = {d["name"]: d for d in warploom("devices", "--json").json["devices"]}
+    assert devices["host"]["usable"]
+    assert all(d["usable"] or d["reason"] for d in devices.values())
+
+
+def test_kernel_shows_parameters_and_writes_them(warploom: Warploom, tmp_path: Path) -> None:
+    """With directions found from the code."""
+    source = tmp_path / "scale.cu"
+    source.write_text('extern "C" __global__ void scale(float* data, float by) { data[threadIdx.x] *= by; }')
+    result = warploom("kernel", source, "--write-json")
+    assert result.status == 0, result.err
+    assert "scale" in result.out
+    manifest = json.loads((tmp_path / "scale.json").read_text())
+    assert manifest["name"] == "scale"
+    assert [(p["name"], p["direction"]) for p in manifest["parameters"]] == [("data", "inout"), ("by", "in")]
+
+
+def test_kernel_describes_each_of_several_entry_points_so_that_a_block_can_use_them(
+    warploom: Warploom, tmp_path: Path
+) -> None:
+    """What is written beside a .ptx gives its pointers their types, which a block's ports are checked against."""
+    source = tmp_path / "pair.cu"
+    source.write_text(
+        'extern "C" __global__ void up(float* out, int n) { if (threadIdx.x < n) out[threadIdx.x] += 1; }\n'
+        'extern "C" __global__ void down(const double* from, float* out) { out[threadIdx.x] = from[threadIdx.x]; }\n'
+    )
+    (tmp_path / "pair.ptx").write_text(load_image(source, "compute_75").ptx)
+    assert warploom("kernel", tmp_path / "pair.ptx", "--write-json").status == 0
+    image = load_image(tmp_path / "pair.ptx", "compute_75")
+    assert {name: [(p.direction, p.element_type) for p in m.parameters] for name, m in image.manifests.items()} == {
+        "up": [("inout", "f32"), ("in", None)],
+        "down": [("in", "f64"), ("out", "f32")],
+    }
+    (reviewed,) = tmp_path.glob("pair.up.json")
+    edited(reviewed, generated=False)
+    refused = warploom("kernel", tmp_path / "pair.ptx", "--write-json")
+    assert refused.status == 1
+    assert 'pair.up.json must be marked "generated"' in refused.err

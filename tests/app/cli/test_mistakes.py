@@ -1,0 +1,204 @@
+"""One clear error for each mistake, with the exit status that scripts rely on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine import Patch
+from engine.patch.files import save_patch
+from tests.app.cli.cli_support import Warploom, edited
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "saxpy.a"], "must be NODE.PARAM=VALUE"),
+        (["--set", "nobody.a=1"], "node must be one of saxpy, x, y, got 'nobody'"),
+        (["--set", "saxpy.b=1"], "parameter must be one of a, got 'b'"),
+        (["--set", "saxpy.a=50"], "parameter a must be at most 10"),
+        (["--set", "saxpy.a=red"], "parameter a must be a finite number, got 'red'"),
+        (["--frames", "0"], "0 is not in the range x>=1"),
+        (["--frames", "-1"], "-1 is not in the range x>=1"),
+        (["--profile", "everything"], "--profile must be one of none, summary, per-block, per-kernel"),
+        (["--device", "gpu"], 'device must be "auto", "host" or "cuda:0" (or another number), got "gpu"'),
+        (["--device", ""], 'device must be "auto", "host" or "cuda:0"'),
+        (["--time-step", "nan"], "must be"),
+        (["--rate", "0"], "must be"),
+        (["--unknown"], "No such option"),
+    ],
+)
+def test_wrong_usage_exits_with_2(warploom: Warploom, saxpy_file: Path, words: list[str], message: str) -> None:
+    """And says what the words must be."""
+    result = warploom("run", saxpy_file, "--device", "host", *words)
+    assert result.status == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+def test_a_patch_that_cannot_compile_exits_with_1(warploom: Warploom, saxpy_file: Path) -> None:
+    """`run` and `check` name the node and the port on stderr, and in JSON."""
+    edited(saxpy_file, connections=[{"source": "x.out", "target": "saxpy.x"}])
+    for words in (["run", saxpy_file, "--device", "host"], ["check", saxpy_file]):
+        result = warploom(*words, "--json")
+        assert result.status == 1
+        (problem,) = result.json["diagnostics"]
+        assert (problem["severity"], problem["node"], problem["port"]) == ("error", "saxpy", "y")
+        assert problem["message"] == "required input 'y' must be connected, got nothing"
+        assert "saxpy.y: required input 'y' must be connected" in result.err
+
+
+def test_plan_of_a_wrong_patch_says_what_is_wrong(warploom: Warploom, saxpy_file: Path) -> None:
+    """There is no plan of a block without its inputs."""
+    patch = Patch()
+    patch.add("math.saxpy")
+    save_patch(patch, saxpy_file)
+    result = warploom("plan", saxpy_file)
+    assert (result.status, result.out) == (1, "")
+    assert "saxpy" in result.err
+
+
+def test_check_names_the_nodes_of_a_cycle(warploom: Warploom, saxpy_file: Path) -> None:
+    """In the order in which they depend on each other."""
+    document = json.loads(saxpy_file.read_text())
+    document["nodes"].append({"id": "again", "type": "math.saxpy", "version": 1, "position": [0, 0], "parameters": {}})
+    links = [("saxpy.out", "again.x"), ("again.out", "saxpy.x"), ("y.out", "again.y"), ("y.out", "saxpy.y")]
+    edited(saxpy_file, nodes=document["nodes"], connections=[{"source": s, "target": t} for s, t in links])
+    result = warploom("check", saxpy_file, "--json")
+    assert result.status == 1
+    messages = [d["message"] for d in result.json["diagnostics"]]
+    assert messages == ["blocks must not depend on themselves, got saxpy -> again -> saxpy"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ":1: must be JSON"),
+        ("{", ":1: must be JSON"),
+        ("[]", 'must be a patch: an object with "schema"'),
+        ('{"schema": 99}', "schema must be 1, got 99; a newer Warploom may read it"),
+        ('{"schema": true}', "schema must be 1, got true\n"),
+        ('{"schema": "1"}', 'schema must be 1, got "1"\n'),
+        ("[" * 100_000, "JSON nested too deeply"),
+        ("\0" * 1000, ":1: must be JSON"),
+        ('{"schema": 1, "nodes": [{"id": "a"}]}', 'nodes[0]: "type" must be a name, got None'),
+        ('{"schema": 1, "connections": [{"source": "a.b", "target": "c.d"}]}', "source must name a node of the patch"),
+    ],
+)
+def test_a_bad_file_gets_one_line(warploom: Warploom, tmp_path: Path, text: str, message: str) -> None:
+    """Exit status 1, the file, the place and the rule; never a traceback."""
+    path = tmp_path / "bad.loom"
+    path.write_text(text)
+    for command in ("run", "check"):
+        result = warploom(command, path)
+        assert result.status == 1
+        assert result.err.startswith(f"error: {path}")
+        assert message in result.err
+        assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("/dev/zero", "/dev/zero must be a patch (UTF-8 JSON), got a device"),
+        (".", "patch must be readable: .: Is a directory"),
+        ("x" * 5000, "File name too long"),
+        ("a/b\nc.loom", "No such file or directory"),
+        ("é→.loom", "é→.loom: No such file or directory"),
+    ],
+)
+def test_what_can_be_no_patch_is_refused(warploom: Warploom, name: str, message: str) -> None:
+    """One error, exit status 1, whatever the path leads to."""
+    for command in ("check", "plan", "trace", "run"):
+        result = warploom(command, name)
+        assert result.status == 1
+        assert result.err.startswith("error: ")
+        assert message in result.err
+
+
+def test_outputs_that_have_no_place_are_refused_before_the_first_frame(
+    warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million frames are not for nothing."""
+    monkeypatch.setattr("app.headless.open_engine", None)
+    wrong = warploom("run", saxpy_file, "--out", saxpy_file)
+    assert (wrong.status, wrong.err.count("--out must be a folder, got the file")) == (2, 1)
+    refused = warploom("run", saxpy_file, "--out", "/proc/nowhere", "--json")
+    assert refused.status == 1
+    assert refused.json["diagnostics"][0]["message"].startswith("--out must be a folder that can be written, got /proc")
+
+
+def test_without_a_state_folder_the_unexpected_is_told_all_the_same(
+    warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The details have no place then, which the line says."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
+    monkeypatch.setattr("app.headless.open_patch", lambda path, **_: 1 / 0)
+    result = warploom("run", saxpy_file)
+    assert result.status == 1
+    assert result.err.startswith("error: Unexpected ZeroDivisionError: division by zero.")
+    assert "details are in no file, since /dev/null/warploom can't be written: Not a directory\n" in result.err
+
+
+def test_a_missing_file_is_named(warploom: Warploom, tmp_path: Path) -> None:
+    """With the system's reason."""
+    result = warploom("run", tmp_path / "none.loom")
+    assert result.status == 1
+    assert result.err == f"error: patch must be readable: {tmp_path / 'none.loom'}: No such file or directory\n"
+
+
+def test_a_device_that_is_not_there_exits_with_3(warploom: Warploom, saxpy_file: Path) -> None:
+    """A name that no device can have is wrong usage instead."""
+    result = warploom("run", saxpy_file, "--device", "cuda:99")
+    assert result.status == 3
+    assert "device cuda:99 must be usable" in result.err
+
+
+def test_a_missing_image_is_named_with_its_node(warploom: Warploom, tmp_path: Path) -> None:
+    """So that a person knows which block to give another file."""
+    patch = Patch()
+    load = patch.add("io.load_image", file="nowhere.png")
+    viewer = patch.add("io.viewer")
+    patch.connect(load["out"], viewer["image"])
+    path = tmp_path / "photo.loom"
+    save_patch(patch, path)
+    result = warploom("run", path, "--device", "host", "--json")
+    assert result.status == 1
+    (problem,) = result.json["diagnostics"]
+    assert problem["node"] == "load_image"
+    assert str(tmp_path / "nowhere.png") in problem["message"]
+
+
+@pytest.mark.parametrize(("word", "near"), [("chekc", "; did you mean check?"), ("chart", "")])
+def test_a_first_word_that_means_nothing_is_wrong_usage(warploom: Warploom, word: str, near: str) -> None:
+    """The editor opens files, and a mistyped command is none."""
+    result = warploom(word)
+    assert result.status == 2
+    assert f"an example's name must come first, got '{word}'{near}\n" in result.err
+
+
+@pytest.mark.parametrize("command", ["check", "run", "plan"])
+def test_what_a_file_says_reaches_no_terminal_raw(warploom: Warploom, tmp_path: Path, command: str) -> None:
+    """Control characters in ids and types are written out; a type that is nearly right gets a suggestion."""
+    path = tmp_path / "p.loom"
+    patch = Patch()
+    patch.add("math.saxpy", node_id="zzz")
+    patch.add("buffer.constant", node_id="yyy")
+    save_patch(patch, path)
+    path.write_text(path.read_text().replace("zzz", "\\u001b[31mred").replace("yyy", "a\\rb").replace("saxpy", "saxpi"))
+    result = warploom(command, path)
+    assert not any(ord(c) < 32 and c not in "\n\t" for c in result.out + result.err)
+    assert "did you mean math.saxpy" in result.err and "x1b[31mred" in result.err
+
+
+def test_an_unexpected_error_is_one_line(warploom: Warploom, saxpy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No traceback reaches a person; it is in the file that the line names."""
+    monkeypatch.setattr("app.headless.open_patch", lambda path, **_: 1 / 0)
+    result = warploom("run", saxpy_file)
+    assert result.status == 1
+    assert result.err.startswith("error: Unexpected ZeroDivisionError: division by zero.")
+    assert result.err.count("\n") == 1
+    log = Path(result.err.split("details are in ")[1].strip())
+    assert "ZeroDivisionError" in log.read_text()

@@ -1,0 +1,106 @@
+"""The program as a process: its exit, its output, and what it loads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app.cli.cli_support import EXAMPLES
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("blocks --json | true", 1),
+        ("blocks | true", 1),
+        ("blocks > /dev/full", 1),
+        ("devices --json > /dev/full", 1),
+        ("devices --json >&-", 0),
+        ("check missing.loom 2>&-", 1),
+    ],
+)
+def test_output_that_nobody_takes_ends_the_program_quietly(command: str, status: int, tmp_path: Path) -> None:
+    """A closed pipe, a full disk, no stream at all; `set -o pipefail` shows the program's own status."""
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m app {command}"],
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parents[1])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert "Unexpected" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize(("handler", "status"), [("default_int_handler", 130), ("SIG_IGN", 0)])
+def test_ctrl_c_while_the_command_line_is_imported(handler: str, status: int) -> None:
+    """It ends the program without a word, unless SIGINT is ignored, as that of a shell's background job."""
+    program = f"""
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+
+class Interrupting(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.{handler})
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["warploom", "--version"]
+from app.start import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, bool(done.stdout)) == (status, "", status == 0)
+
+
+def test_python_m_app_is_the_same_program() -> None:
+    """`python -m app` needs no installed script."""
+    done = subprocess.run([sys.executable, "-m", "app", "devices"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "host" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def loaded_by(code: str) -> set[str]:
+    """Return the modules that Python has loaded when it has run some code."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import atexit, sys; atexit.register(lambda: print(*sys.modules))\n{code}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+QT = {"PySide6", "Qt", "NodeGraphQt"}
+
+
+def test_the_engine_loads_no_qt() -> None:
+    """A render farm has none: importing the engine and making a patch must not need it."""
+    loaded = loaded_by("from engine import Engine, Patch; Patch()")
+    assert "engine.runtime.engine" in loaded
+    assert not QT & loaded
+
+
+def test_the_engine_is_imported_by_what_is_used_of_it() -> None:
+    """Its name alone loads nothing, and to make a patch loads no compiler and no device."""
+    assert not {"numpy", "msgspec", "llvmlite", "cuda"} & loaded_by("import engine")
+    assert {"compiler", "runtime"}.isdisjoint(
+        name.split(".")[1] for name in loaded_by("import engine; engine.Patch()") if name.startswith("engine.")
+    )
+
+
+def test_help_loads_neither_the_engine_nor_qt() -> None:
+    """So that the shell's prompt is back at once."""
+    loaded = loaded_by("import sys; sys.argv = ['warploom', '--help']\nfrom app.cli import main\nmain()")
+    assert {name for name in loaded if name.startswith("engine")} == {"engine", "engine.diagnostics"}
+    assert not (QT | {"numpy", "rich", "pydantic", "typer"}) & loaded

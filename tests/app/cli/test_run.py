@@ -1,0 +1,152 @@
+"""`warploom run`, `check`, `plan` and `trace` with patches that work."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.app.cli.cli_support import EXAMPLES, Warploom
+
+
+def test_run_prints_one_json_object_with_what_is_promised(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """Device, frames, frame times, update levels, nodes, outputs and diagnostics, and the outputs are written."""
+    result = warploom("run", saxpy_file, "--device", "host", "--frames", 5, "--json", "--out", tmp_path / "out")
+    assert result.status == 0, result.err
+    found = result.json
+    assert found["device"] == "host"
+    assert found["frames"] == 5
+    assert 0 < found["frame_time_ms"]["median"] <= found["frame_time_ms"]["p99"]
+    assert found["update_levels"] == {"COLD": 1, "NONE": 4}
+    assert [(n["id"], n["type"], n["state"], n["message"]) for n in found["nodes"]] == [
+        ("saxpy", "math.saxpy", "ok", ""),
+        ("x", "io.array", "ok", ""),
+        ("y", "io.array", "ok", ""),
+    ]
+    assert found["nodes"][0]["time_ms"] > 0
+    assert found["diagnostics"] == []
+    (output,) = found["outputs"]
+    assert (output["node"], output["port"], output["dtype"], output["shape"]) == ("saxpy", "out", "f32", [1000])
+    np.testing.assert_array_equal(np.load(output["path"]), 3 * np.arange(1000, dtype=np.float32) + 1)
+
+
+def test_set_gives_a_parameter_a_value_for_this_run(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """The file keeps its own value."""
+    before = saxpy_file.read_bytes()
+    result = warploom(
+        "run", saxpy_file, "--device", "host", "--frames", 1, "--set", "saxpy.a=-2", "--out", tmp_path, "--json"
+    )
+    np.testing.assert_array_equal(np.load(result.json["outputs"][0]["path"]), 1 - 2 * np.arange(1000, dtype=np.float32))
+    assert saxpy_file.read_bytes() == before
+
+
+def test_check_accepts_what_runs(warploom: Warploom, saxpy_file: Path) -> None:
+    """Exit status 0 and no diagnostics."""
+    result = warploom("check", saxpy_file, "--json")
+    assert (result.status, result.json) == (0, {"ok": True, "diagnostics": []})
+    assert warploom("check", EXAMPLES / "particles.loom").status == 0
+
+
+def test_plan_shows_what_a_patch_compiles_to(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """As text by default; as DOT or SVG on demand, printed or written to a file."""
+    text = warploom("plan", saxpy_file)
+    assert text.status == 0
+    assert "kernel saxpy, grid" in text.out
+    assert warploom("plan", saxpy_file, "--format", "dot").out.startswith("digraph plan {")
+    for form in ("svg", "memory"):
+        written = tmp_path / f"{form}.svg"
+        assert warploom("plan", saxpy_file, "--format", form, "--out", written).status == 0
+        assert ElementTree.parse(written).getroot().tag.endswith("svg")
+    assert warploom("plan", saxpy_file, "--format", "png").status == 2
+
+
+def test_files_of_other_editors_are_read(warploom: Warploom, saxpy_file: Path) -> None:
+    """Some begin with a byte order mark; what isn't UTF-8 is refused."""
+    text = saxpy_file.read_text()
+    saxpy_file.write_text(text, encoding="utf-8-sig")
+    assert warploom("check", saxpy_file).status == 0
+    saxpy_file.write_text(text, encoding="utf-16")
+    assert "must be a patch (UTF-8 JSON), got other data" in warploom("check", saxpy_file).err
+
+
+def test_a_device_takes_what_is_written_and_stays(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """`--out /dev/stdout` is a pipe or a terminal, and root could replace /dev/null by a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    assert warploom("plan", saxpy_file, "--format", "dot", "--out", pipe).status == 0
+    reader.join()
+    assert read[0].startswith(b"digraph plan {")
+    assert pipe.is_fifo()
+    assert warploom("trace", saxpy_file, "--device", "host", "--frames", "1", "--out", "/dev/full").status == 1
+    assert Path("/dev/full").is_char_device()
+
+
+def test_particles_run_and_leave_a_picture(warploom: Warploom, tmp_path: Path) -> None:
+    """A picture of 1280 x 720 with light in it, one COLD frame and nothing after it."""
+    result = warploom(
+        "run", EXAMPLES / "particles.loom", "--device", "host", "--frames", 20, "--json", "--out", tmp_path
+    )
+    assert result.status == 0, result.err
+    assert result.json["update_levels"] == {"COLD": 1, "NONE": 19}
+    (output,) = [o for o in result.json["outputs"] if o["node"] == "viewer"]
+    picture = np.asarray(Image.open(output["path"]).convert("RGB"))
+    assert picture.shape == (720, 1280, 3)
+    assert picture.std() > 2
+
+
+def test_trace_times_every_kernel_in_every_frame(warploom: Warploom, saxpy_file: Path, tmp_path: Path) -> None:
+    """Trace Event JSON: complete events in microseconds, each kernel within its frame."""
+    result = warploom("trace", saxpy_file, "--device", "host", "--frames", 3, "--out", tmp_path / "trace.json")
+    assert result.status == 0, result.err
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+    assert set(tracks.values()) == {"engine", "host"}
+    frames = [e for e in events if e["ph"] == "X" and tracks[e["tid"]] == "engine"]
+    kernels = [e for e in events if e["ph"] == "X" and tracks[e["tid"]] == "host"]
+    assert [e["name"] for e in frames] == ["frame 1", "frame 2", "frame 3"]
+    assert [e["name"] for e in kernels] == ["saxpy: saxpy"] * 3
+    for frame, kernel in zip(frames, kernels, strict=True):
+        assert frame["ts"] <= kernel["ts"]
+        assert kernel["ts"] + kernel["dur"] <= frame["ts"] + frame["dur"]
+        assert kernel["args"] == {"block": "saxpy", "grid": "(4, 1, 1)", "thread_block": "(256, 1, 1)"}
+
+
+def test_an_example_goes_by_its_name_unless_a_file_is_called_so(
+    warploom: Warploom, saxpy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the program is started."""
+    monkeypatch.chdir(tmp_path)
+    assert warploom("check", "photo").out == "photo: would compile\n"
+    assert {n["type"] for n in warploom("run", "photo", "--json", "--set", "no.x=1").json["nodes"]} == set()
+    (tmp_path / "photo").write_text("{")
+    assert warploom("check", "photo").status == 1
+
+
+def test_run_by_an_engine_in_another_process_gives_the_same(
+    warploom: Warploom, saxpy_file: Path, tmp_path: Path
+) -> None:
+    """The file, the levels and the nodes; a command that is no engine is a device that failed."""
+    words = ["run", saxpy_file, "--device", "host", "--frames", 2, "--json", "--out"]
+    here = warploom(*words, tmp_path / "here").json
+    there = warploom(*words, tmp_path / "there", "--engine", f"{sys.executable} -m app engine").json
+    for told in (here, there):
+        told["file"] = np.load(told["outputs"][0].pop("path")).tolist()
+        del told["frame_time_ms"], told["first_frame_ms"]
+        for node in told["nodes"]:
+            del node["time_ms"]
+    assert there == here
+    wrong = warploom(*words, tmp_path, "--engine", "no-such-engine")
+    assert wrong.status == 3
+    assert (
+        wrong.err == "error: engine command must be one that runs, got ['no-such-engine']: No such file or directory\n"
+    )

@@ -1,0 +1,129 @@
+"""The window and its engine: reports, playing, and engines that fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pytestqt.qtbot import QtBot
+
+from app.window.main_window import MainWindow
+from engine.diagnostics import error
+from engine.patch.document import Patch
+from engine.profiling.levels import ProfilingLevel
+from engine.protocol.messages import (
+    NodeReport,
+    NodeState,
+    Observe,
+    Reset,
+    Saved,
+    SaveOutputs,
+    SetProfiling,
+    SetRunning,
+    UpdateLevel,
+    UpdateRecord,
+)
+from tests.app.app_support import make_report
+from tests.app.conftest import Asked
+from tests.app.window.window_support import engine_of, patch_of
+
+
+def test_reports_reach_every_part(opened: MainWindow) -> None:
+    """One report updates badge, problem list and inspector."""
+    opened.canvas.select(["every"])
+    node = NodeReport("test_app.every_parameter", NodeState.ERROR, "x must be connected")
+    problem = error("x must be connected", node="every", port="x")
+    engine_of(opened).reports.append(make_report(nodes={"every": node}, diagnostics=(problem,)))
+    opened.bridge.poll()
+    assert opened.badge.label.text() == "host · 420 µs"
+    assert opened.problems.list.topLevelItemCount() == 1
+    assert opened.inspector.status is not None
+    assert opened.inspector.status.message == "x must be connected"
+    assert opened.problem_count.text() == "1 error"
+    opened.docks.reveal("log")
+    opened.problem_count.click()
+    assert not opened.problems.visibleRegion().isEmpty()
+    engine_of(opened).reports.append(make_report(frame=2))
+    opened.bridge.poll()
+    assert opened.problem_count.isHidden()
+
+
+def test_a_problem_leads_to_its_node(qtbot: QtBot, opened: MainWindow) -> None:
+    """Activating a row selects the node."""
+    engine_of(opened).reports.append(make_report(diagnostics=(error("no", node="every"),)))
+    opened.bridge.poll()
+    row = opened.problems.list.topLevelItem(0)
+    assert row is not None
+    opened.problems.list.itemActivated.emit(row, 0)
+    assert opened.canvas.selected() == ["every"]
+
+
+def test_what_happened_is_listed(opened: MainWindow) -> None:
+    """Files and failures each make a line of the log, updates one of their own list."""
+    engine_of(opened).events = [
+        UpdateRecord(UpdateLevel.COLD, "first build", 2_000_000, 0),
+        Saved("screen", "image", "uchar4", (2, 2), "a.png"),
+        error("disk must have space"),
+    ]
+    opened.bridge.poll()
+    assert [entry.label for entry in opened.log.entries][-2:] == ["Saved", "Error"]
+    assert [row.record.cause for row in opened.updates.rows.rows] == ["first build"]
+
+
+def test_playing_and_stepping(opened: MainWindow) -> None:
+    """Space's command pauses and plays; a step runs one frame and leaves it paused."""
+    opened.actions_by_id["play"].trigger()
+    opened.actions_by_id["step"].trigger()
+    opened.actions_by_id["play"].trigger()
+    opened.actions_by_id["reset"].trigger()
+    opened.actions_by_id["save_outputs"].trigger()
+    opened.actions_by_id["profiling_per_kernel"].trigger()
+    sent = [message for message in engine_of(opened).posted if not isinstance(message, Observe)]
+    assert sent == [
+        SetRunning(False),
+        SetRunning(True, frames=1),
+        SetRunning(True),
+        Reset(),
+        SaveOutputs(),
+        SetProfiling(ProfilingLevel.PER_KERNEL),
+    ]
+
+
+def test_pausing_and_profiling_hold_for_the_next_patch(opened: MainWindow) -> None:
+    """Another patch starts as the person left the last one."""
+    opened.actions_by_id["play"].trigger()
+    opened.actions_by_id["profiling_none"].trigger()
+    opened.files.new()
+    assert engine_of(opened).profiling is ProfilingLevel.NONE
+    assert SetRunning(False) in engine_of(opened).posted
+
+
+def test_an_engine_that_can_not_start_leaves_the_patch_editable(qtbot: QtBot, tmp_path: Path, asked: Asked) -> None:
+    """A missing device is a line in the log, and editing and saving go on."""
+    from engine.diagnostics import DeviceError
+
+    def fail(patch: Patch, profiling: ProfilingLevel) -> Any:
+        raise DeviceError("device must be cuda:0, got none")
+
+    window = MainWindow(fail, tmp_path)
+    qtbot.addWidget(window)
+    window.show()
+    window.files.new()
+    patch_of(window).add("test_app.picture")
+    assert window.log.entries[-1].text == "device must be cuda:0, got none"
+    assert window.problems.list.topLevelItemCount() == 1
+    asked.path = tmp_path / "x.loom"
+    assert window.files.save()
+    window.close()
+
+
+def test_restarting_the_engine_keeps_the_patch(opened: MainWindow) -> None:
+    """A fresh engine takes over after a device failed."""
+    old, patch = engine_of(opened), patch_of(opened)
+    opened.actions_by_id["restart_engine"].trigger()
+    assert old.closed.wait()
+    assert engine_of(opened) is not old
+    assert opened.session.patch is patch
+    engine_of(opened).reports.append(make_report())
+    opened.bridge.poll()
+    assert opened.badge.label.text().startswith("host")

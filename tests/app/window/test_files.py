@@ -1,0 +1,162 @@
+"""Opening, saving, closing, and what is left of a crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.documents.recovery import RecoverySlot
+from app.window.main_window import MainWindow
+from engine.patch.files import load_patch
+from tests.app.conftest import Asked
+from tests.app.window.window_support import engine_of, patch_of
+
+
+def test_opening_a_file_starts_its_engine(opened: MainWindow, file: Path) -> None:
+    """The canvas shows the patch, an engine follows it, and the title names it."""
+    assert engine_of(opened).patch is opened.session.patch
+    assert opened.canvas.patch is opened.session.patch
+    assert opened.canvas.isVisible()
+    assert opened.inspector.isVisible()
+    assert opened.state.existing_recent() == [file]
+
+
+def test_the_title_names_the_file_and_marks_changes(qtbot: QtBot, opened: MainWindow) -> None:
+    """A change sets the mark, and undoing it takes the mark away."""
+    qtbot.waitUntil(lambda: opened.windowTitle() == "demo[*] – Warploom")
+    assert not opened.isWindowModified()
+    patch_of(opened).set("every", gain=2.0)
+    qtbot.waitUntil(opened.isWindowModified)
+    opened.actions_by_id["undo"].trigger()
+    qtbot.waitUntil(lambda: not opened.isWindowModified())
+
+
+def test_saving_and_reopening_gives_the_same_patch(opened: MainWindow, file: Path) -> None:
+    """What was edited is in the file."""
+    patch_of(opened).set("every", gain=2.5, mode="hard")
+    opened.actions_by_id["save"].trigger()
+    assert not opened.session.is_modified
+    assert load_patch(file).value("every", "gain") == 2.5
+    opened.files.open_path(file)
+    assert patch_of(opened).value("every", "mode") == "hard"
+
+
+def test_save_as_goes_on_with_the_new_file(opened: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
+    """The old file stays as it was, and files that the patch names by a relative path are still found."""
+    (tmp_path / "photo.png").write_bytes(b"")
+    patch_of(opened).set("every", source="photo.png", gain=4.0)
+    asked.path = tmp_path / "elsewhere" / "other.loom"
+    asked.path.parent.mkdir()
+    opened.actions_by_id["save_as"].trigger()
+    assert opened.session.path == asked.path
+    assert load_patch(file).value("every", "gain") == 1.0
+    saved = load_patch(asked.path)
+    assert saved.value("every", "gain") == 4.0
+    assert saved.value("every", "source") == (tmp_path / "photo.png").as_posix()
+
+
+def test_saving_an_example_asks_for_a_place(window: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
+    """Examples stay as they came."""
+    before = file.read_text()
+    window.files.open_example(file)
+    patch_of(window).set("every", gain=4.0)
+    asked.path = tmp_path / "mine.loom"
+    window.actions_by_id["save"].trigger()
+    assert file.read_text() == before
+    assert load_patch(asked.path).value("every", "gain") == 4.0
+    asked.path = None
+    patch_of(window).set("every", gain=5.0)
+    window.actions_by_id["save"].trigger()
+    assert load_patch(tmp_path / "mine.loom").value("every", "gain") == 5.0
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"{", "bad.loom can't be opened: "),
+        (b"\xff\xfe\x00", "bad.loom can't be opened: "),
+        (b'{"schema": 99}', "schema must be 1, got 99"),
+    ],
+)
+def test_a_bad_file_gives_one_message_and_the_patch_stays(
+    opened: MainWindow, asked: Asked, tmp_path: Path, content: bytes, text: str
+) -> None:
+    """What is open goes on running."""
+    patch, engine = opened.session.patch, opened.session.engine
+    bad = tmp_path / "bad.loom"
+    bad.write_bytes(content)
+    assert not opened.files.open_path(bad)
+    assert len(asked.shown) == 1
+    assert text in asked.shown[0]
+    assert opened.session.patch is patch
+    assert opened.session.engine is engine
+    assert bad not in opened.state.existing_recent()
+
+
+def test_a_file_that_can_not_be_written_keeps_the_changes(opened: MainWindow, asked: Asked, tmp_path: Path) -> None:
+    """A failed save says so and leaves the patch modified."""
+    patch_of(opened).set("every", gain=2.0)
+    asked.path = tmp_path / "missing" / "x.loom"
+    opened.actions_by_id["save_as"].trigger()
+    assert asked.shown[0].startswith("x.loom can't be saved: ")
+    assert opened.session.is_modified
+
+
+@pytest.mark.parametrize("answer", ["save", "discard", "cancel"])
+def test_closing_asks_about_unsaved_changes(opened: MainWindow, asked: Asked, file: Path, answer: str) -> None:
+    """Save writes, Discard does not, Cancel stays."""
+    from app.documents.dialogs import Answer
+
+    patch_of(opened).set("every", gain=2.0)
+    asked.about_changes = Answer(answer)
+    closed = opened.close()
+    assert asked.shown == ["demo"]
+    assert closed is (answer != "cancel")
+    assert load_patch(file).value("every", "gain") == (2.0 if answer == "save" else 1.0)
+
+
+def test_new_patch_is_empty_and_untitled(qtbot: QtBot, opened: MainWindow) -> None:
+    """A new patch takes the place of the open one, whose engine ends."""
+    old = engine_of(opened)
+    opened.actions_by_id["new"].trigger()
+    assert patch_of(opened).nodes == {}
+    qtbot.waitUntil(lambda: opened.windowTitle() == "Untitled[*] – Warploom")
+    assert old.closed.wait()
+    assert engine_of(opened) is not old
+
+
+def test_unsaved_work_is_copied_and_forgotten_when_saved(
+    opened: MainWindow, file: Path, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """There is a copy soon after an edit, until the work is saved or undone; the file itself is left alone."""
+    folder = tmp_path / "state" / "recovery"
+    before = file.read_bytes()
+    opened.files.autosave()
+    assert list(folder.glob("*.json")) == []
+    for end in (opened.session.undo, opened.files.save):
+        patch_of(opened).set("every", gain=2.0)
+        qtbot.waitUntil(lambda: len(list(folder.glob("*.json"))) == 1)
+        assert file.read_bytes() == before
+        end()
+        qtbot.waitUntil(lambda: list(folder.glob("*.json")) == [])
+
+
+def test_work_of_a_crashed_editor_is_offered(window: MainWindow, file: Path, asked: Asked, tmp_path: Path) -> None:
+    """It opens as unsaved work on the same file, and the next copy is written at once."""
+    patch = load_patch(file)
+    patch.set("every", gain=9.0)
+    slot = RecoverySlot(tmp_path / "state" / "recovery")
+    slot.write(patch).result()
+    slot._lock.unlock()  # as the system does for an editor that crashed
+    window.offer_recovery()
+    slot.close()
+    assert asked.shown == ["demo.loom"]
+    assert patch_of(window).value("every", "gain") == 9.0
+    assert window.session.path == file
+    assert window.session.is_modified
+    assert len(list((tmp_path / "state" / "recovery").glob("*.json"))) == 1
+    window.files.save()
+    assert not window.session.is_modified
+    assert load_patch(file).value("every", "gain") == 9.0

@@ -1,0 +1,84 @@
+"""Menus and keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from pytestqt.qtbot import QtBot
+
+from app.commands.commands import MENUS, TOOLBAR
+from app.inspector.parameter_editors import NumberEditor
+from app.window.main_window import MainWindow
+from tests.app.window.window_support import patch_of
+
+
+def test_every_command_is_in_a_menu(window: MainWindow) -> None:
+    """Nothing is reachable by a secret key only, and menus name only commands that exist."""
+
+    def ids(items: Any) -> list[str]:
+        return [i for item in items for i in (ids(item.items) if hasattr(item, "items") else [item] if item else [])]
+
+    assert Counter(ids(MENUS)) == Counter(window.actions_by_id.commands.keys())
+    assert set(filter(None, TOOLBAR)) <= set(window.actions_by_id.commands)
+
+
+def test_no_key_has_two_meanings(window: MainWindow) -> None:
+    """Qt calls neither of two commands that share a key."""
+    keys = Counter(key for command in window.actions_by_id.commands.values() for key in command.keys)
+    assert [key for key, count in keys.items() if count > 1] == []
+    assert all(not QKeySequence(key).isEmpty() for key in keys)
+
+
+def test_keys_reach_their_commands(qtbot: QtBot, opened: MainWindow) -> None:
+    """Space pauses while the canvas has the focus; Ctrl+Z undoes."""
+    opened.activateWindow()
+    opened.canvas.setFocus()
+    qtbot.keyClick(opened.canvas.focusProxy() or opened.canvas, Qt.Key.Key_Space)
+    assert not opened.session.running
+    patch_of(opened).set("every", gain=2.0)
+    qtbot.waitUntil(opened.actions_by_id["undo"].isEnabled)
+    qtbot.keyClick(opened, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert patch_of(opened).value("every", "gain") == 1.0
+
+
+def test_space_presses_a_focused_check_box(qtbot: QtBot, opened: MainWindow) -> None:
+    """The window's Space does not take a control's own key."""
+    from app.inspector.parameter_editors import BoolEditor
+
+    opened.canvas.select(["every"])
+    editor = opened.inspector.editor("on")
+    assert isinstance(editor, BoolEditor)
+    editor.check.setFocus()
+    qtbot.keyClick(editor.check, Qt.Key.Key_Space)
+    assert patch_of(opened).value("every", "on") is False
+    assert opened.session.running
+
+
+def test_undo_in_a_number_box_undoes_the_patch(qtbot: QtBot, opened: MainWindow) -> None:
+    """Once a number is entered, Ctrl+Z means the edit, not the typing."""
+    opened.canvas.select(["every"])
+    editor = opened.inspector.editor("gain")
+    assert isinstance(editor, NumberEditor)
+    editor.box.setFocus()
+    editor.box.selectAll()
+    qtbot.keyClicks(editor.box, "7")
+    qtbot.keyClick(editor.box, Qt.Key.Key_Return)
+    assert patch_of(opened).value("every", "gain") == 7.0
+    qtbot.waitUntil(opened.actions_by_id["undo"].isEnabled)
+    qtbot.keyClick(editor.box, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert patch_of(opened).value("every", "gain") == 1.0
+
+
+def test_shortcuts_are_listed(qtbot: QtBot, window: MainWindow) -> None:
+    """The list names every command that has keys."""
+    from PySide6.QtWidgets import QDialog, QTreeWidget
+
+    window.actions_by_id["shortcuts"].trigger()
+    (dialog,) = window.findChildren(QDialog)
+    rows = dialog.findChildren(QTreeWidget)[0]
+    names = {rows.topLevelItem(i).text(0) for i in range(rows.topLevelItemCount())}  # type: ignore[union-attr]  # in range
+    assert {"Play or pause", "Undo", "Add block"} <= names
+    dialog.close()

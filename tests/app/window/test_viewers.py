@@ -1,0 +1,73 @@
+"""Viewers: which are observed, and what they show."""
+
+from __future__ import annotations
+
+import numpy as np
+from pytestqt.qtbot import QtBot
+
+from app.window.main_window import MainWindow
+from engine.protocol.messages import (
+    Preview,
+)
+from tests.app.window.window_support import engine_of, observed, patch_of
+
+
+def test_viewers_are_listed_in_the_view_menu(opened: MainWindow) -> None:
+    """A closed viewer can be opened again from the menu."""
+    menu = opened.actions_by_id.menus["viewers"]
+    opened.viewers.docks["screen"].close()
+    menu.aboutToShow.emit()
+    (action,) = menu.actions()
+    assert action.text() == "Screen"
+    action.trigger()
+    assert not opened.viewers.docks["screen"].isHidden()
+
+
+def test_only_visible_viewers_are_observed(qtbot: QtBot, opened: MainWindow) -> None:
+    """Pictures are read back for viewers that can be seen, and for no others."""
+    engine = engine_of(opened)
+    qtbot.waitUntil(lambda: observed(engine) == {"screen"})
+    opened.viewers.docks["screen"].hide()
+    assert observed(engine) == set()
+    opened.canvas.node_activated.emit("screen")
+    qtbot.waitUntil(lambda: observed(engine) == {"screen"})
+
+
+def test_two_viewers_share_a_place_and_one_is_seen(qtbot: QtBot, opened: MainWindow) -> None:
+    """Tabs: only the one in front is observed."""
+    patch_of(opened).add("test_app.screen", node_id="other")
+    qtbot.waitUntil(lambda: observed(engine_of(opened)) == {"other"})
+    opened.viewers.reveal("screen")
+    qtbot.waitUntil(lambda: observed(engine_of(opened)) == {"screen"})
+
+
+def test_a_preview_is_shown_in_its_viewer(opened: MainWindow, qtbot: QtBot) -> None:
+    """The picture that the engine sent is the one on the screen."""
+    engine = engine_of(opened)
+    qtbot.waitUntil(lambda: observed(engine) == {"screen"})
+    engine.previews["screen"] = Preview("screen", 5, np.full((4, 6, 4), 90, np.uint8))
+    opened.bridge.poll()
+    viewer = opened.viewers.viewer("screen")
+    assert viewer.picture.picture_size == (6, 4)
+    assert viewer.picture.pixel(5, 3) == (90, 90, 90, 90)
+
+
+def test_without_a_viewer_the_dock_says_how_to_get_one(opened: MainWindow) -> None:
+    """Removing the last viewer leaves its place with a hint, and adding one takes it again."""
+    patch = patch_of(opened)
+    patch.remove("screen")
+    assert opened.viewers.docks == {}
+    assert opened.viewers.empty.isVisible()
+    patch.undo()
+    assert list(opened.viewers.docks) == ["screen"]
+    assert not opened.viewers.empty.isVisible()
+
+
+def test_a_minimised_window_asks_for_nothing(qtbot: QtBot, opened: MainWindow) -> None:
+    """It can't be seen, so no picture is read back and no timer runs."""
+    qtbot.waitUntil(lambda: observed(engine_of(opened)) == {"screen"})
+    opened.showMinimized()
+    qtbot.waitUntil(lambda: not opened.bridge.is_polling)
+    assert observed(engine_of(opened)) == set()
+    opened.showNormal()
+    qtbot.waitUntil(lambda: opened.bridge.is_polling)

@@ -1,0 +1,29 @@
+"""What tests of the window ask it for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.window.main_window import MainWindow
+from engine.patch.document import Patch
+from engine.protocol.messages import (
+    Observe,
+)
+from tests.app.app_support import FakeEngine
+
+
+def engine_of(window: MainWindow) -> FakeEngine:
+    engine: Any = window.session.engine
+    assert isinstance(engine, FakeEngine)
+    return engine
+
+
+def patch_of(window: MainWindow) -> Patch:
+    assert window.session.patch is not None
+    return window.session.patch
+
+
+def observed(engine: FakeEngine) -> set[str] | None:
+    """The viewers that the engine was last asked for; None before that."""
+    told = [message for message in engine.posted if isinstance(message, Observe)]
+    return set(told[-1].viewers) if told else None
