@@ -49,7 +49,10 @@ def read_frame(source: IO[bytes]) -> bytes | None:
     size = int.from_bytes(length, "big")
     if size > _LENGTH_LIMIT:
         raise msgspec.DecodeError(f"a frame must begin with its length, got {length!r}")
-    frame = source.read(size)
+    try:
+        frame = source.read(size)
+    except MemoryError:
+        raise msgspec.DecodeError(f"a frame must fit into memory, got one of {size} bytes") from None
     return frame if len(frame) == size else None
 
 

@@ -41,9 +41,9 @@ def serve_standard_streams() -> None:
 
 
 def serve(source: IO[bytes], sink: IO[bytes]) -> None:
-    """Run the engine of one client until `source` ends; msgspec.DecodeError when what comes is no msgpack.
+    """Run the engine of one client until `source` ends; msgspec.DecodeError when what comes is no frame.
 
-    A message or a question with a value of a wrong type is refused.
+    A frame that is no message, whatever it holds, is refused, and so is a message that can't be followed.
     """
     server = _Server(sink)
     try:
@@ -51,8 +51,8 @@ def serve(source: IO[bytes], sink: IO[bytes]) -> None:
         while (frame := read_frame(source)) is not None:
             try:
                 message = decoder.decode(frame)
-            except msgspec.ValidationError as problem:
-                server.refuse(msgspec.msgpack.decode(frame), problem)
+            except Exception as problem:  # noqa: BLE001 - bytes may hold anything, and numpy's types raise anything
+                server.refuse(frame, problem)
             else:
                 server.take(message)
     finally:
@@ -72,11 +72,20 @@ class _Server:
 
     def take(self, message: Any) -> None:
         """Follow one message."""
+        try:
+            self._follow(message)
+        except WarploomError as problem:
+            self._tell(error(str(problem)))
+        except Exception as problem:  # noqa: BLE001 - the client must be told, and its next message may be sound
+            _log.exception("a message could not be followed")
+            self._tell(error(f"engine must follow a message, got {type(problem).__name__}: {problem}"))
+
+    def _follow(self, message: Any) -> None:
         match message:
             case Asked(number, question):
                 self._unsent.put(encode(self._answer(number, question)))
             case UseFiles(path, blocks):
-                self._patch.path = path
+                self._patch.path = path.resolve() if path is not None else None
                 self._trust(blocks)
             case _:
                 change = message.change if isinstance(message, Undone) else message
@@ -84,18 +93,22 @@ class _Server:
                     try:
                         self._patch.restore([change])
                     except PatchError as problem:
-                        self._unsent.put(encode(Failed(not_applied(change, problem))))
+                        self._tell(not_applied(change, problem))
                         return
                 if self._engine is not None:
                     self._engine.post(message)
 
-    def refuse(self, fields: Any, problem: msgspec.ValidationError) -> None:
-        """Answer a message that is none of `ToEngine`, given as what it consists of."""
-        text = f"message must have values of its types, got {problem}"
-        if isinstance(fields, dict) and isinstance(number := fields.get("number"), int):
-            self._unsent.put(encode(Refused(number, "WarploomError", text)))
+    def refuse(self, frame: bytes, problem: Exception) -> None:
+        """Answer a frame that holds no message."""
+        text = f"message must have values of its types, got {problem or type(problem).__name__}"
+        number = _number_of(frame)
+        if number is None:
+            self._tell(error(text))
         else:
-            self._unsent.put(encode(Failed(error(text))))
+            self._unsent.put(encode(Refused(number, "WarploomError", text)))
+
+    def _tell(self, told: Diagnostic) -> None:
+        self._unsent.put(encode(Failed(told)))
 
     def _trust(self, blocks: tuple[Path, ...]) -> None:
         for folder in set(self._blocks) - set(blocks):
@@ -105,7 +118,7 @@ class _Server:
             try:
                 trust_blocks(folder)
             except WarploomError as problem:
-                self._unsent.put(encode(Failed(error(str(problem)))))
+                self._tell(error(str(problem)))
 
     def close(self) -> None:
         """Give everything back and send what is left to be said."""
@@ -125,6 +138,8 @@ class _Server:
                 if self._engine is not None:
                     self._engine.close()
             elif isinstance(question, Open):
+                if self._engine is not None:
+                    raise WarploomError("engine must be opened once, got a second time")
                 self._engine = LocalEngine(
                     self._patch, question.device, profiling=question.profiling, time_step_s=question.time_step_s
                 )
@@ -166,3 +181,13 @@ class _Server:
         news += [Failed(event) if isinstance(event, Diagnostic) else event for event in outbox.take_events()]
         for message in news:
             write_frame(sink, encode(message))
+
+
+def _number_of(frame: bytes) -> int | None:
+    """Return the number of what was meant to be a question, or None."""
+    try:
+        fields = msgspec.msgpack.decode(frame)
+    except Exception:  # noqa: BLE001 - as above
+        return None
+    number = fields.get("number") if isinstance(fields, dict) else None
+    return number if type(number) is int else None

@@ -90,10 +90,10 @@ class Interpreter:
                     self._arrays[port][...] = earlier._arrays[port]
             for delay in block.delays:
                 port = PortRef(node.id, delay.target.name)
-                kept = earlier._kept.get((node.id, port.port))
-                if kept is not None and _alike(kept, self.array(port)):
-                    self._kept[node.id, port.port] = kept
-                    self.array(port)[...] = earlier.array(port)
+                if port in earlier._arrays and _alike(earlier._arrays[port], self.array(port)):
+                    self.array(port)[...] = earlier._arrays[port]
+                    if (node.id, port.port) in earlier._kept:
+                        self._kept[node.id, port.port] = earlier._kept[node.id, port.port]
 
     # Arrays
 

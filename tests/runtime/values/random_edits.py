@@ -173,7 +173,8 @@ class Editor:
     def _remove(self) -> None:
         """Delete a block that feeds nothing, or a region around others."""
         feeding = {connection.source.node for connection in self.patch.connections}
-        left = sorted(node for node in self.patch.nodes if node not in feeding)
+        around = {node.region.split(".")[0] for node in self.patch.nodes.values() if node.type == "buffer.frame_delay"}
+        left = sorted(self.patch.nodes.keys() - feeding - around)
         if left and len(self.patch.nodes) > 8:
             self.patch.remove(self.chance.choice(left))
 

@@ -7,6 +7,7 @@ only moved keeps its bits; which NaN arithmetic gives is left open by PTX, so th
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pytest
@@ -75,11 +76,21 @@ def defined(patch: Patch) -> set[PortRef]:
     return ports
 
 
+def shared(expected: Interpreter, port: PortRef, other: PortRef) -> bool:
+    """True when two ports are the same memory."""
+    return np.shares_memory(expected.array(port), expected.array(other))
+
+
 def check(engine: Engine, editor: Editor, expected: Interpreter) -> None:
     """Every output that can be read holds what it should; of an append buffer, in any order."""
+    nodes = editor.patch.nodes
+    provided = [PortRef(node.id, "out") for node in nodes.values() if node.type == "io.array" and node.region]
     for port in sorted(defined(editor.patch), key=str):
+        # What lies outside a region changes a copy of what is provided inside, so views inside show it as it was.
+        if port not in provided and nodes[port.node].region and any(map(partial(shared, expected, port), provided)):
+            continue
         found, wanted = engine.read(port), expected.array(port)
-        if editor.patch.nodes[port.node].type == "test_values.keep" and port.port == "out":
+        if nodes[port.node].type == "test_values.keep" and port.port == "out":
             count = int(expected.array(PortRef(port.node, "out_count"))[0])
             found, wanted = in_order(found[:count]), in_order(wanted[:count])
         assert agrees(found, wanted), f"{port}: {found.ravel()[:8]} against {wanted.ravel()[:8]}"
