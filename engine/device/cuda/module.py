@@ -61,16 +61,19 @@ class CudaKernel:
 
     def allow_shared(self, size_bytes: int) -> None:
         """Allow launches with this much dynamic shared memory: the driver wants to be asked for more than 48 KB."""
-        if size_bytes > self._allowed_shared_bytes:
+        if 0 <= size_bytes <= self._allowed_shared_bytes:
+            return
+        code = _Result.CUDA_ERROR_INVALID_VALUE
+        if 0 <= size_bytes < 2**31:
             limit = _Attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            result = driver.cuFuncSetAttribute(self.handle, limit, size_bytes)
-            if result[0] == _Result.CUDA_ERROR_INVALID_VALUE:
-                raise DeviceError(
-                    f"dynamic shared memory of kernel {self.name} must fit in a multiprocessor beside its "
-                    f"{self.resources.static_shared_bytes} static bytes, got {size_bytes} bytes"
-                )
-            check(result, f"asking for {size_bytes} bytes of shared memory for kernel {self.name}")
-            self._allowed_shared_bytes = size_bytes
+            (code,) = driver.cuFuncSetAttribute(self.handle, limit, size_bytes)
+        if code == _Result.CUDA_ERROR_INVALID_VALUE:
+            raise DeviceError(
+                f"dynamic shared memory of kernel {self.name} must fit in a multiprocessor beside its "
+                f"{self.resources.static_shared_bytes} static bytes, got {size_bytes} bytes"
+            )
+        check((code,), f"asking for {size_bytes} bytes of shared memory for kernel {self.name}")
+        self._allowed_shared_bytes = size_bytes
 
     def _attribute(self, which: Any) -> int:
         return int(check(driver.cuFuncGetAttribute(which, self.handle), f"looking at kernel {self.name}"))
