@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from engine.kernel_sources.element_names import parameter_texts
+from engine.kernel_sources.element_names import named_element, parameter_texts
 from engine.kernel_sources.image import Direction, KernelImage, KernelManifest, ManifestParameter, read_source
 from engine.ptx import KernelSignature, parse
-from engine.ptx.tree import Address, Function, Instruction, Operand, Register, Symbol, Vector
+from engine.ptx.tree import Address, Function, Instruction, Operand, Register, Symbol, Vector, type_size
 
 # A kernel reads or writes through its pointer parameters, or both. Each register has the set of parameters whose
 # address it may hold on any path; every memory access then counts for the parameters in its address. When an address is
@@ -193,6 +193,51 @@ def describe_kernels(image: KernelImage) -> tuple[KernelManifest, ...]:
         _describe(module.functions[name], signature, source, version, module.target)
         for name, signature in image.signatures.items()
     )
+
+
+def contradictions(given: KernelManifest, found: KernelManifest) -> Iterator[str]:
+    """Give what a manifest says of a kernel and its PTX refutes, as "field must be X, got Y".
+
+    `found` was made from the PTX, by `describe_kernels`. What PTX doesn't tell, a manifest may add, such as a lower
+    limit of threads.
+    """
+    for name in ("req_threads", "shared_memory_static", "uses_dynamic_shared", "ptx_version", "target_sm"):
+        told, true = getattr(given, name), getattr(found, name)
+        if None not in (told, true) and str(told) not in (str(true), str(true).removeprefix("sm_")):
+            yield f"{name} must be {true}, got {told}"
+    if given.max_threads is not None and given.max_threads > (limit := found.max_threads or 0):
+        yield f"max_threads must be at most {limit}, got {given.max_threads}"
+    for told, true in zip(sorted(given.parameters, key=lambda each: each.index), found.parameters, strict=True):
+        true_uses = _USES[true.direction]
+        refuted = {
+            "ptx_type": told.ptx_type and true.ptx_type and not _is_same_type(told.ptx_type, true.ptx_type),
+            # An address that is never used looks like a number.
+            "is_pointer": (told.is_pointer is False and true.is_pointer) or (told.is_pointer and true.alignment != 8),
+            "alignment": None not in (told.alignment, true.alignment) and told.alignment != true.alignment,
+            "element_type": told.element_type and _is_too_small(told.element_type, true.element_type or ""),
+            "direction": true.is_pointer and told.direction != "unknown" and not true_uses <= _USES[told.direction],
+        }
+        for name in filter(refuted.get, refuted):
+            yield f"{name} of {told.name} must be {getattr(true, name)}, got {getattr(told, name)}"
+
+
+def _is_same_type(a: str, b: str) -> bool:
+    return a == b or (type_size(a) == type_size(b) and not _UNTYPED.isdisjoint((a, b)))
+
+
+def _is_too_small(element: str, accessed: str) -> bool:
+    """True when a kernel reads or writes floats that are larger than the elements; integers may be several at once."""
+    known = named_element(element)
+    return known is not None and accessed in ("f16", "f32", "f64") and type_size(accessed) > known.size_bytes
+
+
+#: What a kernel does by direction.
+_USES: dict[Direction, frozenset[str]] = {
+    "in": frozenset({"read"}),
+    "out": frozenset({"write"}),
+    "inout": frozenset({"read", "write"}),
+    "unknown": frozenset(),
+}
 
 
 def _describe(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine.diagnostics import KernelError
 from engine.disk_cache import cache_key
+from engine.kernel_sources.describe import contradictions, describe_kernels
 from engine.kernel_sources.image import (
     KERNELS_FOLDER,
     KernelImage,
@@ -165,16 +166,20 @@ def load_ptx_file(path: Path, architecture: str, cache: CompileCache) -> KernelI
         raise KernelError(f"{path.name} must define a kernel (.entry), got none", file=str(path))
     # Manifests are dependencies even before they exist: writing one changes the image.
     paths = manifest_paths(path, signatures)
-    manifests = {}
-    for manifest_path in paths:
-        if is_file(manifest_path):
-            manifest = read_manifest(manifest_path)
-            _agree(manifest, signatures, manifest_path)
-            manifests[manifest.name] = manifest
-    return KernelImage(path, text, None, signatures, "", (path, *paths), manifests)
+    manifests = {place: read_manifest(place) for place in paths if is_file(place)}
+    for place, manifest in manifests.items():
+        _check_parameters(manifest, signatures, place)
+    image = KernelImage(path, text, None, signatures, "", (path, *paths), {m.name: m for m in manifests.values()})
+    found = {manifest.name: manifest for manifest in describe_kernels(image)} if manifests else {}
+    for place, manifest in manifests.items():
+        if refuted := list(contradictions(manifest, found[manifest.name])):
+            raise KernelError(
+                f"{place.name} must fit the PTX of {manifest.name}: {'; '.join(refuted)}", file=str(place)
+            )
+    return image
 
 
-def _agree(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:
+def _check_parameters(manifest: KernelManifest, signatures: dict[str, KernelSignature], path: Path) -> None:
     signature = signatures.get(manifest.name)
     if signature is None:
         raise KernelError(

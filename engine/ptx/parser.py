@@ -13,6 +13,7 @@ from engine.ptx.scopes import NameScope, declared_registers
 from engine.ptx.signature import signatures, symbols
 
 _LIST_DIRECTIVES = ("maxntid", "reqntid", "minnctapersm", "maxnctapersm", "maxnreg", "reqnctapercluster")
+_LATEST_MAJOR = 9  # of the versions of PTX
 #: What begins another item of a module.
 _DECLARATIONS = (*LINKAGES, *SPACES, "entry", "func", "alias", "reg", "version", "target", "address_size")
 _FLAG_DIRECTIVES = ("noreturn", "explicitcluster", "blocksareclusters")
@@ -86,6 +87,9 @@ class _ModuleParser:
             major, _, minor = cursor.take().text.partition(".")
             if not (major.isdecimal() and (minor or "0").isdecimal()):
                 raise PtxSyntaxError(f"PTX line {line}: version must be two numbers, got {major}.{minor}", line=line)
+            if int(major) > _LATEST_MAJOR:
+                text = f"version must be one that is known, up to {_LATEST_MAJOR}.x, got {major}.{minor}"
+                raise PtxSyntaxError(f"PTX line {line}: {text}", line=line)
             self._version = (int(major), int(minor or 0))
         elif name == "target":
             self._target = cursor.word("a target")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ FULL: dict[str, Any] = {
     "max_threads": 256,
     "req_threads": [256, 1, 1],
     "block_size": 256,
-    "shared_memory_static": 1024,
+    "shared_memory_static": 0,
     "uses_dynamic_shared": False,
     "generated": True,
     "needs_review": True,
@@ -112,6 +113,82 @@ def test_a_wrong_value_says_what_must_hold(tmp_path: Path, change: dict[str, Any
     """The field is named and so is what was found."""
     with pytest.raises(KernelError, match=message):
         load(tmp_path, json.dumps(FULL | change))
+
+
+SCALE = """.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry scale(.param .u64 source, .param .u64 target, .param .f32 factor)
+.maxntid 128, 1, 1
+{
+    .shared .align 4 .b8 tile[256];
+    .reg .b32 %r<2>;
+    .reg .f64 %d<3>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [source];
+    ld.param.u64 %rd2, [target];
+    ld.global.f64 %d1, [%rd1];
+    add.f64 %d2, %d1, %d1;
+    st.global.f64 [%rd2], %d2;
+    st.shared.f64 [tile], %d2;
+    ret;
+}
+"""
+AGREES: dict[str, Any] = {
+    "name": "scale",
+    "parameters": [
+        {"index": 2, "name": "factor", "ptx_type": "b32", "is_pointer": False, "direction": "in"},
+        {"index": 1, "name": "target", "ptx_type": "b64", "element_type": "double2", "direction": "inout"},
+        {"index": 0, "name": "source", "ptx_type": "u64", "is_pointer": True, "alignment": 8, "element_type": "f64"},
+    ],
+    "max_threads": 32,
+    "req_threads": [32, 1, 1],
+    "shared_memory_static": 256,
+    "ptx_version": 7.8,
+    "target_sm": 75,
+}
+
+
+def load_scale(folder: Path, manifest: dict[str, Any]) -> KernelManifest:
+    """Load the kernel above with a manifest."""
+    (folder / "scale.ptx").write_text(SCALE)
+    (folder / "scale.json").write_text(json.dumps(manifest))
+    return load_image(folder / "scale.ptx", "compute_75").manifests["scale"]
+
+
+def test_a_manifest_may_say_more_than_the_ptx(tmp_path: Path) -> None:
+    """A lower limit, a larger element, another use of the memory, untyped bits."""
+    assert load_scale(tmp_path, AGREES).max_threads == 32
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("max_threads", 129, "max_threads must be at most 128, got 129"),
+        ("shared_memory_static", 128, "shared_memory_static must be 256, got 128"),
+        ("uses_dynamic_shared", True, "uses_dynamic_shared must be False, got True"),
+        ("ptx_version", "8.0", "ptx_version must be 7.8, got 8.0"),
+        ("target_sm", "sm_90", "target_sm must be sm_75, got sm_90"),
+        (2, {"ptx_type": "u32"}, "ptx_type of factor must be f32, got u32"),
+        (2, {"ptx_type": "b64"}, "ptx_type of factor must be f32, got b64"),
+        (2, {"is_pointer": True}, "is_pointer of factor must be False, got True"),
+        (0, {"is_pointer": False}, "is_pointer of source must be True, got False"),
+        (0, {"alignment": 4}, "alignment of source must be 8, got 4"),
+        (0, {"element_type": "f32"}, "element_type of source must be f64, got f32"),
+        (0, {"direction": "out"}, "direction of source must be in, got out"),
+        (1, {"direction": "in"}, "direction of target must be out, got in"),
+    ],
+)
+def test_what_the_ptx_refutes_is_an_error(tmp_path: Path, field: str | int, value: Any, message: str) -> None:
+    """It names the file, the field, and both values."""
+    wrong = json.loads(json.dumps(AGREES))
+    if isinstance(field, str):
+        wrong[field] = value
+    else:
+        next(item for item in wrong["parameters"] if item["index"] == field).update(value)
+    with pytest.raises(KernelError, match=re.escape(f"scale.json must fit the PTX of scale: {message}")) as caught:
+        load_scale(tmp_path, wrong)
+    assert caught.value.file == str(tmp_path / "scale.json")
 
 
 def test_a_written_manifest_reads_back(tmp_path: Path) -> None:

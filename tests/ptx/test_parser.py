@@ -173,6 +173,7 @@ def test_branch_targets_and_call_prototypes():
         (HEAD + ".entry k() { ret;", 4, "got 'end of file'"),
         (HEAD + ".banana 3;", 4, "must not hold .banana"),
         (HEAD.replace("64", "32"), 3, "must be 64, got 32"),
+        (HEAD.replace("8.3", "99.0"), 1, "version must be one that is known, up to 9.x, got 99.0"),
         (HEAD + "/* never closed", 4, "must end with"),
     ],
 )

@@ -44,10 +44,19 @@ def element_number(dtype: DType) -> int:
 
 @dataclass(frozen=True)
 class TypedKernel:
-    """A loaded kernel, and its parameters with the types of its source, which a CUBIN does not contain."""
+    """A loaded kernel, and its parameters with the types of its source, which a CUBIN does not contain.
+
+    `limit` is how many threads of a thread block its manifest allows, if that says so.
+    """
 
     kernel: LoadedKernel
     parameters: tuple[KernelParameter, ...]
+    limit: int | None = None
+
+    @property
+    def max_threads(self) -> int:
+        """How many threads a thread block may have."""
+        return self.kernel.max_threads if self.limit is None else min(self.limit, self.kernel.max_threads)
 
 
 @dataclass

@@ -101,8 +101,8 @@ class NodeMaker:
         if entry.count is not None and self._plan.buffers.find(operation.node, entry.count) is not None:
             config = counted_launch(config, kernel.resources, self._device.info)
         x, y, z = config.thread_block
-        if x * y * z > kernel.max_threads:
-            text = f"thread_block of {kernel.name} must hold at most {kernel.max_threads}, got {x * y * z}"
+        if x * y * z > typed.max_threads:
+            text = f"thread_block of {kernel.name} must hold at most {typed.max_threads}, got {x * y * z}"
             raise _refused(operation, text)
         return config
 

@@ -40,7 +40,9 @@ class LoadedModule:
         """Return an entry point, the same object every time."""
         if entry not in self.kernels:
             signature = self.image.signature(entry)
-            self.kernels[entry] = TypedKernel(self.module.kernel(entry), signature.parameters)
+            manifest = self.image.manifests.get(entry)
+            limit = manifest.max_threads if manifest is not None else None
+            self.kernels[entry] = TypedKernel(self.module.kernel(entry), signature.parameters, limit)
         return self.kernels[entry]
 
 
@@ -188,8 +190,9 @@ class ModuleCache:
             pointer_elements(image, entry)  # which may take a compile too
         try:
             return LoadedModule(image, self._device.load_module(image.payload(architecture)))
-        except (TranslatorBug, CompilerCrash) as problem:
-            problem.file = str(path)
+        except KernelError as problem:
+            if path.suffix == ".ptx" or isinstance(problem, TranslatorBug | CompilerCrash):
+                problem.file = str(path)  # else its line is one of the PTX that was compiled from the file
             raise
 
 

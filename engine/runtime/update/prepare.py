@@ -312,4 +312,4 @@ def _fits(kernel: TypedKernel, node: KernelNode) -> bool:
     """True when a kernel takes the argument block and the launch of a node; names don't matter."""
     x, y, z = node.config.thread_block
     layouts = [[(p.offset, p.size_bytes, p.ptx_type) for p in k.parameters] for k in (kernel, node.kernel)]
-    return layouts[0] == layouts[1] and x * y * z <= kernel.kernel.max_threads
+    return layouts[0] == layouts[1] and x * y * z <= kernel.max_threads
